@@ -1,0 +1,1 @@
+//! Trefoil server.
