@@ -1,1 +1,109 @@
-//! (under construction)
+//! Bounded cache of verdicts under 32-byte keys.
+//!
+//! One trait, two implementations:
+//! * `Engine` (feature `engine`, default): a bounded set-associative table with admission by
+//!   frequency, per-entry expiry and per-worker instrumentation;
+//! * `Baseline` (feature `dashmap`): a raw `DashMap`, the yardstick the engine is measured against.
+//!
+//! Features are additive and change no behaviour; the program that links the cache chooses.
+//!
+//! A worker owns its [`Session`] by `&mut` and operates through it, so counters, histograms and
+//! sampling phase have one writer each. Times are `u64` unix seconds passed in by the caller.
+//!
+//! What both implementations promise:
+//! * a hit returns exactly the value last stored under that key: keys are compared in full;
+//! * an entry is usable while `now < expires_at` and never after;
+//! * after `remove` returns, no `get` that starts later returns the removed value;
+//! * the number of entries never exceeds `capacity()`.
+//!
+//! What a cache is free to do: forget. A miss says nothing about the key.
+
+mod observe;
+#[cfg(any(feature = "engine", feature = "dashmap"))]
+mod placement;
+mod stats;
+pub mod value;
+
+#[cfg(feature = "dashmap")]
+mod baseline;
+#[cfg(feature = "engine")]
+mod engine;
+
+#[cfg(feature = "dashmap")]
+pub use baseline::Baseline;
+#[cfg(feature = "engine")]
+pub use engine::{Engine, EngineConfig};
+pub use observe::{Latency, Observer, Off, PerWorker, Recorder};
+pub use stats::{Event, Stats};
+use std::sync::Arc;
+pub use value::Value;
+
+/// A cache key: a digest. May be chosen by an attacker.
+pub type Key = [u8; 32];
+
+/// A shared cache. Workers reach it through sessions.
+pub trait Cache<V: Value>: Send + Sync + 'static {
+    /// The per-worker handle.
+    type Session: Session<V>;
+
+    /// Opens a session; call once per worker and keep it.
+    fn session(self: &Arc<Self>) -> Self::Session;
+
+    /// Totals over all sessions, open and closed. All zero under the [`Off`] observer.
+    fn stats(&self) -> Stats;
+
+    /// Largest number of entries that can be held.
+    fn capacity(&self) -> usize;
+
+    /// Number of entries held, expired ones included. Walks the table; not for the hot path.
+    fn len(&self) -> usize;
+
+    /// Whether no entry is held.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One worker's handle on a cache.
+pub trait Session<V: Value>: Send {
+    /// The value stored under `key`, if it is held and `now` is before its expiry.
+    fn get(&mut self, key: &Key, now: u64) -> Option<V>;
+
+    /// Stores `value` under `key` until `expires_at` (exclusive), replacing what is there.
+    ///
+    /// A value that has already expired is not stored, and the present entry is removed: the caller
+    /// has just said that the newest value for this key is no longer valid.
+    fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted;
+
+    /// Forgets `key`; returns whether an entry was held (expired or not).
+    fn remove(&mut self, key: &Key) -> bool;
+
+    /// Forgets every entry that has expired at `now`; returns how many there were.
+    ///
+    /// Expired entries are never returned and give way to new ones, so this is hygiene: it bounds
+    /// how long their contents stay in memory. Walks the table; not for the hot path.
+    fn sweep(&mut self, now: u64) -> usize;
+}
+
+/// What became of an insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// Stored under a new key.
+    New,
+    /// Stored over the previous value of the same key.
+    Replaced,
+    /// Not stored: `expires_at <= now`. An entry under the key, if any, was removed.
+    Expired,
+    /// Not stored: other writers held the place for too long. An entry under the key is unchanged.
+    Contended,
+    /// Not stored: the table is full and does not evict ([`Baseline`](crate) only).
+    Full,
+}
+
+impl Inserted {
+    /// Whether the value is now held.
+    #[must_use]
+    pub fn is_stored(self) -> bool {
+        matches!(self, Self::New | Self::Replaced)
+    }
+}

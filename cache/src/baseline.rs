@@ -1,0 +1,203 @@
+//! The yardstick: a raw `DashMap` behind the same trait.
+//!
+//! It hashes keys with the engine's placement hash, so that a comparison shows the tables and not
+//! the hash. It has no eviction: a full map first drops what has expired (at most once per second of
+//! the callers' clock, because that walks everything) and then refuses new keys. By default it
+//! observes nothing, which is what "raw" means; any [`Observer`] can be named to count all the same.
+
+use crate::placement::Placement;
+use crate::{Cache, Event, Inserted, Key, Observer, Off, Recorder, Session, Stats, Value};
+#[expect(clippy::disallowed_types, reason = "this is the baseline")]
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// A `DashMap` from key to value and expiry.
+#[expect(clippy::disallowed_types, reason = "this is the baseline")]
+pub struct Baseline<V, O = Off> {
+    map: DashMap<Key, Held<V>, Placement>,
+    capacity: usize,
+    /// Entries held or about to be: bounds the map without asking its shards. Written when a key
+    /// comes or goes, never by a look-up.
+    reserved: AtomicUsize,
+    /// The second in which the map was last swept because it was full.
+    swept_at: AtomicU64,
+    observer: O,
+}
+
+#[derive(Clone, Copy)]
+struct Held<V> {
+    value: V,
+    expires_at: u64,
+}
+
+/// A worker's handle on a [`Baseline`].
+pub struct BaselineSession<V: Value, O: Observer> {
+    baseline: Arc<Baseline<V, O>>,
+    recorder: O::Worker,
+}
+
+impl<V: Value, O: Observer> Baseline<V, O> {
+    /// An empty map that holds at most `capacity` entries (at least one).
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            #[expect(clippy::disallowed_types, reason = "this is the baseline")]
+            map: DashMap::with_hasher(Placement::random()),
+            capacity: capacity.max(1),
+            reserved: AtomicUsize::new(0),
+            swept_at: AtomicU64::new(0),
+            observer: O::default(),
+        }
+    }
+
+    /// The observer that the sessions report to.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    fn reserve(&self) -> bool {
+        self.reserved.fetch_update(Relaxed, Relaxed, |n| (n < self.capacity).then_some(n + 1)).is_ok()
+    }
+
+    fn sweep(&self, now: u64) -> usize {
+        let mut dropped = 0;
+        self.map.retain(|_, held| {
+            let keep = now < held.expires_at;
+            dropped += usize::from(!keep);
+            keep
+        });
+        self.reserved.fetch_sub(dropped, Relaxed);
+        dropped
+    }
+
+    /// Sweeps a full map unless that was done in this second; returns how many entries went.
+    fn sweep_when_full(&self, now: u64) -> usize {
+        let last = self.swept_at.load(Relaxed);
+        let mine = last < now && self.swept_at.compare_exchange(last, now, Relaxed, Relaxed).is_ok();
+        if mine { self.sweep(now) } else { 0 }
+    }
+}
+
+impl<V: Value, O: Observer> Cache<V> for Baseline<V, O> {
+    type Session = BaselineSession<V, O>;
+
+    fn session(self: &Arc<Self>) -> Self::Session {
+        BaselineSession { recorder: self.observer.worker(), baseline: self.clone() }
+    }
+
+    fn stats(&self) -> Stats {
+        self.observer.stats()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn len(&self) -> usize {
+        self.map.len()
+    }
+}
+
+impl<V: Value, O: Observer> BaselineSession<V, O> {
+    fn look_up(&self, key: &Key, now: u64) -> Result<V, Event> {
+        let held = self.baseline.map.get(key).ok_or(Event::Absent)?;
+        if now < held.expires_at { Ok(held.value) } else { Err(Event::Stale) }
+    }
+
+    fn store(&self, key: Key, held: Held<V>) -> Inserted {
+        match self.baseline.map.entry(key) {
+            Entry::Occupied(mut entry) => {
+                entry.insert(held);
+                Inserted::Replaced
+            }
+            Entry::Vacant(entry) if self.baseline.reserve() => {
+                entry.insert(held);
+                Inserted::New
+            }
+            Entry::Vacant(_) => Inserted::Full,
+        }
+    }
+}
+
+impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
+    #[inline]
+    fn get(&mut self, key: &Key, now: u64) -> Option<V> {
+        let began = self.recorder.begin_get();
+        let found = self.look_up(key, now);
+        if let Some(began) = began {
+            self.recorder.end_get(began);
+        }
+        self.recorder.record(found.as_ref().err().copied().unwrap_or(Event::Hit));
+        found.ok()
+    }
+
+    fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
+        if expires_at <= now {
+            self.remove(&key);
+            self.recorder.record(Event::Rejection);
+            return Inserted::Expired;
+        }
+        let mut outcome = self.store(key, Held { value, expires_at });
+        if outcome == Inserted::Full {
+            let dropped = self.baseline.sweep_when_full(now);
+            self.recorder.record_many(Event::Expiration, dropped as u64);
+            if dropped > 0 {
+                outcome = self.store(key, Held { value, expires_at });
+            }
+        }
+        self.recorder.record(match outcome {
+            Inserted::New => Event::Insertion,
+            Inserted::Replaced => Event::Replacement,
+            Inserted::Expired | Inserted::Contended | Inserted::Full => Event::Rejection,
+        });
+        outcome
+    }
+
+    fn remove(&mut self, key: &Key) -> bool {
+        let held = self.baseline.map.remove(key).is_some();
+        if held {
+            self.baseline.reserved.fetch_sub(1, Relaxed);
+            self.recorder.record(Event::Removal);
+        }
+        held
+    }
+
+    fn sweep(&mut self, now: u64) -> usize {
+        let dropped = self.baseline.sweep(now);
+        self.recorder.record_many(Event::Expiration, dropped as u64);
+        dropped
+    }
+}
+
+/// Hashes a key by its placement.
+pub struct PlacementHasher {
+    placement: Placement,
+    hash: u64,
+}
+
+impl BuildHasher for Placement {
+    type Hasher = PlacementHasher;
+
+    fn build_hasher(&self) -> PlacementHasher {
+        PlacementHasher { placement: self.clone(), hash: 0 }
+    }
+}
+
+impl Hasher for PlacementHasher {
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) {
+        self.hash = self.placement.hash(&crate::value::pack(bytes));
+    }
+
+    /// The length prefix of an array adds nothing: all keys have one length.
+    #[inline(always)]
+    fn write_usize(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.hash
+    }
+}
