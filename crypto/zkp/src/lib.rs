@@ -1,1 +1,58 @@
-//! (under construction)
+//! Anonymous tenant credentials: "I hold a live credential of this tenant, of at least this level, and this
+//! proof belongs to this session", without saying whose.
+//!
+//! * [`Secret`], [`Attributes`], [`commitment`], [`leaf`]: what a device holds and what an issuer records.
+//! * [`CredentialTree`]: the issuer's members; its root is all that the service needs.
+//! * [`Statement`], [`Witness`], [`prove`], [`verify`]: the argument itself. [`Verified`] is the only evidence
+//!   that a proof was accepted and can be made in no other way.
+//! * [`session`], [`envelope`]: binding to a session key, per-request MACs, the upload format.
+//!
+//! The argument is a hiding STARK (Plonky3) over KoalaBear. Parameters are fixed by the [`Circuit`] id, never by
+//! the message. A service calls [`check_parameters`] once before it verifies anything.
+//!
+//! ```no_run
+//! use trefoil_zkp::{Circuit, SessionClaim, Witness, prove, session::SessionKey, verify};
+//! # fn example(witness: &Witness) -> Result<(), Box<dyn std::error::Error>> {
+//! let key = SessionKey::random(&mut rand::rng());
+//! let statement = witness.statement(&SessionClaim {
+//!     circuit: Circuit::Cred1,
+//!     tenant: [7; 16],
+//!     audience: "payments.example",
+//!     root_generation: 3,
+//!     epoch: trefoil_zkp::epoch_at(1_795_000_000),
+//!     level: 2,
+//!     policy_id: 1,
+//!     key_commitment: &key.commitment(),
+//! });
+//! let proof = prove(witness, &statement, &mut rand::rng())?;
+//! let verified = verify(&statement, &proof)?;
+//! assert_eq!(verified.statement(), &statement);
+//! # Ok(())
+//! # }
+//! ```
+
+mod attributes;
+mod digest;
+pub mod envelope;
+mod epoch;
+mod hash;
+mod prove;
+mod secret;
+mod security;
+pub mod session;
+mod statement;
+mod tree;
+mod verify;
+mod witness;
+
+pub use attributes::{Attributes, AttributesError};
+pub use digest::{Digest, NonCanonical};
+pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at};
+pub use hash::{TenantId, commitment, handle, leaf, scope, tag};
+pub use prove::{ProveError, prove};
+pub use secret::Secret;
+pub use security::{ParameterError, SecurityReport, check_parameters, security_report};
+pub use statement::{Circuit, Statement, StatementError};
+pub use tree::{CAPACITY, CredentialTree, DEPTH, MerklePath, TreeError};
+pub use verify::{ProofError, Verified, proof_size_window, verify};
+pub use witness::{SessionClaim, Witness};

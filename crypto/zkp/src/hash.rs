@@ -1,0 +1,124 @@
+//! The statement's hash functions outside the circuit.
+//!
+//! One function, H(domain, left, right) = Poseidon2-24([left(8) | right(8) | domain, 0 x 7])[0..8]: a sponge of
+//! rate 16 with one absorption. The domain sits in the capacity, so a leaf cannot be taken for a node, nor a
+//! node for a tag. Depth and arity are fixed, so nothing is padded.
+
+use std::sync::LazyLock;
+
+use p3_field::{Algebra, PackedValue, PrimeCharacteristicRing};
+use p3_koala_bear::{Poseidon2KoalaBear, default_koalabear_poseidon2_24};
+use p3_symmetric::{CryptographicPermutation, Permutation};
+use sha3::{Digest as _, Sha3_256};
+
+use crate::{
+    attributes::Attributes,
+    digest::{Digest, Field, LIMBS},
+    secret::Secret,
+};
+
+/// A tenant's identifier.
+pub type TenantId = [u8; 16];
+
+/// Width of the permutation.
+pub(crate) const STATE: usize = 24;
+
+/// Several field elements that are permuted together.
+pub(crate) type Packed = <Field as p3_field::Field>::Packing;
+
+/// What a hash is for; the first capacity limb of its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Domain {
+    /// Commitment to the secret.
+    Commitment = 1,
+    /// Leaf of the credential tree.
+    Leaf = 2,
+    /// Inner node of the credential tree.
+    Node = 3,
+    /// Tag for one scope.
+    Tag = 4,
+    /// Handle within one tenant.
+    Handle = 5,
+}
+
+/// What the issuer receives in place of the secret: H(commitment, secret, 0). It can neither impersonate the
+/// holder nor compute tags.
+pub fn commitment(secret: &Secret) -> Digest {
+    Digest::from_limbs(&hash(Domain::Commitment, &secret.limbs(), &[Field::ZERO; LIMBS]))
+}
+
+/// The leaf that the issuer puts into the credential tree: H(leaf, commitment, attributes).
+pub fn leaf(commitment: &Digest, attributes: &Attributes) -> Digest {
+    Digest::from_limbs(&hash(Domain::Leaf, &commitment.limbs(), &attributes.limbs()))
+}
+
+/// The holder's stable pseudonym within a tenant: H(handle, secret, hash-to-field(tenant)).
+/// This is the `subject` of the API and the key of the encrypted template.
+pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
+    Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
+}
+
+/// The holder's pseudonym for one scope: H(tag, secret, scope).
+pub fn tag(secret: &Secret, scope: &Digest) -> Digest {
+    Digest::from_limbs(&hash(Domain::Tag, &secret.limbs(), &scope.limbs()))
+}
+
+/// Scope of the tag for authentication to `audience` in `epoch`: hash-to-field of
+/// SHA3-256("trefoil/scope/authentication/1" | tenant | u32 length | audience | u32 epoch).
+pub fn scope(tenant: &TenantId, audience: &str, epoch: u32) -> Digest {
+    let digest = Sha3_256::new()
+        .chain_update(b"trefoil/scope/authentication/1")
+        .chain_update(tenant)
+        .chain_update((audience.len() as u32).to_le_bytes())
+        .chain_update(audience)
+        .chain_update(epoch.to_le_bytes())
+        .finalize();
+    Digest::hash_to_field("trefoil/hash-to-field/1", &digest.into())
+}
+
+/// Second input of the handle: hash-to-field of SHA3-256("trefoil/handle-scope/1" | tenant).
+pub(crate) fn handle_scope(tenant: &TenantId) -> Digest {
+    let digest = Sha3_256::new().chain_update(b"trefoil/handle-scope/1").chain_update(tenant).finalize();
+    Digest::hash_to_field("trefoil/hash-to-field/1", &digest.into())
+}
+
+/// H(domain, left, right) on one input, or on [`Packed`] many.
+pub(crate) fn hash<R>(domain: Domain, left: &[R; LIMBS], right: &[R; LIMBS]) -> [R; LIMBS]
+where
+    R: Algebra<Field> + Copy,
+    Poseidon2KoalaBear<STATE>: CryptographicPermutation<[R; STATE]>,
+{
+    let state = PERMUTATION.permute(input(domain, left, right));
+    std::array::from_fn(|i| state[i])
+}
+
+/// The permutation's input for H(domain, left, right).
+pub(crate) fn input<R: PrimeCharacteristicRing + Copy>(
+    domain: Domain,
+    left: &[R; LIMBS],
+    right: &[R; LIMBS],
+) -> [R; STATE] {
+    let mut state = [R::ZERO; STATE];
+    state[..LIMBS].copy_from_slice(left);
+    state[LIMBS..2 * LIMBS].copy_from_slice(right);
+    state[2 * LIMBS] = R::from_u8(domain as u8);
+    state
+}
+
+/// Nodes above the children in `below`, whose length is even.
+pub(crate) fn parents(below: &[[Field; LIMBS]]) -> Vec<[Field; LIMBS]> {
+    let mut above = Vec::with_capacity(below.len() / 2);
+    let (groups, rest) = below.as_chunks::<{ 2 * Packed::WIDTH }>();
+    for group in groups {
+        let side = |offset: usize| -> [Packed; LIMBS] {
+            std::array::from_fn(|limb| Packed::from_fn(|lane| group[2 * lane + offset][limb]))
+        };
+        let nodes = hash(Domain::Node, &side(0), &side(1));
+        above.extend((0..Packed::WIDTH).map(|lane| nodes.map(|limb| limb.as_slice()[lane])));
+    }
+    above.extend(rest.as_chunks::<2>().0.iter().map(|[left, right]| hash(Domain::Node, left, right)));
+    above
+}
+
+/// Poseidon2 for KoalaBear, width 24, x^3, 8 full and 23 partial rounds, with Plonky3's published constants.
+static PERMUTATION: LazyLock<Poseidon2KoalaBear<STATE>> = LazyLock::new(default_koalabear_poseidon2_24);

@@ -1,0 +1,151 @@
+//! Binding a proof to a session key, and a request to the session.
+//!
+//! The proof names a context, the context names a commitment to the session key, and each request carries a MAC
+//! under that key. A proof replayed by someone else is therefore useless to them.
+
+use std::fmt;
+
+use rand::{CryptoRng, RngExt};
+use sha3::{Digest as _, Sha3_256};
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::hash::TenantId;
+
+/// Shortest relying-party nonce in bytes: 128 bits.
+pub const NONCE_BYTES_MIN: usize = 16;
+/// Longest relying-party nonce in bytes.
+pub const NONCE_BYTES_MAX: usize = 64;
+/// Longest audience in bytes: the longest DNS name.
+pub const AUDIENCE_BYTES_MAX: usize = 255;
+
+/// Key shared by the client and the service for one session. Wiped when dropped, not shown by `Debug`.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct SessionKey([u8; 32]);
+
+/// What a request's MAC covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHeader<'a> {
+    /// Statement digest of the session's proof.
+    pub session_id: &'a [u8; 32],
+    /// Subject of the request.
+    pub handle: &'a [u8; 32],
+    /// Relying party, at most 255 bytes.
+    pub audience: &'a str,
+    /// Relying party's nonce, 16 to 64 bytes.
+    pub nonce: &'a [u8],
+    /// Unix seconds.
+    pub issued_at: u64,
+    /// Digest of the probe as sent.
+    pub probe_digest: &'a [u8; 32],
+}
+
+/// Why a request header cannot be authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// Nonce too short or too long.
+    #[error("request nonce of {0} bytes: give 16 to 64")]
+    Nonce(usize),
+    /// Audience too long.
+    #[error("request audience of {0} bytes: give at most 255")]
+    Audience(usize),
+}
+
+/// The MAC of a request does not belong to its header under the session's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("request MAC does not match the session key and the request header")]
+pub struct MacMismatch;
+
+impl SessionKey {
+    /// A fresh key. Production callers pass an OS-seeded generator.
+    pub fn random(rng: &mut (impl CryptoRng + ?Sized)) -> SessionKey {
+        SessionKey(rng.random())
+    }
+
+    /// The key with these bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> SessionKey {
+        SessionKey(bytes)
+    }
+
+    /// The key's bytes, wiped when dropped.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0)
+    }
+
+    /// SHA3-256("trefoil/session-key/1" | key).
+    pub fn commitment(&self) -> [u8; 32] {
+        Sha3_256::new().chain_update(b"trefoil/session-key/1").chain_update(self.0).finalize().into()
+    }
+}
+
+impl fmt::Debug for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionKey(..)")
+    }
+}
+
+/// Context of a session: SHA3-256("trefoil/context/1" | tenant | u32 length | audience | key commitment |
+/// u32 epoch | u32 policy id), integers little-endian.
+pub fn context(
+    tenant: &TenantId,
+    audience: &str,
+    key_commitment: &[u8; 32],
+    epoch: u32,
+    policy_id: u32,
+) -> [u8; 32] {
+    Sha3_256::new()
+        .chain_update(b"trefoil/context/1")
+        .chain_update(tenant)
+        .chain_update((audience.len() as u32).to_le_bytes())
+        .chain_update(audience)
+        .chain_update(key_commitment)
+        .chain_update(epoch.to_le_bytes())
+        .chain_update(policy_id.to_le_bytes())
+        .finalize()
+        .into()
+}
+
+impl RequestHeader<'_> {
+    /// Refuses a header whose variable parts are out of bounds.
+    pub fn check(&self) -> Result<(), HeaderError> {
+        if !(NONCE_BYTES_MIN..=NONCE_BYTES_MAX).contains(&self.nonce.len()) {
+            return Err(HeaderError::Nonce(self.nonce.len()));
+        }
+        if self.audience.len() > AUDIENCE_BYTES_MAX {
+            return Err(HeaderError::Audience(self.audience.len()));
+        }
+        Ok(())
+    }
+}
+
+/// SHA3-256("trefoil/request-mac/1" | key | session id | handle | u64 issued at | probe digest | u32 length |
+/// audience | u32 length | nonce). A prefix MAC is sound with SHA3, which has no length extension (FIPS 202,
+/// A.2 and its use in KMAC, SP 800-185).
+pub fn request_mac(key: &SessionKey, header: &RequestHeader<'_>) -> [u8; 32] {
+    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest } = header;
+    Sha3_256::new()
+        .chain_update(b"trefoil/request-mac/1")
+        .chain_update(key.0)
+        .chain_update(session_id)
+        .chain_update(handle)
+        .chain_update(issued_at.to_le_bytes())
+        .chain_update(probe_digest)
+        .chain_update((audience.len() as u32).to_le_bytes())
+        .chain_update(audience)
+        .chain_update((nonce.len() as u32).to_le_bytes())
+        .chain_update(nonce)
+        .finalize()
+        .into()
+}
+
+/// Compares in constant time. The caller has checked the header's bounds with [`RequestHeader::check`].
+pub fn verify_request_mac(
+    key: &SessionKey,
+    header: &RequestHeader<'_>,
+    mac: &[u8; 32],
+) -> Result<(), MacMismatch> {
+    if bool::from(request_mac(key, header).ct_eq(mac)) { Ok(()) } else { Err(MacMismatch) }
+}
+
+#[cfg(test)]
+mod tests;

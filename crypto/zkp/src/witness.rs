@@ -1,0 +1,81 @@
+//! What only the holder knows, and the statement it supports.
+
+use std::fmt;
+
+use crate::{
+    attributes::Attributes,
+    hash::{TenantId, commitment, handle, leaf, scope, tag},
+    secret::Secret,
+    session,
+    statement::{Circuit, Statement},
+    tree::MerklePath,
+};
+
+/// Private input of a proof. The secret is wiped when the witness is dropped.
+pub struct Witness {
+    /// The device's secret.
+    pub secret: Secret,
+    /// Attributes as the issuer put them into the leaf.
+    pub attributes: Attributes,
+    /// Index of the leaf, below 2^20.
+    pub index: u32,
+    /// Siblings of the leaf under the current root.
+    pub path: MerklePath,
+}
+
+/// What a session asks the holder to show.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionClaim<'a> {
+    /// Parameter set.
+    pub circuit: Circuit,
+    /// Tenant that issued the credential.
+    pub tenant: TenantId,
+    /// Service and relying party that the session is for.
+    pub audience: &'a str,
+    /// Generation of the root that the witness's path leads to.
+    pub root_generation: u32,
+    /// Current epoch.
+    pub epoch: u32,
+    /// Level to show; no higher than the credential's own, and no higher than needed.
+    pub level: u8,
+    /// Policy that asked.
+    pub policy_id: u32,
+    /// Commitment of the session key.
+    pub key_commitment: &'a [u8; 32],
+}
+
+impl Witness {
+    /// The statement that this witness supports for `claim`, with root, scope, tag, handle and context filled
+    /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
+    pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
+        let SessionClaim {
+            circuit,
+            tenant,
+            audience,
+            root_generation,
+            epoch,
+            level,
+            policy_id,
+            key_commitment,
+        } = *claim;
+        let scope = scope(&tenant, audience, epoch);
+        Statement {
+            circuit,
+            tenant,
+            root: self.path.root(self.index, &leaf(&commitment(&self.secret), &self.attributes)),
+            root_generation,
+            epoch,
+            level,
+            scope,
+            tag: tag(&self.secret, &scope),
+            handle: handle(&self.secret, &tenant),
+            ctx: session::context(&tenant, audience, key_commitment, epoch, policy_id),
+        }
+    }
+}
+
+impl fmt::Debug for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Witness(..)")
+    }
+}
