@@ -1,0 +1,445 @@
+//! One typed configuration from four layers: embedded defaults < file < environment < flags.
+//!
+//! `config/default.toml` lists every key; it is parsed by the same code as a user's file, so a documented key that does
+//! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+
+/// The documented defaults, also the text that `serve --print-config` starts from.
+pub const DEFAULTS: &str = include_str!("config/default.toml");
+
+/// Environment variables that start with this prefix and a section name set configuration keys.
+const ENV_PREFIX: &str = "TREFOIL_";
+
+/// The whole configuration, checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Addresses and data.
+    pub server: Server,
+    /// Certificate.
+    pub tls: Tls,
+    /// Bounds on what callers may hold open.
+    pub limits: Limits,
+    /// Workers and batching.
+    pub pipeline: Pipeline,
+    /// Proof verification and the verdict cache.
+    pub proofs: Proofs,
+    /// Templates.
+    pub store: Store,
+    /// Logs.
+    pub log: Log,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Directory of databases, keys, certificate and admin token.
+    pub data_dir: PathBuf,
+    /// Public listener.
+    pub listen: SocketAddr,
+    /// Admin listener.
+    pub admin_listen: SocketAddr,
+    /// Issuer name in attestations; empty means derived from `listen`.
+    pub issuer: String,
+}
+
+/// `[tls]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// PEM chain; empty with `private_key` empty means self-signed.
+    pub certificate: PathBuf,
+    /// PEM key.
+    pub private_key: PathBuf,
+    /// Names of the self-signed certificate.
+    pub names: Vec<String>,
+}
+
+/// `[limits]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Open connections per listener.
+    pub connections: usize,
+    /// Requests of one tenant in flight.
+    pub in_flight_per_tenant: usize,
+    /// TLS handshake.
+    pub handshake_timeout_s: u64,
+    /// Request head.
+    pub header_timeout_s: u64,
+    /// Request body, first to last byte.
+    pub body_timeout_s: u64,
+    /// Waiting for a batch to be sealed.
+    pub answer_timeout_s: u64,
+    /// Requests in flight at shutdown.
+    pub drain_timeout_s: u64,
+}
+
+impl Limits {
+    /// Deadline for a body.
+    pub fn body_timeout(&self) -> Duration {
+        Duration::from_secs(self.body_timeout_s)
+    }
+
+    /// Deadline for an answer.
+    pub fn answer_timeout(&self) -> Duration {
+        Duration::from_secs(self.answer_timeout_s)
+    }
+}
+
+/// When the sealer signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cadence {
+    /// One seal over everything that waits.
+    Group,
+    /// One seal for each batch of 32.
+    PerBatch,
+}
+
+/// `[pipeline]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pipeline {
+    /// Matching threads; 0 means one for each available processor.
+    pub workers: usize,
+    /// When the sealer signs.
+    pub cadence: Cadence,
+    /// Age at which an unfilled batch is sealed.
+    pub batch_delay_us: u64,
+    /// Lanes that may wait.
+    pub queue: usize,
+}
+
+/// `[proofs]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proofs {
+    /// Verification threads; 0 means half the available processors.
+    pub workers: usize,
+    /// Proofs that may wait.
+    pub queue: usize,
+    /// Verdicts in memory.
+    pub cache_capacity: usize,
+    /// Longest life of a session.
+    pub session_lifetime_s: u64,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    /// Templates in memory.
+    pub templates_in_memory: usize,
+}
+
+/// Log encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Encoding.
+    pub format: LogFormat,
+    /// A tracing filter.
+    pub filter: String,
+}
+
+/// What was wrong, where it was set, and what to do.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("configuration file {path}: {cause}; check the path given with --config")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The operating system's words.
+        cause: String,
+    },
+    /// The file is not TOML or has a key that does not exist or of the wrong kind.
+    #[error("configuration file {path}: {cause}\n`trefoil serve --print-config` lists every key with its default")]
+    File {
+        /// The file.
+        path: String,
+        /// Line, column and reason.
+        cause: String,
+    },
+    /// A variable names no key.
+    #[error("environment variable {name} names no key of section [{section}]; its keys are {keys}")]
+    EnvironmentKey {
+        /// The variable.
+        name: String,
+        /// The section.
+        section: String,
+        /// What exists there.
+        keys: String,
+    },
+    /// A variable has a value of the wrong kind.
+    #[error("environment variable {name}: {cause}")]
+    EnvironmentValue {
+        /// The variable.
+        name: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A value is out of its range.
+    #[error("{key}: {cause}")]
+    Range {
+        /// Dotted key.
+        key: &'static str,
+        /// Reason and remedy.
+        cause: String,
+    },
+}
+
+/// The flags of `trefoil serve` that override keys.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Overrides {
+    /// Directory of databases, keys, certificate and admin token.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Public listener, such as 0.0.0.0:8443.
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Admin listener, such as 127.0.0.1:9443.
+    #[arg(long, value_name = "ADDR")]
+    pub admin_listen: Option<SocketAddr>,
+    /// Matching threads; 0 means one for each available processor.
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// When the sealer signs.
+    #[arg(long, value_enum)]
+    pub cadence: Option<Cadence>,
+}
+
+impl Config {
+    /// Reads all layers. `environment` is the process environment; names without a section of ours are ignored.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+        flags: &Overrides,
+    ) -> Result<Config, ConfigError> {
+        let mut table = defaults();
+        if let Some(path) = file {
+            overlay_file(&mut table, path)?;
+        }
+        for (name, value) in environment {
+            overlay_variable(&mut table, &name, &value)?;
+        }
+        // Every leaf was checked against the type of its default, so what remains are enums and addresses, which
+        // `overlay_*` have tried as well; a failure here still names the key.
+        let mut config: Config = table.try_into().map_err(|cause: toml::de::Error| ConfigError::Range {
+            key: "configuration",
+            cause: cause.to_string(),
+        })?;
+        config.apply(flags);
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The embedded defaults.
+    pub fn embedded() -> Config {
+        defaults().try_into().expect("default.toml is tested to parse")
+    }
+
+    /// The effective configuration as TOML; it holds no secret.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("every field has a TOML form")
+    }
+
+    /// The issuer name in attestations.
+    pub fn issuer(&self) -> String {
+        match self.server.issuer.as_str() {
+            "" => format!("https://{}", self.server.listen),
+            name => name.to_owned(),
+        }
+    }
+
+    fn apply(&mut self, flags: &Overrides) {
+        let Overrides { data_dir, listen, admin_listen, workers, cadence } = flags;
+        if let Some(value) = data_dir {
+            self.server.data_dir.clone_from(value);
+        }
+        if let Some(value) = listen {
+            self.server.listen = *value;
+        }
+        if let Some(value) = admin_listen {
+            self.server.admin_listen = *value;
+        }
+        if let Some(value) = workers {
+            self.pipeline.workers = *value;
+        }
+        if let Some(value) = cadence {
+            self.pipeline.cadence = *value;
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let range = |key, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(ConfigError::Range { key, cause: format!("{value} is not between {low} and {high}") })
+        };
+        range("limits.connections", self.limits.connections as u64, 1, 1_000_000)?;
+        range("limits.in_flight_per_tenant", self.limits.in_flight_per_tenant as u64, 1, 1_000_000)?;
+        range("limits.handshake_timeout_s", self.limits.handshake_timeout_s, 1, 60)?;
+        range("limits.header_timeout_s", self.limits.header_timeout_s, 1, 60)?;
+        range("limits.body_timeout_s", self.limits.body_timeout_s, 1, 300)?;
+        range("limits.answer_timeout_s", self.limits.answer_timeout_s, 1, 60)?;
+        range("limits.drain_timeout_s", self.limits.drain_timeout_s, 1, 600)?;
+        range("pipeline.workers", self.pipeline.workers as u64, 0, 1024)?;
+        range("pipeline.batch_delay_us", self.pipeline.batch_delay_us, 0, 1_000_000)?;
+        range("pipeline.queue", self.pipeline.queue as u64, 32, 1_000_000)?;
+        range("proofs.workers", self.proofs.workers as u64, 0, 1024)?;
+        range("proofs.queue", self.proofs.queue as u64, 1, 100_000)?;
+        range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
+        range("proofs.session_lifetime_s", self.proofs.session_lifetime_s, 1, 3600)?;
+        range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
+        let empty = |path: &Path| path.as_os_str().is_empty();
+        if empty(&self.tls.certificate) != empty(&self.tls.private_key) {
+            let cause = "set both tls.certificate and tls.private_key, or neither for a self-signed one";
+            return Err(ConfigError::Range { key: "tls.certificate", cause: cause.to_owned() });
+        }
+        if self.server.issuer.len() > 255 {
+            let cause = "an issuer name has at most 255 bytes".to_owned();
+            return Err(ConfigError::Range { key: "server.issuer", cause });
+        }
+        if self.server.listen == self.server.admin_listen && self.server.listen.port() != 0 {
+            let cause = "the public and the admin listener need different addresses".to_owned();
+            return Err(ConfigError::Range { key: "server.admin_listen", cause });
+        }
+        Ok(())
+    }
+}
+
+fn defaults() -> toml::Table {
+    DEFAULTS.parse().expect("default.toml is tested to parse")
+}
+
+/// Puts the keys of a file over `table`, refusing those that have no default.
+fn overlay_file(table: &mut toml::Table, path: &Path) -> Result<(), ConfigError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| ConfigError::Unreadable { path: name.clone(), cause: cause.to_string() })?;
+    let refused = |cause: String| ConfigError::File { path: name.clone(), cause };
+    let file: toml::Table = text.parse().map_err(|cause: toml::de::Error| refused(cause.to_string()))?;
+    for (section, keys) in file {
+        let known = table.get_mut(&section).and_then(|value| value.as_table_mut());
+        let (Some(known), toml::Value::Table(keys)) = (known, keys) else {
+            return Err(refused(format!("unknown section or key `{section}`")));
+        };
+        for (key, value) in keys {
+            let slot = known.get_mut(&key).ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))?;
+            if slot.type_str() != value.type_str() {
+                let (want, got) = (slot.type_str(), value.type_str());
+                return Err(refused(format!("key `{section}.{key}` is {got}, expected {want}")));
+            }
+            *slot = value;
+        }
+        let candidate: Result<Config, _> = table.clone().try_into();
+        candidate.map_err(|cause| refused(format!("in section [{section}]: {}", cause.to_string().trim_end())))?;
+    }
+    Ok(())
+}
+
+/// Puts `TREFOIL_<SECTION>_<KEY>` over `table`. A list is written with commas.
+fn overlay_variable(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ConfigError> {
+    let Some(rest) = name.strip_prefix(ENV_PREFIX) else { return Ok(()) };
+    let Some((section, key)) = rest.split_once('_') else { return Ok(()) };
+    let (section, key) = (section.to_ascii_lowercase(), key.to_ascii_lowercase());
+    let Some(keys) = table.get_mut(&section).and_then(|value| value.as_table_mut()) else { return Ok(()) };
+    let Some(slot) = keys.get_mut(&key) else {
+        let keys = keys.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(ConfigError::EnvironmentKey { name: name.to_owned(), section, keys });
+    };
+    let refused = |cause: String| ConfigError::EnvironmentValue { name: name.to_owned(), cause };
+    *slot = match slot {
+        toml::Value::Integer(_) => {
+            let number = value.parse().map_err(|_| refused(format!("`{value}` is not a whole number")))?;
+            toml::Value::Integer(number)
+        }
+        toml::Value::Array(_) => toml::Value::Array(value.split(',').map(|item| item.trim().into()).collect()),
+        _ => toml::Value::String(value.to_owned()),
+    };
+    let candidate: Result<Config, _> = table.clone().try_into();
+    candidate.map(drop).map_err(|cause| refused(cause.to_string().trim_end().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(file: Option<&str>, environment: &[(&str, &str)], flags: &Overrides) -> Result<Config, ConfigError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trefoil.toml");
+        if let Some(text) = file {
+            std::fs::write(&path, text).unwrap();
+        }
+        let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        Config::load(file.map(|_| path.as_path()), environment, flags)
+    }
+
+    #[test]
+    fn defaults_parse_and_pass_their_own_checks() {
+        assert_eq!(load(None, &[], &Overrides::default()).unwrap(), Config::embedded());
+    }
+
+    #[test]
+    fn printed_configuration_reads_back_as_itself() {
+        let text = Config::embedded().to_toml();
+        assert_eq!(load(Some(&text), &[], &Overrides::default()).unwrap(), Config::embedded());
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let file = "[pipeline]\nworkers = 2\nqueue = 64\nbatch_delay_us = 7";
+        let environment = [("TREFOIL_PIPELINE_WORKERS", "3"), ("TREFOIL_PIPELINE_QUEUE", "65")];
+        let flags = Overrides { workers: Some(4), ..Overrides::default() };
+        let config = load(Some(file), &environment, &flags).unwrap();
+        let Pipeline { workers, queue, batch_delay_us, .. } = config.pipeline;
+        assert_eq!((workers, queue, batch_delay_us), (4, 65, 7));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_by_name() {
+        let error = load(Some("[pipeline]\nworker = 2"), &[], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("unknown key `pipeline.worker`"), "{error}");
+        let error = load(Some("[pipelin]\nworkers = 2"), &[], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("`pipelin`"), "{error}");
+        let error = load(None, &[("TREFOIL_LOG_FORMATT", "json")], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("its keys are filter, format"), "{error}");
+    }
+
+    #[test]
+    fn wrong_values_say_where_they_were_set() {
+        let error = load(Some("[pipeline]\nworkers = \"two\""), &[], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("`pipeline.workers` is string, expected integer"), "{error}");
+        let error = load(Some("[pipeline]\ncadence = \"often\""), &[], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("cadence"), "{error}");
+        let error = load(None, &[("TREFOIL_SERVER_LISTEN", "here")], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("TREFOIL_SERVER_LISTEN"), "{error}");
+        let error = load(Some("[limits]\nconnections = 0"), &[], &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("limits.connections: 0 is not between"), "{error}");
+    }
+
+    #[test]
+    fn foreign_variables_are_ignored() {
+        let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_API_KEY", "x"), ("PATH", "/bin")];
+        assert!(load(None, &environment, &Overrides::default()).is_ok());
+    }
+}

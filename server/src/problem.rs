@@ -1,0 +1,249 @@
+//! Problem details (RFC 9457): the one mapping from a refusal or a fault to what a caller sees.
+//!
+//! Three outcomes are never mixed. A *denial* is a correct negative answer and is not a problem: it is `200` with
+//! `decision: "no_match"`. A *rejection* declines to try, because the request is malformed, too large, not allowed, or
+//! the service is busy. An *error* is a fault of ours. [`Code`] lists the last two exhaustively; its `type` URIs are an
+//! API contract and never change meaning.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// Why a request was not carried out. The kebab-case name is the stable `code` and the end of the `type` URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The body is not JSON; `detail` gives line and column.
+    MalformedJson,
+    /// A path segment or header cannot be read.
+    MalformedRequest,
+    /// A create without `Idempotency-Key`.
+    IdempotencyKeyMissing,
+    /// No API key or admin token, or one that is not known.
+    CallerUnauthenticated,
+    /// The API key lacks the scope that this route needs.
+    ScopeMissing,
+    /// The tenant's policy does not list this audience.
+    AudienceNotAllowed,
+    /// The request MAC does not verify under the session's key.
+    RequestMacInvalid,
+    /// No such route.
+    RouteUnknown,
+    /// No such subject, or one without an active template, in the caller's tenant.
+    SubjectUnknown,
+    /// No such tenant.
+    TenantUnknown,
+    /// No such proof session in the caller's tenant.
+    SessionUnknown,
+    /// No seal with this number.
+    SealUnknown,
+    /// The route exists, the method does not.
+    MethodNotAllowed,
+    /// The body did not arrive within its deadline.
+    BodyTimeout,
+    /// The subject already has an active template.
+    TemplateExists,
+    /// The tenant exists.
+    TenantExists,
+    /// The nonce was already used in this session.
+    NonceReplayed,
+    /// A request with the same idempotency key is still running.
+    IdempotencyInFlight,
+    /// The credential root's generation is not above the current one.
+    RootGenerationStale,
+    /// The proof session ended: its time is over, or its credential root was withdrawn.
+    SessionExpired,
+    /// The body is larger than this route takes.
+    BodyTooLarge,
+    /// The media type is not the one this route takes.
+    MediaTypeUnsupported,
+    /// The JSON is well formed but a field is unknown, missing or of the wrong kind; `errors` has JSON pointers.
+    FieldInvalid,
+    /// The embedding is not 128 finite numbers with a usable norm.
+    EmbeddingInvalid,
+    /// The zero-knowledge proof or its envelope was refused.
+    ProofRejected,
+    /// The tenant requires a proof session and the request names none, or the reverse.
+    ProofModeMismatch,
+    /// `issued_at` is outside the freshness window, or before this process started.
+    RequestNotFresh,
+    /// The idempotency key was used with a different request.
+    IdempotencyKeyReused,
+    /// Too many requests of this tenant in flight.
+    QuotaExceeded,
+    /// A queue is full: nothing was attempted.
+    Overloaded,
+    /// The service is shutting down: nothing was attempted.
+    Draining,
+    /// The answer did not arrive in time; it may have been computed.
+    TimedOut,
+    /// A fault of ours.
+    Internal,
+}
+
+impl Code {
+    /// Status, stable name and title: the one exhaustive table.
+    fn describe(self) -> (StatusCode, &'static str, &'static str) {
+        use StatusCode as S;
+        match self {
+            Code::MalformedJson => (S::BAD_REQUEST, "malformed-json", "The body is not JSON"),
+            Code::MalformedRequest => (S::BAD_REQUEST, "malformed-request", "The request cannot be read"),
+            Code::IdempotencyKeyMissing => {
+                (S::BAD_REQUEST, "idempotency-key-missing", "Idempotency-Key is required")
+            }
+            Code::CallerUnauthenticated => {
+                (S::UNAUTHORIZED, "caller-unauthenticated", "The caller is not authenticated")
+            }
+            Code::ScopeMissing => (S::FORBIDDEN, "scope-missing", "The API key lacks a scope"),
+            Code::AudienceNotAllowed => {
+                (S::FORBIDDEN, "audience-not-allowed", "The tenant does not serve this audience")
+            }
+            Code::RequestMacInvalid => (S::FORBIDDEN, "request-mac-invalid", "The request MAC is wrong"),
+            Code::RouteUnknown => (S::NOT_FOUND, "route-unknown", "No such route"),
+            Code::SubjectUnknown => (S::NOT_FOUND, "subject-unknown", "No active template for this subject"),
+            Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
+            Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
+            Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
+            Code::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed"),
+            Code::BodyTimeout => (S::REQUEST_TIMEOUT, "body-timeout", "The body came too slowly"),
+            Code::TemplateExists => (S::CONFLICT, "template-exists", "The subject is already enrolled"),
+            Code::TenantExists => (S::CONFLICT, "tenant-exists", "The tenant exists"),
+            Code::NonceReplayed => (S::CONFLICT, "nonce-replayed", "The nonce was already used"),
+            Code::IdempotencyInFlight => {
+                (S::CONFLICT, "idempotency-in-flight", "The same request is still running")
+            }
+            Code::RootGenerationStale => {
+                (S::CONFLICT, "root-generation-stale", "The root generation is not newer")
+            }
+            Code::SessionExpired => (S::GONE, "session-expired", "The proof session has ended"),
+            Code::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
+            Code::MediaTypeUnsupported => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "media-type-unsupported", "Wrong media type")
+            }
+            Code::FieldInvalid => (S::UNPROCESSABLE_ENTITY, "field-invalid", "A field is invalid"),
+            Code::EmbeddingInvalid => {
+                (S::UNPROCESSABLE_ENTITY, "embedding-invalid", "The embedding is unusable")
+            }
+            Code::ProofRejected => (S::UNPROCESSABLE_ENTITY, "proof-rejected", "The proof was refused"),
+            Code::ProofModeMismatch => {
+                (S::UNPROCESSABLE_ENTITY, "proof-mode-mismatch", "The request does not fit the proof policy")
+            }
+            Code::RequestNotFresh => {
+                (S::UNPROCESSABLE_ENTITY, "request-not-fresh", "The request is not fresh")
+            }
+            Code::IdempotencyKeyReused => {
+                (S::UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency-Key was reused")
+            }
+            Code::QuotaExceeded => (S::TOO_MANY_REQUESTS, "quota-exceeded", "Too many requests in flight"),
+            Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
+            Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
+            Code::TimedOut => (S::GATEWAY_TIMEOUT, "timed-out", "The answer took too long"),
+            Code::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        }
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> StatusCode {
+        self.describe().0
+    }
+
+    /// The stable name, such as `session-expired`.
+    pub fn name(self) -> &'static str {
+        self.describe().1
+    }
+
+    /// Seconds after which a retry makes sense; nothing was attempted for these codes.
+    fn retry_after_s(self) -> Option<u32> {
+        match self {
+            Code::QuotaExceeded | Code::Overloaded | Code::Draining | Code::IdempotencyInFlight => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// One offending place in a JSON body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// JSON pointer (RFC 6901) to the field.
+    pub pointer: String,
+    /// What is wrong with it and what would be right.
+    pub detail: String,
+}
+
+/// A refusal or fault on its way to the caller. Holds no secret and no score, so it may be logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    code: Code,
+    detail: Cow<'static, str>,
+    errors: Vec<FieldError>,
+}
+
+impl Problem {
+    /// A problem with one sentence that says what happened and what to do.
+    pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem { code, detail: detail.into(), errors: Vec::new() }
+    }
+
+    /// A problem about one field of a JSON body.
+    pub fn field(code: Code, pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
+        let error = FieldError { pointer: pointer.into(), detail: detail.into() };
+        Problem { code, detail: Cow::Owned(format!("{}: {}", error.pointer, error.detail)), errors: vec![error] }
+    }
+
+    /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.
+    pub fn internal(cause: impl std::fmt::Display) -> Problem {
+        tracing::error!(%cause, "internal error");
+        Problem::new(Code::Internal, "the request failed on our side; retry, and quote request_id if it persists")
+    }
+
+    /// The code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The body and headers, with the request's id.
+    pub(crate) fn render(&self, request_id: &str) -> Response {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            r#type: String,
+            title: &'static str,
+            status: u16,
+            code: &'static str,
+            detail: &'a str,
+            request_id: &'a str,
+            #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
+            errors: &'a [FieldError],
+        }
+        let (status, code, title) = self.code.describe();
+        let body = Body {
+            r#type: format!("urn:trefoil:problem:{code}"),
+            title,
+            status: status.as_u16(),
+            code,
+            detail: &self.detail,
+            request_id,
+            errors: &self.errors,
+        };
+        let bytes = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = (status, bytes).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.code.retry_after_s() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    /// An empty response that carries the problem; the outermost layer knows the request id and renders it.
+    fn into_response(self) -> Response {
+        let mut response = self.code.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
