@@ -1,0 +1,173 @@
+//! Which instructions the processor has, decided once and carried as a value.
+
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+/// Environment variable that lowers the tier of tests and benchmarks.
+pub const TIER_VARIABLE: &str = "TREFOIL_TIER";
+
+/// A set of instructions, ordered from the least to the most demanding.
+///
+/// A tier is only a wish; [`Cpu::at_most`] turns it into the token that kernels take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// No assumption about the processor.
+    Portable,
+    /// x86-64 with AVX2.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, IFMA and VPOPCNTDQ (Ice Lake and Zen 4 onwards).
+    Avx512,
+}
+
+impl Tier {
+    /// All tiers, lowest first.
+    pub const ALL: [Tier; 3] = [Tier::Portable, Tier::Avx2, Tier::Avx512];
+
+    /// The highest tier of this machine, detected on the first call.
+    pub fn detected() -> Tier {
+        static DETECTED: OnceLock<Tier> = OnceLock::new();
+        *DETECTED.get_or_init(detect)
+    }
+
+    /// The tiers of this machine, lowest first.
+    pub fn available() -> impl Iterator<Item = Tier> {
+        Tier::ALL.into_iter().filter(|tier| *tier <= Tier::detected())
+    }
+
+    /// The detected tier, lowered by [`TIER_VARIABLE`] when that is set. For tests and benchmarks.
+    ///
+    /// # Errors
+    /// When the variable is set to something that is not the name of a tier.
+    pub fn from_env() -> Result<Tier, UnknownTier> {
+        match std::env::var(TIER_VARIABLE) {
+            Ok(name) => Ok(name.parse::<Tier>()?.min(Tier::detected())),
+            Err(_) => Ok(Tier::detected()),
+        }
+    }
+
+    /// The name that [`FromStr`] reads back.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Portable => "portable",
+            Tier::Avx2 => "avx2",
+            Tier::Avx512 => "avx512",
+        }
+    }
+}
+
+impl FromStr for Tier {
+    type Err = UnknownTier;
+
+    fn from_str(name: &str) -> Result<Tier, UnknownTier> {
+        Tier::ALL.into_iter().find(|tier| tier.name() == name).ok_or_else(|| UnknownTier(name.to_owned()))
+    }
+}
+
+/// A tier name that this crate does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown processor tier {0:?}: use portable, avx2 or avx512")]
+pub struct UnknownTier(String);
+
+/// Proof that the instructions of one tier exist on this machine. Kernels dispatch on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu(Token);
+
+/// The private half of [`Cpu`]: one zero-sized token per tier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Token {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+impl Cpu {
+    /// The highest tier of this machine.
+    pub fn detected() -> Cpu {
+        Cpu::at_most(Tier::detected())
+    }
+
+    /// The highest tier of this machine that is not above `tier`.
+    pub fn at_most(tier: Tier) -> Cpu {
+        match tier.min(Tier::detected()) {
+            Tier::Portable => Cpu(Token::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => Cpu(Token::Avx2(Avx2(()))),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => Cpu(Token::Avx512(Avx512(()))),
+            #[cfg(not(target_arch = "x86_64"))]
+            Tier::Avx2 | Tier::Avx512 => Cpu(Token::Portable),
+        }
+    }
+
+    /// The tier that this token stands for.
+    pub fn tier(self) -> Tier {
+        match self.0 {
+            Token::Portable => Tier::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx2(_) => Tier::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx512(_) => Tier::Avx512,
+        }
+    }
+
+    pub(crate) fn token(self) -> Token {
+        self.0
+    }
+}
+
+/// AVX2 is present. Made only by [`Cpu::at_most`], after detection.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Avx2(());
+
+/// Every feature of [`Tier::Avx512`] is present. Made only by [`Cpu::at_most`], after detection.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Avx512(());
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Tier {
+    let avx2 = is_x86_feature_detected!("avx2");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512vpopcntdq");
+    match (avx2, avx512) {
+        (true, true) => Tier::Avx512,
+        (true, false) => Tier::Avx2,
+        (false, _) => Tier::Portable,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Tier {
+    Tier::Portable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_never_exceeds_the_machine_or_the_wish() {
+        for wish in Tier::ALL {
+            let tier = Cpu::at_most(wish).tier();
+            assert_eq!(tier, wish.min(Tier::detected()));
+        }
+        assert_eq!(Cpu::detected().tier(), Tier::detected());
+    }
+
+    #[test]
+    fn names_are_read_back_and_others_refused() {
+        for tier in Tier::ALL {
+            assert_eq!(tier.name().parse(), Ok(tier));
+        }
+        assert!("avx".parse::<Tier>().is_err());
+        assert!("".parse::<Tier>().is_err());
+    }
+}
