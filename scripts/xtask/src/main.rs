@@ -1,2 +1,56 @@
-//! (under construction)
-fn main() {}
+//! Repository tasks, run as `cargo xtask <task>`.
+//!
+//! `test` is the whole check of the repository and what continuous integration runs; the other tasks are
+//! parts of it that are useful alone.
+
+mod deny;
+mod docs;
+mod markdown;
+mod numbers;
+mod repo;
+mod smoke;
+mod steps;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use repo::Repo;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  test              everything: format, lints, tests, both caches, rules, supply chain, smoke runs
+  tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
+  deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
+  numbers           write the numbers of README.md and whitepaper/ from bench/records/
+  numbers --check   fail if a number in prose differs from its record
+  docs              fail if README.md names a command or flag that does not exist
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = Repo::open().and_then(|repo| match arguments.as_slice() {
+        ["test"] => test::run(&repo),
+        ["tidy"] => tidy::run(&repo),
+        ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
+        ["numbers"] => numbers::write(&repo),
+        ["numbers", "--check"] => numbers::check(&repo),
+        ["docs"] => docs::run(&repo),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("unknown task {:?}\n\n{USAGE}", arguments.join(" "))),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            if !message.is_empty() {
+                eprintln!("{message}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The supply-chain step: cargo-deny with the policy of deny.toml.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::repo::Repo;
+
+/// Installed into the target directory when the machine has no cargo-deny. Built without optimisation: it
+/// runs for a second, and building it is most of its cost.
+const VERSION: &str = "0.20.2";
+const QUICK_BUILD: [(&str, &str); 4] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "false"),
+];
+
+const UNREACHABLE: &str = "advisory database unreachable: not checked";
+
+/// Runs all checks; the note says whether advisories were checked.
+pub(crate) fn run(repo: &Repo) -> Result<String, String> {
+    let program = find_or_install(repo)?;
+    passes(deny(repo, &program, &["check", "bans", "licenses", "sources"]))?;
+    // Fetching is apart from checking, so that only a fetch that fails is forgiven.
+    let fetched = deny(repo, &program, &["fetch", "db"]).output().map_err(|e| format!("cargo-deny: {e}"))?;
+    if !fetched.status.success() {
+        let why = String::from_utf8_lossy(&fetched.stderr);
+        println!("\n!!!! {UNREACHABLE}\n{why}");
+        return if is_unreachable(&why) {
+            Ok(UNREACHABLE.to_owned())
+        } else {
+            Err("cargo-deny fetch db".to_owned())
+        };
+    }
+    passes(deny(repo, &program, &["check", "advisories"]))?;
+    Ok("advisories checked".to_owned())
+}
+
+/// Whether a failed fetch failed for want of a network.
+fn is_unreachable(stderr: &str) -> bool {
+    stderr.contains("failed to fetch advisory database")
+}
+
+fn deny(repo: &Repo, program: &PathBuf, arguments: &[&str]) -> Command {
+    let mut command = repo.command(program);
+    command.args(["--all-features", "--color", "never", "--log-level", "error"]).args(arguments);
+    command
+}
+
+fn passes(mut command: Command) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("cargo-deny: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo-deny: {status}")) }
+}
+
+fn find_or_install(repo: &Repo) -> Result<PathBuf, String> {
+    if repo.command("cargo-deny").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Ok("cargo-deny".into());
+    }
+    let tools = repo.target_directory()?.join("tools");
+    let program = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    if !program.is_file() {
+        println!("cargo-deny is not installed: building {VERSION} into {}", tools.display());
+        let mut install = repo.cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--root"]);
+        install.arg(&tools).envs(QUICK_BUILD).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+        passes(install)?;
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_failed_download_is_forgiven() {
+        assert!(is_unreachable(
+            "[ERROR] failed to fetch advisory database https://... with cli: failed to clone"
+        ));
+        assert!(!is_unreachable("[ERROR] failed to read config deny.toml"));
+    }
+}

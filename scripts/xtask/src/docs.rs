@@ -1,0 +1,126 @@
+//! The commands that README.md shows must exist: every subcommand and flag in its `sh` blocks is looked up
+//! in the help text of the program.
+
+use std::collections::BTreeMap;
+
+use crate::markdown;
+use crate::repo::Repo;
+
+/// A command line as the page shows it.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown<'a> {
+    /// A binary of the workspace, its subcommands, its flags.
+    Binary { name: &'static str, subcommands: Vec<&'a str>, flags: Vec<&'a str> },
+    /// A task of this program.
+    Task(Vec<&'a str>),
+}
+
+/// Checks README.md against the release binaries.
+pub(crate) fn run(repo: &Repo) -> Result<(), String> {
+    let page = repo.read("README.md")?;
+    let mut helps: BTreeMap<(&str, Vec<&str>), String> = BTreeMap::new();
+    let mut problems = Vec::new();
+    let mut count = 0;
+    for (number, line) in shell_lines(&page) {
+        let Some(shown) = shown(line) else { continue };
+        count += 1;
+        match shown {
+            Shown::Task(words) => {
+                let task = words.first().copied().unwrap_or_default();
+                if !crate::USAGE.lines().any(|usage| usage.split_whitespace().next() == Some(task)) {
+                    problems.push(format!("README.md:{number}: no task {task:?}"));
+                }
+            }
+            Shown::Binary { name, subcommands, flags } => {
+                let key = (name, subcommands.clone());
+                if !helps.contains_key(&key) {
+                    helps.insert(key.clone(), help(repo, name, &subcommands)?);
+                }
+                let text = &helps[&key];
+                for flag in flags.iter().filter(|flag| !has_flag(text, flag)) {
+                    problems
+                        .push(format!("README.md:{number}: {name} {} has no {flag}", subcommands.join(" ")));
+                }
+            }
+        }
+    }
+    if count == 0 {
+        problems.push("README.md shows no command".to_owned());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+fn help(repo: &Repo, name: &str, subcommands: &[&str]) -> Result<String, String> {
+    let mut command = repo.command(repo.binary(name)?);
+    command.args(subcommands).arg("--help");
+    let output = command.output().map_err(|e| format!("{name}: {e}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{name} {} --help failed: does the subcommand exist?", subcommands.join(" ")))
+    }
+}
+
+fn has_flag(help: &str, flag: &str) -> bool {
+    help.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| word == flag)
+}
+
+/// Lines of the `sh` blocks, continued lines joined, comments dropped.
+fn shell_lines(page: &str) -> Vec<(usize, &str)> {
+    let fences = markdown::fences(page).into_iter().filter(|fence| fence.language == "sh");
+    fences.flat_map(|fence| fence.lines).filter(|(_, line)| !line.trim_start().starts_with('#')).collect()
+}
+
+fn shown(line: &str) -> Option<Shown<'_>> {
+    let line = line.split(" #").next().unwrap_or(line);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (name, rest) = match words.as_slice() {
+        ["cargo", "xtask", rest @ ..] => return Some(Shown::Task(rest.to_vec())),
+        ["cargo", "run", rest @ ..] => {
+            let own = rest.iter().position(|word| *word == "--").map_or(&[][..], |at| &rest[at + 1..]);
+            let bench = rest.contains(&"trefoil-bench");
+            (if bench { "trefoil-bench" } else { "trefoil" }, own)
+        }
+        ["trefoil", rest @ ..] | ["target/release/trefoil", rest @ ..] => ("trefoil", rest),
+        ["trefoil-bench", rest @ ..] | ["target/release/trefoil-bench", rest @ ..] => ("trefoil-bench", rest),
+        _ => return None,
+    };
+    // Subcommands come first and are plain words; a file name or a value is not one.
+    let plain =
+        |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    let subcommands = rest.iter().take_while(plain).copied().collect();
+    let flags =
+        rest.iter().filter(|word| word.starts_with('-')).map(|word| word.split('=').next().unwrap_or(word));
+    Some(Shown::Binary { name, subcommands, flags: flags.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_taken_apart() {
+        assert_eq!(shown("cargo xtask test"), Some(Shown::Task(vec!["test"])));
+        assert_eq!(
+            shown("cargo run --release -- demo --people=40  # small"),
+            Some(Shown::Binary { name: "trefoil", subcommands: vec!["demo"], flags: vec!["--people"] })
+        );
+        assert_eq!(
+            shown("cargo run --release -p trefoil-bench -- run --seconds 1"),
+            Some(Shown::Binary { name: "trefoil-bench", subcommands: vec!["run"], flags: vec!["--seconds"] })
+        );
+        assert_eq!(
+            shown("target/release/trefoil verify a.cbor --trust-root t.json"),
+            Some(Shown::Binary { name: "trefoil", subcommands: vec!["verify"], flags: vec!["--trust-root"] })
+        );
+        assert_eq!(shown("curl https://localhost:8443/v1/keys"), None);
+    }
+
+    #[test]
+    fn only_shell_blocks_count_and_flags_match_whole_words() {
+        let page = "```sh\n# cargo xtask no\ncargo xtask test\n```\n```text\ncargo xtask gone\n```\n";
+        assert_eq!(shell_lines(page), [(3, "cargo xtask test")]);
+        assert!(has_flag("  --trust-root <FILE>  [x]", "--trust-root"));
+        assert!(!has_flag("  --trust-root-dir <DIR>", "--trust-root"));
+    }
+}

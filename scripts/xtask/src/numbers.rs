@@ -1,0 +1,141 @@
+//! Numbers in prose come from committed records.
+//!
+//! `<!-- number:FILE:POINTER -->value<!-- /number -->` shows the value at a JSON pointer of
+//! `bench/records/FILE`; `FILE:POINTER:2` shows it with two decimals.
+
+use serde_json::Value;
+
+use crate::repo::Repo;
+
+const OPEN: &str = "<!-- number:";
+const OPEN_END: &str = " -->";
+const CLOSE: &str = "<!-- /number -->";
+const RECORDS: &str = "bench/records";
+
+/// Writes every number anew.
+pub(crate) fn write(repo: &Repo) -> Result<(), String> {
+    for (path, page, fresh) in pages(repo)? {
+        if page != fresh {
+            std::fs::write(repo.root().join(&path), fresh).map_err(|e| format!("{path}: {e}"))?;
+            println!("{path}: numbers written");
+        }
+    }
+    Ok(())
+}
+
+/// Fails if a page shows a number that its record does not.
+pub(crate) fn check(repo: &Repo) -> Result<(), String> {
+    let stale: Vec<String> =
+        pages(repo)?.into_iter().filter(|(_, page, fresh)| page != fresh).map(|(path, ..)| path).collect();
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("stale numbers in {}: run `cargo xtask numbers`", stale.join(", ")))
+    }
+}
+
+/// Path, present text and text with fresh numbers of every page that may hold numbers.
+fn pages(repo: &Repo) -> Result<Vec<(String, String, String)>, String> {
+    let mut pages = Vec::new();
+    for path in repo.files()? {
+        if path == "README.md" || (path.starts_with("whitepaper/") && path.ends_with(".md")) {
+            let page = repo.read(&path)?;
+            let fresh = fill(&page, &|file| repo.read(&format!("{RECORDS}/{file}")))
+                .map_err(|why| format!("{path}: {why}"))?;
+            pages.push((path, page, fresh));
+        }
+    }
+    Ok(pages)
+}
+
+fn fill(page: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = page;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let (source, after) = after.split_once(OPEN_END).ok_or("a number mark does not end")?;
+        let (_, after) = after.split_once(CLOSE).ok_or_else(|| format!("number:{source} is not closed"))?;
+        let value = value(source, record)?;
+        filled.push_str(&format!("{before}{OPEN}{source}{OPEN_END}{value}{CLOSE}"));
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+fn value(source: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    let mut parts = source.split(':');
+    let (Some(file), Some(pointer), decimals, None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(format!("number:{source} is not FILE:POINTER or FILE:POINTER:DECIMALS"));
+    };
+    let record: Value = serde_json::from_str(&record(file)?).map_err(|e| format!("{file}: {e}"))?;
+    let value = record.pointer(pointer).ok_or_else(|| format!("{file} has no {pointer}"))?;
+    match (value, decimals) {
+        (Value::String(text), None) => Ok(text.clone()),
+        (Value::Number(number), None) if number.is_u64() || number.is_i64() => {
+            Ok(grouped(&number.to_string()))
+        }
+        (Value::Number(number), Some(decimals)) => {
+            let decimals: usize = decimals.parse().map_err(|_| format!("number:{source}: bad decimals"))?;
+            let number = number.as_f64().ok_or_else(|| format!("number:{source} is out of range"))?;
+            Ok(grouped(&format!("{number:.decimals$}")))
+        }
+        (Value::Number(_), None) => Err(format!("number:{source} is not whole: say how many decimals")),
+        _ => Err(format!("number:{source} is neither a number nor a text")),
+    }
+}
+
+/// Commas between thousands of the whole part.
+fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let (whole, fraction) = digits.find('.').map_or((digits, ""), |dot| digits.split_at(dot));
+    let mut out = String::from(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(file: &str) -> Result<String, String> {
+        match file {
+            "r.json" => Ok("{\"n\": 1234567, \"f\": 4321.987, \"s\": \"AVX2\", \"l\": [7]}".to_owned()),
+            _ => Err(format!("{file}: no such record")),
+        }
+    }
+
+    fn filled(source: &str) -> Result<String, String> {
+        let page = fill(&format!("a {OPEN}{source}{OPEN_END}old{CLOSE} z"), &record)?;
+        let value = page.strip_prefix(&format!("a {OPEN}{source}{OPEN_END}")).expect("the mark stays");
+        Ok(value.strip_suffix(&format!("{CLOSE} z")).expect("the text around stays").to_owned())
+    }
+
+    #[test]
+    fn values_come_from_the_record() {
+        assert_eq!(filled("r.json:/n").as_deref(), Ok("1,234,567"));
+        assert_eq!(filled("r.json:/f:1").as_deref(), Ok("4,322.0"));
+        assert_eq!(filled("r.json:/s").as_deref(), Ok("AVX2"));
+        assert_eq!(filled("r.json:/l/0").as_deref(), Ok("7"));
+    }
+
+    #[test]
+    fn a_number_without_a_record_is_refused() {
+        for source in ["r.json:/gone", "none.json:/n", "r.json:/f", "r.json", "r.json:/n:x", "r.json:/l"] {
+            assert!(filled(source).is_err(), "{source}");
+        }
+        assert!(fill(&format!("{OPEN}r.json:/n{OPEN_END}7"), &record).is_err());
+    }
+
+    #[test]
+    fn filling_twice_changes_nothing() {
+        let once = fill(&format!("{OPEN}r.json:/n{OPEN_END}{CLOSE}"), &record).expect("fills");
+        assert_eq!(fill(&once, &record), Ok(once.clone()));
+    }
+}

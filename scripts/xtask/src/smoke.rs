@@ -1,0 +1,55 @@
+//! Short runs of the benchmark and of the demonstration, whose JSON output must have its keys. They show that
+//! the programs run; the numbers of such short runs mean nothing.
+
+use serde_json::Value;
+
+use crate::repo::Repo;
+use crate::steps::Steps;
+
+/// One run: program, arguments, JSON pointers that its output must have.
+struct Smoke {
+    binary: &'static str,
+    arguments: &'static [&'static str],
+    pointers: &'static [&'static str],
+}
+
+const RUNS: [Smoke; 0] = [];
+
+/// Adds one step per run.
+pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+    for run in &RUNS {
+        steps.step(&format!("{} {}", run.binary, run.arguments.join(" ")), || run.check(repo));
+    }
+}
+
+impl Smoke {
+    fn check(&self, repo: &Repo) -> Result<String, String> {
+        let mut command = repo.command(repo.binary(self.binary)?);
+        let output = command.args(self.arguments).output().map_err(|e| format!("{}: {e}", self.binary))?;
+        if !output.status.success() {
+            return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+        }
+        let missing = missing(&output.stdout, self.pointers)?;
+        if missing.is_empty() {
+            Ok(String::new())
+        } else {
+            Err(format!("no {} in the output", missing.join(", ")))
+        }
+    }
+}
+
+fn missing<'a>(output: &[u8], pointers: &[&'a str]) -> Result<Vec<&'a str>, String> {
+    let record: Value = serde_json::from_slice(output).map_err(|e| format!("the output is not JSON: {e}"))?;
+    Ok(pointers.iter().filter(|pointer| record.pointer(pointer).is_none()).copied().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_key_is_found() {
+        assert_eq!(missing(b"{\"a\": {\"b\": 1}}", &["/a/b", "/a/c"]), Ok(vec!["/a/c"]));
+        assert!(missing(b"not json", &[]).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! The whole check, in the order of what is cheapest to know first.
+
+use crate::repo::Repo;
+use crate::steps::Steps;
+use crate::{deny, docs, numbers, smoke, tidy};
+
+/// Crates whose cache is chosen by a feature; each is built and tested with the baseline map as well.
+const CACHE_CHOOSERS: [&str; 2] = ["trefoil-pipeline", "trefoil-server"];
+
+/// Everything uses the release profile: one build of the dependencies serves all steps, and the tests of the
+/// cryptography are far too slow without optimisation.
+pub(crate) fn run(repo: &Repo) -> Result<(), String> {
+    let mut steps = Steps::default();
+    steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
+    steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
+    steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
+    steps.command(
+        "lints",
+        repo.cargo(&[
+            "clippy",
+            "--locked",
+            "--release",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+    );
+    steps.command("build", repo.cargo(&["build", "--locked", "--release", "--workspace", "--bins"]));
+    steps.tests("tests", repo.cargo(&["test", "--locked", "--release", "--workspace", "--no-fail-fast"]));
+    for name in CACHE_CHOOSERS {
+        let features = ["--no-default-features", "--features", "cache-dashmap"];
+        let arguments = ["test", "--locked", "--release", "--no-fail-fast", "-p", name];
+        steps.tests(
+            &format!("tests of {name} over the baseline map"),
+            repo.cargo(&[&arguments[..], &features].concat()),
+        );
+    }
+    steps.command(
+        "verifier without the standard library",
+        repo.cargo(&["check", "--locked", "--release", "-p", "trefoil-attest", "--no-default-features"]),
+    );
+    // The last test step left a server with the other cache in its place.
+    steps.command("build again", repo.cargo(&["build", "--locked", "--release", "--workspace", "--bins"]));
+    smoke::add(repo, &mut steps);
+    steps.step("commands in README.md", || docs::run(repo).map(|()| String::new()));
+    steps.step("supply chain", || deny::run(repo));
+    steps.finish()
+}

@@ -1,0 +1,202 @@
+//! Dependency direction, read from `cargo metadata` with every feature on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Finding;
+
+/// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
+/// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
+/// keeps raw scores out of their reach.
+const MAY_NAME: [(&str, &[&str]); 12] = [
+    ("trefoil-kernels", &[]),
+    ("trefoil-bfv", &["trefoil-kernels"]),
+    ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels"]),
+    ("trefoil-attest", &[]),
+    ("trefoil-sign", &["trefoil-attest", "trefoil-kernels"]),
+    ("trefoil-zkp", &["trefoil-kernels"]),
+    ("trefoil-cache", &[]),
+    (
+        "trefoil-pipeline",
+        &[
+            "trefoil-attest",
+            "trefoil-cache",
+            "trefoil-kernels",
+            "trefoil-matching",
+            "trefoil-sign",
+            "trefoil-zkp",
+        ],
+    ),
+    (
+        "trefoil-server",
+        &[
+            "trefoil-attest",
+            "trefoil-cache",
+            "trefoil-dataset",
+            "trefoil-kernels",
+            "trefoil-matching",
+            "trefoil-pipeline",
+            "trefoil-sign",
+            "trefoil-zkp",
+        ],
+    ),
+    ("trefoil-dataset", &["trefoil-matching"]),
+    (
+        "trefoil-bench",
+        &[
+            "trefoil-attest",
+            "trefoil-bfv",
+            "trefoil-cache",
+            "trefoil-dataset",
+            "trefoil-kernels",
+            "trefoil-matching",
+            "trefoil-pipeline",
+            "trefoil-server",
+            "trefoil-sign",
+            "trefoil-zkp",
+        ],
+    ),
+    ("trefoil-xtask", &[]),
+];
+
+/// What must not be linked, directly or through others, by each crate (development dependencies aside).
+const MUST_NOT_LINK: [(&str, &[&str]); 2] = [
+    // A client links it.
+    ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
+    // It knows no runtime, no network and no files.
+    ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
+];
+
+/// Checks the workspace described by `metadata`.
+pub(super) fn check(metadata: &Value) -> Result<Vec<Finding>, String> {
+    let mut findings = named(metadata)?;
+    findings.extend(linked(metadata)?);
+    Ok(findings)
+}
+
+fn named(metadata: &Value) -> Result<Vec<Finding>, String> {
+    let rules: BTreeMap<&str, &[&str]> = MAY_NAME.into_iter().collect();
+    let members: BTreeSet<&str> =
+        array(&metadata["workspace_members"])?.iter().filter_map(Value::as_str).collect();
+    let mut findings = Vec::new();
+    for package in array(&metadata["packages"])? {
+        if !package["id"].as_str().is_some_and(|id| members.contains(id)) {
+            continue;
+        }
+        let name = text(&package["name"])?;
+        let Some(allowed) = rules.get(name) else {
+            findings.push(Finding::error(name, 0, "new crate: give it a row in the dependency rules"));
+            continue;
+        };
+        for dependency in array(&package["dependencies"])? {
+            let other = text(&dependency["name"])?;
+            if other.starts_with("trefoil-") && !allowed.contains(&other) {
+                findings.push(Finding::error(name, 0, format!("must not depend on {other}")));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn linked(metadata: &Value) -> Result<Vec<Finding>, String> {
+    let mut names = BTreeMap::new();
+    for package in array(&metadata["packages"])? {
+        names.insert(text(&package["id"])?, text(&package["name"])?);
+    }
+    let mut links: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for node in array(&metadata["resolve"]["nodes"])? {
+        let mut to = Vec::new();
+        for dependency in array(&node["deps"])? {
+            // `kind` is null for an ordinary dependency, else "dev" or "build".
+            if array(&dependency["dep_kinds"])?.iter().any(|kind| kind["kind"].is_null()) {
+                to.push(text(&dependency["pkg"])?);
+            }
+        }
+        links.insert(text(&node["id"])?, to);
+    }
+    let mut findings = Vec::new();
+    for (crate_name, banned) in MUST_NOT_LINK {
+        let start = names.iter().find(|(_, name)| **name == crate_name).map(|(id, _)| *id);
+        let mut pending: Vec<&str> = start.into_iter().collect();
+        let mut seen = BTreeSet::new();
+        while let Some(id) = pending.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            pending.extend(links.get(id).into_iter().flatten());
+        }
+        let reached: BTreeSet<&str> = seen.iter().filter_map(|id| names.get(id).copied()).collect();
+        for other in banned.iter().filter(|other| reached.contains(*other)) {
+            findings.push(Finding::error(
+                crate_name,
+                0,
+                format!("must not link {other}: see cargo tree -i {other}"),
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+fn array(value: &Value) -> Result<&Vec<Value>, String> {
+    value.as_array().ok_or_else(|| "cargo metadata has an unknown shape".to_owned())
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| "cargo metadata has an unknown shape".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A workspace in which `from` names and links `to`, with the given kind of dependency.
+    fn edge(from: &str, to: &str, kind: Value) -> Value {
+        json!({
+            "workspace_members": [from],
+            "packages": [
+                {"id": from, "name": from, "dependencies": [{"name": to, "kind": kind}]},
+                {"id": to, "name": to, "dependencies": []},
+            ],
+            "resolve": {"nodes": [
+                {"id": from, "deps": [{"pkg": to, "dep_kinds": [{"kind": kind}]}]},
+                {"id": to, "deps": []},
+            ]},
+        })
+    }
+
+    fn count(metadata: &Value) -> usize {
+        check(metadata).expect("metadata of the expected shape").len()
+    }
+
+    #[test]
+    fn a_direction_that_the_figure_does_not_show_is_found() {
+        assert_eq!(count(&edge("trefoil-pipeline", "trefoil-matching", Value::Null)), 0);
+        for (from, to) in [
+            ("trefoil-pipeline", "trefoil-bfv"),
+            ("trefoil-server", "trefoil-bfv"),
+            ("trefoil-zkp", "trefoil-cache"),
+            ("trefoil-cache", "trefoil-kernels"),
+            ("trefoil-attest", "trefoil-zkp"),
+            ("trefoil-server", "trefoil-bench"),
+            ("trefoil-server", "trefoil-xtask"),
+        ] {
+            assert_eq!(count(&edge(from, to, Value::Null)), 1, "{from} -> {to}");
+            assert_eq!(count(&edge(from, to, json!("dev"))), 1, "{from} -> {to} (dev)");
+        }
+    }
+
+    #[test]
+    fn a_banned_library_is_found_unless_only_tests_use_it() {
+        assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", Value::Null)), 1);
+        assert_eq!(count(&edge("trefoil-pipeline", "tokio", Value::Null)), 1);
+        assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", json!("dev"))), 0);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_found() {
+        assert_eq!(count(&edge("trefoil-new", "serde", Value::Null)), 1);
+    }
+}

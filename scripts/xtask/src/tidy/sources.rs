@@ -1,0 +1,215 @@
+//! Rules over the text of single files.
+
+use super::Finding;
+use super::rust::Views;
+
+/// The only place that may contain `unsafe`.
+const UNSAFE_HOME: &str = "crypto/kernels/";
+
+/// A file longer than this wants a second noun; longer than `LINES_MAX` it must be split.
+const LINES_LONG: usize = 400;
+const LINES_MAX: usize = 800;
+
+const TEXT: [&str; 14] =
+    ["rs", "toml", "md", "sh", "json", "yml", "yaml", "txt", "html", "css", "js", "ts", "py", "lock"];
+
+/// Whether the rules read this file: by its ending, plus the scripts and licences that have none.
+pub(super) fn is_text(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => TEXT.contains(&ending),
+        _ => name == "run" || name.starts_with("LICENSE") || name.starts_with('.'),
+    }
+}
+
+/// All single-file rules.
+pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = control_characters(path, text);
+    findings.extend(machine_paths(path, text));
+    if path.ends_with(".rs") {
+        let views = Views::of(text);
+        findings.extend(unsafe_outside_kernels(path, &views));
+        findings.extend(unfinished(path, &views));
+        findings.extend(clocks(path, &views));
+        findings.extend(length(path, text));
+    }
+    findings
+}
+
+/// Terminal escapes and bidirectional overrides can make a file read differently from what it says.
+fn control_characters(path: &str, text: &str) -> Vec<Finding> {
+    let hidden = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    };
+    lines(text)
+        .filter_map(|(number, line)| line.chars().find(|&c| hidden(c)).map(|c| (number, c)))
+        .map(|(number, c)| Finding::error(path, number, format!("hidden character U+{:04X}", u32::from(c))))
+        .collect()
+}
+
+/// Nothing may depend on one machine's folders or on a folder outside the repository.
+fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
+    // Written in halves so that this file keeps its own rule.
+    let absolute =
+        [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"], ["/Us", "ers/"]].map(|halves| halves.concat());
+    let outside = ["..", "/shared"].concat();
+    let mut findings = Vec::new();
+    for (number, line) in lines(text) {
+        let found = absolute.iter().find(|needle| starts_a_path(line, needle));
+        if let Some(needle) = found.or_else(|| line.contains(&outside).then_some(&outside)) {
+            findings.push(Finding::error(path, number, format!("path of one machine: {needle}")));
+        }
+    }
+    findings
+}
+
+/// Whether `needle` occurs where a path can start, not in the middle of one (as in a URL).
+fn starts_a_path(line: &str, needle: &str) -> bool {
+    line.match_indices(needle).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '}' | ')' | '~' | '*'))
+    })
+}
+
+fn unsafe_outside_kernels(path: &str, views: &Views) -> Vec<Finding> {
+    if path.starts_with(UNSAFE_HOME) {
+        return Vec::new();
+    }
+    words(&views.code)
+        .filter(|(_, word)| *word == "unsafe")
+        .map(|(number, _)| Finding::error(path, number, "unsafe belongs in crypto/kernels only"))
+        .collect()
+}
+
+fn unfinished(path: &str, views: &Views) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, line) in lines(&views.code) {
+        for needle in ["todo!", "unimplemented!", "#[ignore"] {
+            if line.contains(needle) {
+                findings.push(Finding::error(path, number, format!("{needle} must not be committed")));
+            }
+        }
+    }
+    for (number, word) in words(&views.comments) {
+        if ["TODO", "FIXME", "XXX", "HACK"].contains(&word) {
+            findings.push(Finding::error(path, number, format!("{word}: finish it or describe the limit")));
+        }
+    }
+    findings
+}
+
+/// Libraries take the time as an argument: a test can then choose it. The pipeline may not measure either.
+fn clocks(path: &str, views: &Views) -> Vec<Finding> {
+    let banned: &[&str] = if path.starts_with("pipeline/src/") {
+        &["SystemTime", "Instant", "UNIX_EPOCH"]
+    } else if path.contains("/src/") && (path.starts_with("crypto/") || path.starts_with("cache/")) {
+        &["SystemTime", "UNIX_EPOCH"]
+    } else {
+        &[]
+    };
+    words(&views.code)
+        .filter(|(_, word)| banned.contains(word))
+        .map(|(number, word)| Finding::error(path, number, format!("{word}: take the time as an argument")))
+        .collect()
+}
+
+fn length(path: &str, text: &str) -> Vec<Finding> {
+    match text.lines().count() {
+        count if count > LINES_MAX => {
+            vec![Finding::error(path, 0, format!("{count} lines, the limit is {LINES_MAX}: split it"))]
+        }
+        count if count > LINES_LONG => {
+            vec![Finding::warning(path, 0, format!("{count} lines, more than {LINES_LONG}"))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split('\n').enumerate().map(|(index, line)| (index + 1, line))
+}
+
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    lines(text).flat_map(|(number, line)| {
+        line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .filter(|w| !w.is_empty())
+            .map(move |w| (number, w))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(path, text).into_iter().map(|finding| finding.to_string()).collect()
+    }
+
+    fn only_message(path: &str, text: &str) -> String {
+        let mut all = messages(path, text);
+        assert_eq!(all.len(), 1, "{path}: {all:?}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn unsafe_is_found_in_code_and_only_outside_kernels() {
+        let source = "// unsafe in words\nfn f() { unsafe { g() } }\n";
+        assert!(only_message("cache/src/lib.rs", source).contains("cache/src/lib.rs:2: unsafe"));
+        assert!(messages("crypto/kernels/src/lib.rs", source).is_empty());
+        assert!(
+            messages("cache/src/lib.rs", "const S: &str = \"unsafe\"; // unsafe\n#![forbid(unsafe_code)]")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn unfinished_work_is_found_in_code_and_comments() {
+        assert!(only_message("a.rs", "fn f() { todo!() }").contains("todo!"));
+        assert!(only_message("a.rs", "fn f() { unimplemented!(\"x\") }").contains("unimplemented!"));
+        assert!(only_message("a.rs", "#[ignore = \"slow\"]\nfn f() {}").contains("#[ignore"));
+        assert!(only_message("a.rs", "/// FIXME later\nfn f() {}").contains("FIXME"));
+        assert!(messages("a.rs", "const S: &str = \"todo!() FIXME\";").is_empty());
+    }
+
+    #[test]
+    fn clocks_are_found_where_time_is_an_argument() {
+        assert!(only_message("pipeline/src/pool.rs", "let t = Instant::now();").contains("Instant"));
+        assert!(only_message("crypto/zkp/src/a.rs", "SystemTime::now()").contains("SystemTime"));
+        assert!(messages("pipeline/tests/a.rs", "let t = Instant::now();").is_empty());
+        assert!(messages("pipeline/src/a.rs", "use std::time::Duration;").is_empty());
+        assert!(messages("server/src/a.rs", "SystemTime::now()").is_empty());
+    }
+
+    #[test]
+    fn paths_of_one_machine_are_found_in_any_text() {
+        for halves in
+            [["see /ho", "me/me/x"], ["\"/wo", "rk/data\""], ["..", "/shared/data"], ["a /ro", "ot/.cargo"]]
+        {
+            assert!(only_message("README.md", &halves.concat()).contains("one machine"));
+        }
+        assert!(messages("README.md", "https://example.org/work/x ~/home/ src/root/mod.rs").is_empty());
+    }
+
+    #[test]
+    fn hidden_characters_are_found() {
+        assert!(only_message("a.md", "a\u{1b}[31m").contains("U+001B"));
+        assert!(only_message("a.rs", "// a\u{202E}b").contains("U+202E"));
+        assert!(messages("a.md", "a\tü→\n").is_empty());
+    }
+
+    #[test]
+    fn long_files_warn_and_longer_ones_fail() {
+        assert!(messages("a.rs", &"x\n".repeat(LINES_LONG)).is_empty());
+        assert!(only_message("a.rs", &"x\n".repeat(LINES_LONG + 1)).starts_with("warning"));
+        assert!(only_message("a.rs", &"x\n".repeat(LINES_MAX + 1)).starts_with("error"));
+    }
+
+    #[test]
+    fn binary_files_are_not_text() {
+        for (path, text) in [("a.rs", true), (".ci/run", true), (".gitignore", true), ("LICENSE-MIT", true)] {
+            assert_eq!(is_text(path), text, "{path}");
+        }
+        assert!(!is_text("bench/data/x.npy") && !is_text("a/b"));
+    }
+}
