@@ -7,4 +7,5 @@ pub mod config;
 pub mod data_dir;
 pub mod listener;
 pub mod problem;
+pub mod store;
 pub mod tls;

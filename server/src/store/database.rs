@@ -1,0 +1,218 @@
+//! One SQLite file with one writer: the discipline that both databases of ours share.
+//!
+//! A thread owns the only writing connection. It takes every write that waits, runs each in a savepoint of one
+//! transaction, commits once (`synchronous = FULL`), and only then acknowledges: concurrent writes share one `fsync`.
+//! A failed write undoes only itself; a failed commit fails all of its batch. Reads use their own connections and never
+//! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
+//! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug.
+
+use super::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Writes that may wait; at 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
+const QUEUE_MAX: usize = 1024;
+/// Writes in one transaction: 64 templates of 49 KiB are 3 MiB of log.
+const GROUP_MAX: usize = 64;
+/// Idle read connections kept.
+const READERS_MAX: usize = 8;
+/// Locks are held by another process only while it checks the file, so waiting longer means a fault.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+struct Write {
+    /// Takes the connection inside a transaction, or why there is none.
+    run: Box<dyn FnOnce(Result<&Connection, StoreError>) -> Acknowledge + Send>,
+    /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
+    scrub: bool,
+}
+
+/// An open database. Dropping it finishes the writes that wait.
+pub(super) struct Database {
+    path: PathBuf,
+    readers: Mutex<Vec<Connection>>,
+    writes: Option<SyncSender<Write>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Database {
+    /// Opens or creates a file whose schema version 1 is `schema`; refuses any other version.
+    pub(super) fn open(path: &Path, schema: &str) -> Result<Database, StoreError> {
+        let connection = Connection::open(path).map_err(fault)?;
+        prepare(&connection).map_err(fault)?;
+        migrate(connection, schema, path).and_then(|connection| {
+            let (writes, queue) = sync_channel(QUEUE_MAX);
+            let writer = std::thread::Builder::new()
+                .name("store-writer".to_owned())
+                .spawn(move || write_loop(&connection, &queue))
+                .map_err(fault)?;
+            Ok(Database {
+                path: path.to_owned(),
+                readers: Mutex::default(),
+                writes: Some(writes),
+                writer: Some(writer),
+            })
+        })
+    }
+
+    /// Runs `operation` in the next transaction and returns once it is durable. The inner error undoes the operation.
+    pub(super) fn write<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(operation, false)
+    }
+
+    /// As [`Database::write`]; then empties the log, so that what was deleted is not in the files any more.
+    pub(super) fn shred<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(operation, true)
+    }
+
+    /// Runs `operation` on a connection that cannot write.
+    pub(super) fn read<T>(
+        &self,
+        operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => open_reader(&self.path).map_err(fault)?,
+        };
+        let answer = operation(&connection).map_err(fault);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answer.is_ok() && readers.len() < READERS_MAX {
+            readers.push(connection);
+        }
+        answer
+    }
+
+    fn submit<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        scrub: bool,
+    ) -> Result<T, StoreError> {
+        let (answer, wait) = sync_channel(1);
+        let run = move |transaction: Result<&Connection, StoreError>| -> Acknowledge {
+            let outcome = transaction.and_then(|connection| in_savepoint(connection, operation));
+            // The receiver waits below, so a failed send means that its thread is gone.
+            Box::new(move |committed| drop(answer.send(committed.and(outcome))))
+        };
+        let writes = self.writes.as_ref().expect("the sender lives as long as the database");
+        writes.try_send(Write { run: Box::new(run), scrub }).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Busy,
+            TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
+        })?;
+        wait.recv().map_err(|_| StoreError::Fault("the writer has stopped".to_owned()))?
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.writes = None;
+        if let Some(writer) = self.writer.take() {
+            // A panic of the writer was logged where it happened.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// The text of a database error, without statement values.
+pub(super) fn fault(cause: impl std::fmt::Display) -> StoreError {
+    StoreError::Fault(cause.to_string())
+}
+
+/// `Conflict` for a violated key, a fault otherwise.
+pub(super) fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
+    match cause.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::Conflict,
+        _ => fault(cause),
+    }
+}
+
+fn write_loop(connection: &Connection, queue: &Receiver<Write>) {
+    while let Ok(first) = queue.recv() {
+        let mut scrub = false;
+        let mut acknowledgements = Vec::with_capacity(GROUP_MAX);
+        let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(fault);
+        let writes = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX);
+        for write in writes {
+            scrub |= write.scrub;
+            acknowledgements.push((write.run)(begun.clone().map(|()| connection)));
+        }
+        let committed = begun.and_then(|()| connection.execute_batch("COMMIT").map_err(fault));
+        if let Err(cause) = &committed {
+            tracing::error!(%cause, "a transaction failed");
+            // Nothing to undo if the transaction never began.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        if scrub && committed.is_ok() {
+            // A reader in mid-query keeps the log; the next deletion or close empties it.
+            if let Err(cause) = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+                tracing::warn!(%cause, "the write-ahead log was not emptied");
+            }
+        }
+        for acknowledge in acknowledgements {
+            acknowledge(committed.clone());
+        }
+    }
+}
+
+fn in_savepoint<T>(
+    connection: &Connection,
+    operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    connection.execute_batch("SAVEPOINT one").map_err(fault)?;
+    let outcome = operation(connection);
+    let close = if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
+    connection.execute_batch(close).map_err(fault)?;
+    outcome
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Page size only takes effect before the first table exists.
+    connection.pragma_update(None, "page_size", 16_384)?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    connection.pragma_update(None, "foreign_keys", "ON")
+}
+
+fn migrate(mut connection: Connection, schema: &str, path: &Path) -> Result<Connection, StoreError> {
+    let version = |connection: &Connection| {
+        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(fault)
+    };
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+    match version(&transaction)? {
+        0 => {
+            transaction.execute_batch(schema).map_err(fault)?;
+            transaction.pragma_update(None, "user_version", 1).map_err(fault)?;
+        }
+        1 => {}
+        newer => {
+            let path = path.display();
+            return Err(StoreError::Fault(format!(
+                "{path} has schema version {newer}, this program knows 1; use the program that wrote it"
+            )));
+        }
+    }
+    transaction.commit().map_err(fault)?;
+    Ok(connection)
+}
+
+fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    Ok(connection)
+}

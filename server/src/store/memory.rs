@@ -1,0 +1,129 @@
+//! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
+
+use super::{
+    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant, TenantId,
+};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// See the module.
+#[derive(Default)]
+pub struct Memory(Mutex<Tables>);
+
+#[derive(Default)]
+struct Tables {
+    tenants: BTreeMap<TenantId, Tenant>,
+    api_keys: BTreeMap<[u8; 8], ApiKey>,
+    roots: BTreeMap<(TenantId, u32), Root>,
+    generations: BTreeMap<(TenantId, Handle), u32>,
+    templates: BTreeMap<(TenantId, Handle), Template>,
+    sessions: BTreeMap<(TenantId, SessionId), Session>,
+    idempotency: BTreeMap<(TenantId, String), Idempotency>,
+    seals: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Memory {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn insert<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> Result<(), StoreError> {
+    match map.entry(key) {
+        Entry::Occupied(_) => Err(StoreError::Conflict),
+        Entry::Vacant(slot) => {
+            slot.insert(value);
+            Ok(())
+        }
+    }
+}
+
+impl Store for Memory {
+    fn registry(&self) -> Result<Registry, StoreError> {
+        let tables = self.tables();
+        let newest = |tenant: &TenantId| tables.roots.range((*tenant, 0)..=(*tenant, u32::MAX)).next_back();
+        let accepted = |root: &&Root| newest(&root.tenant).is_some_and(|(_, n)| root.generation >= n.generation_min);
+        Ok(Registry {
+            tenants: tables.tenants.values().cloned().collect(),
+            api_keys: tables.api_keys.values().cloned().collect(),
+            roots: tables.roots.values().filter(accepted).cloned().collect(),
+        })
+    }
+
+    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
+        insert(&mut self.tables().tenants, tenant.id, tenant)
+    }
+
+    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
+        insert(&mut self.tables().api_keys, key.id, key)
+    }
+
+    fn publish_root(&self, root: Root) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        if tables.roots.range((root.tenant, root.generation)..=(root.tenant, u32::MAX)).next().is_some() {
+            return Err(StoreError::Conflict);
+        }
+        tables.roots.insert((root.tenant, root.generation), root);
+        Ok(())
+    }
+
+    fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
+        let mut tables = self.tables();
+        if tables.templates.contains_key(&(*tenant, *handle)) {
+            return Err(StoreError::Conflict);
+        }
+        let generation = tables.generations.entry((*tenant, *handle)).or_default();
+        *generation += 1;
+        Ok(*generation)
+    }
+
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        if tables.idempotency.contains_key(&(answer.tenant, answer.key.clone())) {
+            return Err(StoreError::Conflict);
+        }
+        insert(&mut tables.templates, (template.tenant, template.handle), template)?;
+        insert(&mut tables.idempotency, (answer.tenant, answer.key.clone()), answer)
+    }
+
+    fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
+        Ok(self.tables().templates.get(&(*tenant, *handle)).cloned())
+    }
+
+    fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
+        Ok(self.tables().templates.remove(&(*tenant, *handle)).map(|template| template.generation))
+    }
+
+    fn put_session(&self, session: Session) -> Result<(), StoreError> {
+        self.tables().sessions.insert((session.tenant, session.id), session);
+        Ok(())
+    }
+
+    fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.tables().sessions.get(&(*tenant, *id)).cloned())
+    }
+
+    fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError> {
+        Ok(self.tables().idempotency.get(&(*tenant, key.to_owned())).cloned())
+    }
+
+    fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        tables.sessions.retain(|_, session| session.expires_at >= now);
+        tables.idempotency.retain(|_, record| record.created_at >= idempotency_before);
+        Ok(())
+    }
+
+    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError> {
+        insert(&mut self.tables().seals, number, bytes)
+    }
+
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.tables().seals.get(&number).cloned())
+    }
+
+    fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        Ok(self.tables().seals.last_key_value().map(|(number, bytes)| (*number, bytes.clone())))
+    }
+}

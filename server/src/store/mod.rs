@@ -1,0 +1,179 @@
+//! What the gateway keeps: tenants, API keys, templates, credential roots, proof sessions, seals, idempotency keys.
+//!
+//! A [`Store`] moves opaque bytes: templates and proof envelopes arrive already wrapped (see [`crate::wrap`]), so no
+//! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
+//! it is durable. The key-holder's secrets are in another database behind another type, because another role holds
+//! them.
+
+mod database;
+mod memory;
+mod sqlite;
+#[cfg(test)]
+mod suite;
+
+pub use memory::Memory;
+pub use sqlite::Sqlite;
+
+use thiserror::Error;
+
+/// A tenant's identifier.
+pub type TenantId = [u8; 16];
+/// A subject's pairwise handle: the `subject` of the API.
+pub type Handle = [u8; 32];
+/// The digest that names a proof session.
+pub type SessionId = [u8; 32];
+
+/// Why a call of a [`Store`] failed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// The record exists already, or is older than the one stored.
+    #[error("conflicts with a stored record")]
+    Conflict,
+    /// Too many writes wait.
+    #[error("too many writes wait for the disk")]
+    Busy,
+    /// The database failed; the text is for the log.
+    #[error("store: {0}")]
+    Fault(String),
+}
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    /// Identifier.
+    pub id: TenantId,
+    /// Name for operators.
+    pub name: String,
+    /// The policy as JSON; its type is [`crate::tenant::Policy`].
+    pub policy: String,
+    /// Seed of the public basis of the tenant's templates.
+    pub basis_seed: [u8; 32],
+    /// The tenant's data key, wrapped.
+    pub wrapped_key: Vec<u8>,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// An API key without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Public part.
+    pub id: [u8; 8],
+    /// The tenant it speaks for.
+    pub tenant: TenantId,
+    /// Keyed hash of the secret part.
+    pub tag: [u8; 32],
+    /// Bits of [`crate::tenant::Scopes`].
+    pub scopes: u8,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// A credential root that an issuer published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Root of the credential tree.
+    pub root: [u8; 32],
+    /// Strictly increasing per tenant.
+    pub generation: u32,
+    /// Proofs against older generations are refused from now on.
+    pub generation_min: u32,
+    /// Unix seconds.
+    pub published_at: u64,
+}
+
+/// An enrolled template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Subject.
+    pub handle: Handle,
+    /// Counts enrolments of the subject, across deletions.
+    pub generation: u32,
+    /// The lane, 0 to 31.
+    pub lane: u8,
+    /// The subject's data key under the tenant's key. Deleting it makes every copy of `wrapped` unreadable.
+    pub wrapped_key: Vec<u8>,
+    /// The template under the data key.
+    pub wrapped: Vec<u8>,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// A verified proof, kept so that an evicted verdict can be verified again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Statement digest.
+    pub id: SessionId,
+    /// Unix seconds.
+    pub expires_at: u64,
+    /// The proof envelope, which holds the session key, under the tenant's key.
+    pub wrapped: Vec<u8>,
+}
+
+/// The answer to a create, for callers that ask again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// The caller's key.
+    pub key: String,
+    /// Keyed digest of route and body.
+    pub request_digest: [u8; 32],
+    /// The JSON answer.
+    pub body: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// What a process reads at start and keeps in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    /// All tenants.
+    pub tenants: Vec<Tenant>,
+    /// All API keys.
+    pub api_keys: Vec<ApiKey>,
+    /// The newest root of each tenant and older ones that are still accepted.
+    pub roots: Vec<Root>,
+}
+
+/// The gateway's durable state. Implementations are compared by one test suite.
+pub trait Store: Send + Sync + 'static {
+    /// Tenants, API keys and accepted roots.
+    fn registry(&self) -> Result<Registry, StoreError>;
+    /// Adds a tenant; `Conflict` if it exists.
+    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
+    /// Adds an API key; `Conflict` if its id exists.
+    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
+    fn publish_root(&self, root: Root) -> Result<(), StoreError>;
+    /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
+    fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
+    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
+    /// The active template.
+    fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
+    /// Deletes template and data key and overwrites their bytes; the generation that was active.
+    fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
+    /// Adds or replaces a proof session.
+    fn put_session(&self, session: Session) -> Result<(), StoreError>;
+    /// A proof session, expired or not.
+    fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
+    /// The answer that was given under an idempotency key.
+    fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
+    /// Removes sessions that expired before `now` and idempotency records made before `idempotency_before`.
+    fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
+    /// Appends a seal; `Conflict` if the number exists.
+    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError>;
+    /// A seal.
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
+    /// The newest seal.
+    fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+}

@@ -1,0 +1,34 @@
+-- Version 1. A later version adds a file and a step in sqlite.rs; this one never changes.
+CREATE TABLE tenants (
+    id BLOB PRIMARY KEY, name TEXT NOT NULL, policy TEXT NOT NULL, basis_seed BLOB NOT NULL,
+    wrapped_key BLOB NOT NULL, created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE api_keys (
+    id BLOB PRIMARY KEY, tenant BLOB NOT NULL REFERENCES tenants, tag BLOB NOT NULL, scopes INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE roots (
+    tenant BLOB NOT NULL REFERENCES tenants, generation INTEGER NOT NULL, root BLOB NOT NULL,
+    generation_min INTEGER NOT NULL, published_at INTEGER NOT NULL, PRIMARY KEY (tenant, generation)
+) STRICT, WITHOUT ROWID;
+-- Outlives templates so that a generation is never used twice.
+CREATE TABLE generations (
+    tenant BLOB NOT NULL REFERENCES tenants, handle BLOB NOT NULL, generation INTEGER NOT NULL,
+    PRIMARY KEY (tenant, handle)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE templates (
+    tenant BLOB NOT NULL REFERENCES tenants, handle BLOB NOT NULL, generation INTEGER NOT NULL, lane INTEGER NOT NULL,
+    wrapped_key BLOB NOT NULL, consent_ref TEXT NOT NULL, created_at INTEGER NOT NULL, wrapped BLOB NOT NULL,
+    PRIMARY KEY (tenant, handle)
+) STRICT;
+CREATE TABLE sessions (
+    tenant BLOB NOT NULL REFERENCES tenants, id BLOB NOT NULL, expires_at INTEGER NOT NULL, wrapped BLOB NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT;
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+CREATE TABLE idempotency (
+    tenant BLOB NOT NULL REFERENCES tenants, key TEXT NOT NULL, request_digest BLOB NOT NULL, body TEXT NOT NULL,
+    created_at INTEGER NOT NULL, PRIMARY KEY (tenant, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+CREATE TABLE seals (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;

@@ -1,0 +1,224 @@
+//! The store of a single node: SQLite.
+
+use super::database::{Database, conflict_or_fault, fault};
+use super::{
+    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant, TenantId,
+};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::path::Path;
+
+/// See the module.
+pub struct Sqlite(Database);
+
+impl Sqlite {
+    /// Opens or creates the file.
+    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+        Database::open(path, include_str!("schema.sql")).map(Sqlite)
+    }
+
+    /// One insertion that conflicts when its key exists.
+    fn insert<P: Params + Send + 'static>(&self, sql: &'static str, values: P) -> Result<(), StoreError> {
+        self.0.write(move |connection| execute(connection, sql, values).map(drop))
+    }
+
+    fn find<P: Params, T>(
+        &self,
+        sql: &str,
+        values: P,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.0.read(|connection| connection.prepare_cached(sql)?.query_row(values, read).optional())
+    }
+}
+
+fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values)).map_err(conflict_or_fault)
+}
+
+impl Store for Sqlite {
+    fn registry(&self) -> Result<Registry, StoreError> {
+        self.0.read(|connection| {
+            let tenants = all(connection, "SELECT * FROM tenants ORDER BY id", read_tenant)?;
+            let api_keys = all(connection, "SELECT * FROM api_keys ORDER BY id", read_api_key)?;
+            let accepted = "SELECT tenant, generation, root, generation_min, published_at FROM roots AS r
+                WHERE generation >= (SELECT generation_min FROM roots WHERE tenant = r.tenant
+                                     ORDER BY generation DESC LIMIT 1)
+                ORDER BY tenant, generation";
+            Ok(Registry { tenants, api_keys, roots: all(connection, accepted, read_root)? })
+        })
+    }
+
+    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
+        let Tenant { id, name, policy, basis_seed, wrapped_key, created_at } = tenant;
+        let values = (id, name, policy, basis_seed, wrapped_key, created_at);
+        self.insert("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?)", values)
+    }
+
+    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
+        let ApiKey { id, tenant, tag, scopes, created_at } = key;
+        self.insert("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?)", (id, tenant, tag, scopes, created_at))
+    }
+
+    fn publish_root(&self, root: Root) -> Result<(), StoreError> {
+        let Root { tenant, root, generation, generation_min, published_at } = root;
+        self.0.write(move |connection| {
+            let inserted = execute(
+                connection,
+                "INSERT INTO roots SELECT ?1, ?2, ?3, ?4, ?5
+                 WHERE NOT EXISTS (SELECT 1 FROM roots WHERE tenant = ?1 AND generation >= ?2)",
+                params![tenant, generation, root, generation_min, published_at],
+            )?;
+            if inserted == 1 { Ok(()) } else { Err(StoreError::Conflict) }
+        })
+    }
+
+    fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
+        let (tenant, handle) = (*tenant, *handle);
+        self.0.write(move |connection| {
+            connection
+                .query_row(
+                    "INSERT INTO generations SELECT ?1, ?2, 1
+                     WHERE NOT EXISTS (SELECT 1 FROM templates WHERE tenant = ?1 AND handle = ?2)
+                     ON CONFLICT DO UPDATE SET generation = generation + 1 RETURNING generation",
+                    params![tenant, handle],
+                    |row| row.get(0),
+                )
+                .optional()
+                .map_err(fault)?
+                .ok_or(StoreError::Conflict)
+        })
+    }
+
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
+        let Template { tenant, handle, generation, lane, wrapped_key, wrapped, consent_ref, created_at } = template;
+        self.0.write(move |connection| {
+            execute(
+                connection,
+                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                params![tenant, handle, generation, lane, wrapped_key, consent_ref, created_at, wrapped],
+            )?;
+            let Idempotency { tenant, key, request_digest, body, created_at } = answer;
+            execute(
+                connection,
+                "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)",
+                params![tenant, key, request_digest, body, created_at],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
+        self.find("SELECT * FROM templates WHERE tenant = ? AND handle = ?", (tenant, handle), read_template)
+    }
+
+    fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
+        let (tenant, handle) = (*tenant, *handle);
+        self.0.shred(move |connection| {
+            let sql = "DELETE FROM templates WHERE tenant = ? AND handle = ? RETURNING generation";
+            connection.query_row(sql, (tenant, handle), |row| row.get(0)).optional().map_err(fault)
+        })
+    }
+
+    fn put_session(&self, session: Session) -> Result<(), StoreError> {
+        let Session { tenant, id, expires_at, wrapped } = session;
+        self.insert("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", (tenant, id, expires_at, wrapped))
+    }
+
+    fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        self.find("SELECT * FROM sessions WHERE tenant = ? AND id = ?", (tenant, id), |row| {
+            Ok(Session {
+                tenant: row.get("tenant")?,
+                id: row.get("id")?,
+                expires_at: row.get("expires_at")?,
+                wrapped: row.get("wrapped")?,
+            })
+        })
+    }
+
+    fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError> {
+        self.find("SELECT * FROM idempotency WHERE tenant = ? AND key = ?", (tenant, key), |row| {
+            Ok(Idempotency {
+                tenant: row.get("tenant")?,
+                key: row.get("key")?,
+                request_digest: row.get("request_digest")?,
+                body: row.get("body")?,
+                created_at: row.get("created_at")?,
+            })
+        })
+    }
+
+    fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
+        self.0.write(move |connection| {
+            execute(connection, "DELETE FROM sessions WHERE expires_at < ?", [now])?;
+            execute(connection, "DELETE FROM idempotency WHERE created_at < ?", [idempotency_before])?;
+            Ok(())
+        })
+    }
+
+    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError> {
+        self.insert("INSERT INTO seals VALUES (?, ?)", (number, bytes))
+    }
+
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        // Numbers above 2^63 cannot be stored, so none exists.
+        let Ok(number) = i64::try_from(number) else { return Ok(None) };
+        self.find("SELECT bytes FROM seals WHERE number = ?", [number], |row| row.get(0))
+    }
+
+    fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        let newest = "SELECT number, bytes FROM seals ORDER BY number DESC LIMIT 1";
+        self.find(newest, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+}
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
+}
+
+fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
+    Ok(Tenant {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        policy: row.get("policy")?,
+        basis_seed: row.get("basis_seed")?,
+        wrapped_key: row.get("wrapped_key")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    Ok(ApiKey {
+        id: row.get("id")?,
+        tenant: row.get("tenant")?,
+        tag: row.get("tag")?,
+        scopes: row.get("scopes")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
+    Ok(Root {
+        tenant: row.get("tenant")?,
+        root: row.get("root")?,
+        generation: row.get("generation")?,
+        generation_min: row.get("generation_min")?,
+        published_at: row.get("published_at")?,
+    })
+}
+
+fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
+    Ok(Template {
+        tenant: row.get("tenant")?,
+        handle: row.get("handle")?,
+        generation: row.get("generation")?,
+        lane: row.get("lane")?,
+        wrapped_key: row.get("wrapped_key")?,
+        wrapped: row.get("wrapped")?,
+        consent_ref: row.get("consent_ref")?,
+        created_at: row.get("created_at")?,
+    })
+}

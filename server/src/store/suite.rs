@@ -1,0 +1,170 @@
+//! One suite for every store.
+
+use super::*;
+
+const T: TenantId = [1; 16];
+const U: TenantId = [2; 16];
+const H: Handle = [3; 32];
+
+fn tenant(id: TenantId) -> Tenant {
+    Tenant {
+        id,
+        name: "a".to_owned(),
+        policy: "{}".to_owned(),
+        basis_seed: [4; 32],
+        wrapped_key: vec![5; 60],
+        created_at: 6,
+    }
+}
+
+fn template(generation: u32) -> Template {
+    Template {
+        tenant: T,
+        handle: H,
+        generation,
+        lane: 31,
+        wrapped_key: vec![7; 60],
+        wrapped: vec![8; 49_200],
+        consent_ref: "form 9".to_owned(),
+        created_at: 10,
+    }
+}
+
+fn answer(key: &str) -> Idempotency {
+    Idempotency { tenant: T, key: key.to_owned(), request_digest: [11; 32], body: "{}".to_owned(), created_at: 12 }
+}
+
+fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
+    Root { tenant, root: [generation as u8; 32], generation, generation_min, published_at: 13 }
+}
+
+/// Everything a store promises, on an empty one.
+fn holds(store: &dyn Store) {
+    store.create_tenant(tenant(T)).unwrap();
+    store.create_tenant(tenant(U)).unwrap();
+    assert_eq!(store.create_tenant(tenant(T)), Err(StoreError::Conflict));
+    let key = ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 7, created_at: 3 };
+    store.add_api_key(key.clone()).unwrap();
+    assert_eq!(store.add_api_key(key.clone()), Err(StoreError::Conflict));
+
+    roots_only_move_forward(store);
+    templates_come_and_go(store);
+
+    let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100_000] };
+    store.put_session(session.clone()).unwrap();
+    store.put_session(session.clone()).unwrap();
+    assert_eq!(store.session(&T, &[5; 32]), Ok(Some(session)));
+    assert_eq!(store.session(&U, &[5; 32]), Ok(None), "a session belongs to its tenant");
+    store.expire(100, 12).unwrap();
+    assert!(store.session(&T, &[5; 32]).unwrap().is_some() && store.idempotency(&T, "k1").unwrap().is_some());
+    store.expire(101, 13).unwrap();
+    assert!(store.session(&T, &[5; 32]).unwrap().is_none() && store.idempotency(&T, "k1").unwrap().is_none());
+
+    assert_eq!(store.last_seal(), Ok(None));
+    store.put_seal(0, vec![1]).unwrap();
+    store.put_seal(1, vec![2]).unwrap();
+    assert_eq!(store.put_seal(1, vec![3]), Err(StoreError::Conflict));
+    assert_eq!((store.seal(1), store.seal(u64::MAX)), (Ok(Some(vec![2])), Ok(None)));
+    assert_eq!(store.last_seal(), Ok(Some((1, vec![2]))));
+
+    let registry = store.registry().unwrap();
+    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T), tenant(U)], vec![key]));
+    assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+fn roots_only_move_forward(store: &dyn Store) {
+    store.publish_root(root(T, 2, 1)).unwrap();
+    assert_eq!(store.publish_root(root(T, 2, 1)), Err(StoreError::Conflict));
+    assert_eq!(store.publish_root(root(T, 1, 1)), Err(StoreError::Conflict));
+    store.publish_root(root(T, 4, 3)).unwrap();
+    store.publish_root(root(U, 1, 1)).unwrap();
+}
+
+fn templates_come_and_go(store: &dyn Store) {
+    assert_eq!(store.reserve_generation(&T, &H), Ok(1));
+    assert_eq!(store.reserve_generation(&T, &H), Ok(2), "a reserved generation is not given twice");
+    store.enrol(template(2), answer("k1")).unwrap();
+    assert_eq!(store.reserve_generation(&T, &H), Err(StoreError::Conflict));
+    assert_eq!(store.enrol(template(3), answer("k2")), Err(StoreError::Conflict));
+    assert_eq!(store.idempotency(&T, "k2"), Ok(None), "a refused enrolment leaves no trace");
+    assert_eq!(store.idempotency(&T, "k1"), Ok(Some(answer("k1"))));
+    assert_eq!(store.template(&T, &H), Ok(Some(template(2))));
+    assert_eq!(store.template(&U, &H), Ok(None), "a template belongs to its tenant");
+    assert_eq!(store.delete_template(&U, &H), Ok(None));
+    assert_eq!(store.delete_template(&T, &H), Ok(Some(2)));
+    assert_eq!((store.template(&T, &H), store.delete_template(&T, &H)), (Ok(None), Ok(None)));
+    assert_eq!(store.reserve_generation(&T, &H), Ok(3), "generations outlive deletion");
+    assert_eq!(store.enrol(template(3), answer("k1")), Err(StoreError::Conflict));
+    assert_eq!(store.template(&T, &H), Ok(None), "both or neither");
+    store.enrol(template(3), answer("k3")).unwrap();
+}
+
+#[test]
+fn memory_holds_what_a_store_promises() {
+    holds(&Memory::default());
+}
+
+#[test]
+fn sqlite_holds_what_a_store_promises() {
+    let directory = tempfile::tempdir().unwrap();
+    holds(&Sqlite::open(&directory.path().join("store.sqlite")).unwrap());
+}
+
+#[test]
+fn sqlite_reopens_with_everything_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let store = Sqlite::open(&path).unwrap();
+    store.create_tenant(tenant(T)).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8_u8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..20_u64 {
+                    store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000]).unwrap();
+                }
+            });
+        }
+    });
+    drop(store);
+    let store = Sqlite::open(&path).unwrap();
+    for thread in 0..8_u8 {
+        for number in 0..20_u64 {
+            assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
+        }
+    }
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
+}
+
+#[test]
+fn sqlite_refuses_a_newer_schema() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    drop(Sqlite::open(&path).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 2).unwrap();
+    drop(connection);
+    let Err(StoreError::Fault(text)) = Sqlite::open(&path) else { panic!("opened a newer schema") };
+    assert!(text.contains("schema version 2"), "{text}");
+}
+
+#[test]
+fn sqlite_deletion_leaves_no_copy_in_the_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let store = Sqlite::open(&path).unwrap();
+    store.create_tenant(tenant(T)).unwrap();
+    let mark: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(167) ^ 0x5c).collect();
+    let generation = store.reserve_generation(&T, &H).unwrap();
+    let marked = Template { wrapped_key: mark.clone(), ..template(generation) };
+    store.enrol(marked, answer("k")).unwrap();
+    let present = || {
+        std::fs::read_dir(directory.path()).unwrap().any(|file| {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(mark.len()).any(|window| window == mark)
+        })
+    };
+    assert!(present());
+    store.delete_template(&T, &H).unwrap();
+    assert!(!present());
+}
