@@ -5,9 +5,35 @@
 //! is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
 //! checker compares each tier that the machine has with the portable twin.
 //!
-//! Invariants: no allocation, no branch or address that depends on the data, slices of the wrong length
+//! Some kernels are written with intrinsics where that clearly pays; the others are the portable body,
+//! compiled once more with the tier's instructions enabled.
+//!
+//! Invariants: no allocation, no branch or address that depends on the data; slices of the wrong length
 //! panic before anything is written.
 
+#[cfg(target_arch = "x86_64")]
+mod arch;
+#[cfg(test)]
+mod check;
 pub mod cpu;
+pub mod fermat;
+pub mod packed;
+mod portable;
+pub mod residue;
+pub mod sample;
 
 pub use cpu::{Cpu, Tier};
+
+/// Calls a kernel of the tier that `$cpu` stands for.
+macro_rules! dispatch {
+    ($cpu:expr, $kernel:ident($($argument:expr),*)) => {
+        match $cpu.token() {
+            $crate::cpu::Token::Portable => $crate::portable::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            $crate::cpu::Token::Avx2(token) => token.$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            $crate::cpu::Token::Avx512(token) => token.$kernel($($argument),*),
+        }
+    };
+}
+use dispatch;

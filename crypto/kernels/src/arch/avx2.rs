@@ -1,0 +1,75 @@
+//! Kernels for AVX2.
+
+use super::recompiled;
+use std::arch::x86_64::{
+    __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256, _mm256_set_m128i,
+    _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_storeu_si256,
+};
+
+recompiled! { "avx2":
+    lift(q: u64, x: &[i32], out: &mut [u64]);
+    fold(x: &[u64], y: &[u64], out: &mut [u128]);
+    mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
+    centred_binomial_21(random: &[u8], out: &mut [i32]);
+    add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
+    interpolate_columns(matrix: &mut [i32]);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]) {
+    add_packed(sources, acc);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]) {
+    add_packed(sources, acc);
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_packed<const STREAMS: usize>(sources: [&[u8]; STREAMS], acc: &mut [u64]) {
+    let acc = acc.as_chunks_mut::<4>().0;
+    let sources = sources.map(|source| &source.as_chunks::<24>().0[..acc.len()]);
+    for (i, sum) in acc.iter_mut().enumerate() {
+        let mut total = load(sum);
+        for source in sources {
+            total = _mm256_add_epi64(total, spread(&source[i]));
+        }
+        store(sum, total);
+    }
+}
+
+/// Four packed residues to four words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn spread(packed: &[u8; 24]) -> __m256i {
+    // The two loads overlap in bytes 8..16, so that neither reads past the 24 bytes; -1 makes a zero byte.
+    let order = _mm256_setr_epi8(
+        0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11, -1, -1, //
+        4, 5, 6, 7, 8, 9, -1, -1, 10, 11, 12, 13, 14, 15, -1, -1,
+    );
+    let low = load_half(packed.first_chunk().expect("16 of 24"));
+    let high = load_half(packed.last_chunk().expect("16 of 24"));
+    _mm256_shuffle_epi8(_mm256_set_m128i(high, low), order)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_half(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the reference covers the 16 bytes read, and the load has no alignment requirement.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(words: &[u64; 4]) -> __m256i {
+    // SAFETY: the reference covers the 32 bytes read, and the load has no alignment requirement.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(words: &mut [u64; 4], value: __m256i) {
+    // SAFETY: the reference covers the 32 bytes written, and the store has no alignment requirement.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
+}

@@ -1,0 +1,54 @@
+//! The vector tiers of x86-64. All `unsafe` of the workspace is below this module.
+#![allow(unsafe_code)]
+
+mod avx2;
+mod avx512;
+
+/// Makes each listed kernel a method of a token: the one crossing from ordinary code into code that may use the
+/// tier's instructions.
+macro_rules! crossings {
+    ($token:ty, $module:ident: $($kernel:ident($($argument:ident: $type:ty),*);)*) => {
+        impl $token {
+            $(
+                #[inline]
+                pub(crate) fn $kernel(self, $($argument: $type),*) {
+                    // SAFETY: `self` exists only where detection found every feature that the kernel enables.
+                    unsafe { $module::$kernel($($argument),*) }
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! all_crossings {
+    ($($token:ty, $module:ident;)*) => {
+        $(crossings! { $token, $module:
+            add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]);
+            add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]);
+            lift(q: u64, x: &[i32], out: &mut [u64]);
+            fold(x: &[u64], y: &[u64], out: &mut [u128]);
+            mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
+            centred_binomial_21(random: &[u8], out: &mut [i32]);
+            add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
+            interpolate_columns(matrix: &mut [i32]);
+        })*
+    };
+}
+
+all_crossings! {
+    crate::cpu::Avx2, avx2;
+    crate::cpu::Avx512, avx512;
+}
+
+/// The portable bodies, compiled for a tier.
+macro_rules! recompiled {
+    ($features:literal: $($kernel:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[target_feature(enable = $features)]
+            pub(super) fn $kernel($($argument: $type),*) {
+                crate::portable::$kernel($($argument),*);
+            }
+        )*
+    };
+}
+use recompiled;

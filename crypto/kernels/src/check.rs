@@ -1,0 +1,201 @@
+//! One checker per kernel: every tier of the machine against the portable twin, and the portable twin against the
+//! definition, on random and extreme data at boundary sizes.
+
+use crate::{Cpu, Tier, fermat, packed, residue, sample};
+
+/// A modulus of the scheme, and the largest that the kernels take.
+const MODULI: [u64; 3] = [140_720_308_191_233, 140_700_980_543_489, residue::MODULUS_BOUND - 1];
+
+/// The tokens of this machine; a machine without vector units still checks the portable twin.
+fn tiers() -> impl Iterator<Item = Cpu> {
+    Tier::available().map(Cpu::at_most)
+}
+
+/// SplitMix64: a fixed stream of test data.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Values below `bound`; the first ones are the extremes.
+    fn below(&mut self, bound: u64, n: usize) -> Vec<u64> {
+        (0..n).map(|i| if i < 8 { [bound - 1, 0][i % 2] } else { self.next() % bound }).collect()
+    }
+
+    fn bytes(&mut self, n: usize) -> Vec<u8> {
+        (0..n).map(|_| self.next() as u8).collect()
+    }
+}
+
+#[test]
+fn packed_sums_agree_with_addition() {
+    let mut stream = Stream(1);
+    for n in [8, 16, 24, 64, 4096, 8192] {
+        for count in [0, 1, 3, 4, 5, 7, 8, 31, 32] {
+            let values: Vec<_> = (0..count).map(|_| stream.below(1 << 48, n)).collect();
+            let packed: Vec<Vec<u8>> = values
+                .iter()
+                .map(|values| {
+                    let mut bytes = vec![0; 6 * n];
+                    packed::pack(values, &mut bytes);
+                    bytes
+                })
+                .collect();
+            let sources: Vec<&[u8]> = packed.iter().map(Vec::as_slice).collect();
+            let expected: Vec<u64> = (0..n).map(|i| values.iter().map(|v| v[i]).sum()).collect();
+            for cpu in tiers() {
+                let mut acc = vec![u64::MAX; n];
+                packed::sum(cpu, &sources, &mut acc);
+                assert_eq!(acc, expected, "{:?}, {count} sources of {n}", cpu.tier());
+            }
+        }
+    }
+}
+
+#[test]
+fn packing_is_undone_by_unpacking() {
+    let values = Stream(2).below(1 << 48, 1000);
+    let mut bytes = vec![0; 6000];
+    packed::pack(&values, &mut bytes);
+    let mut back = vec![0; 1000];
+    packed::unpack(&bytes, &mut back);
+    assert_eq!(back, values);
+}
+
+#[test]
+fn lifts_are_residues() {
+    let mut x = vec![0, 1, -1, i32::MAX, i32::MIN, 98_305, -98_305];
+    let mut stream = Stream(3);
+    x.extend((0..4089).map(|_| stream.next() as i32));
+    for q in MODULI {
+        let expected: Vec<u64> = x.iter().map(|&v| i64::from(v).rem_euclid(q as i64) as u64).collect();
+        for cpu in tiers() {
+            let mut out = vec![0; x.len()];
+            residue::lift(cpu, q, &x, &mut out);
+            assert_eq!(out, expected, "{:?}", cpu.tier());
+        }
+    }
+}
+
+#[test]
+fn folds_are_exact_dot_products() {
+    let mut stream = Stream(4);
+    for (blocks, length) in [(1, 8), (1, 4096), (3, 24), (32, 128), (5, 16)] {
+        let extreme = vec![residue::OPERAND_BOUND - 1; blocks * length];
+        let random = stream.below(residue::OPERAND_BOUND, blocks * length);
+        for (x, y) in [(&extreme, &extreme), (&random, &extreme), (&random, &random)] {
+            let expected: Vec<u128> = (0..blocks)
+                .map(|b| (b * length..(b + 1) * length).map(|i| u128::from(x[i]) * u128::from(y[i])).sum())
+                .collect();
+            for cpu in tiers() {
+                let mut out = vec![u128::MAX; blocks];
+                residue::fold(cpu, x, y, &mut out);
+                assert_eq!(out, expected, "{:?}, {blocks} blocks of {length}", cpu.tier());
+            }
+        }
+    }
+}
+
+#[test]
+fn mul_add_is_arithmetic_mod_q() {
+    let mut stream = Stream(5);
+    for q in MODULI {
+        for n in [8, 16, 4096] {
+            // Offsets make the extremes of the three operands meet in every combination.
+            let a = stream.below(q, n);
+            let mut x = stream.below(q, n);
+            x.rotate_left(1);
+            let mut start = stream.below(q, n);
+            start[..n / 2].fill(q - 1);
+            let mut quotient = vec![0; n];
+            residue::quotients(q, &a, &mut quotient);
+            let expected: Vec<u64> = (0..n)
+                .map(|i| {
+                    let exact = u128::from(start[i]) + u128::from(a[i]) * u128::from(x[i]);
+                    (exact % u128::from(q)) as u64
+                })
+                .collect();
+            for cpu in tiers() {
+                let mut acc = start.clone();
+                residue::mul_add(cpu, q, &a, &quotient, &x, &mut acc);
+                assert_eq!(acc, expected, "{:?}", cpu.tier());
+            }
+        }
+    }
+}
+
+#[test]
+fn binomial_samples_count_bits() {
+    let mut random = Stream(6).bytes(8 * 4096);
+    random[..8].fill(0xff);
+    random[8..16].copy_from_slice(&((1u64 << 21) - 1).to_le_bytes());
+    random[16..24].copy_from_slice(&(u64::MAX << 21).to_le_bytes());
+    let bits = |word: &[u8], from: usize| {
+        (from..from + 21).filter(|i| word[i / 8] >> (i % 8) & 1 == 1).count() as i32
+    };
+    let expected: Vec<i32> = random.chunks(8).map(|word| bits(word, 0) - bits(word, 21)).collect();
+    assert_eq!(expected[..3], [0, 21, -21]);
+    for cpu in tiers() {
+        for n in [1, 15, 16, 17, 4096] {
+            let mut out = vec![99; n];
+            sample::centred_binomial_21(cpu, &random[..8 * n], &mut out);
+            assert_eq!(out, expected[..n], "{:?}", cpu.tier());
+        }
+    }
+}
+
+#[test]
+fn ternary_digits_are_the_base_3_expansion_of_every_byte() {
+    let bytes: Vec<u8> = (0..sample::TRITS_BOUND).collect();
+    for n in [5 * bytes.len(), 5 * bytes.len() - 4, 4 * bytes.len() + 1] {
+        for scale in [1, -1, 65_537] {
+            let expected: Vec<i32> = (0..n)
+                .map(|i| 7 + scale * (i32::from(bytes[i % 243]) / 3i32.pow((i / 243) as u32) % 3 - 1))
+                .collect();
+            for cpu in tiers() {
+                let mut acc = vec![7; n];
+                sample::add_ternary(cpu, &bytes, scale, &mut acc);
+                assert_eq!(acc, expected, "{:?}", cpu.tier());
+            }
+        }
+    }
+}
+
+#[test]
+fn interpolation_is_undone_by_evaluation() {
+    let mut stream = Stream(7);
+    let roots = fermat::roots();
+    for columns in [1, 3, 16, 128] {
+        let mut values: Vec<i32> =
+            (0..32 * columns).map(|_| (stream.next() % 65_537) as i32 - 32_768).collect();
+        values[0] = fermat::CENTRED_MAX;
+        values[columns] = -fermat::CENTRED_MAX;
+        for cpu in tiers() {
+            let mut matrix = values.clone();
+            fermat::interpolate_columns(cpu, &mut matrix);
+            assert!(matrix.iter().all(|x| x.abs() <= fermat::CENTRED_MAX));
+            for column in 0..columns {
+                for (i, root) in roots.iter().enumerate() {
+                    let horner = (0..32).rev().fold(0i64, |sum, k| {
+                        (sum * i64::from(*root) + i64::from(matrix[k * columns + column])).rem_euclid(65_537)
+                    });
+                    let expected = i64::from(values[i * columns + column]).rem_euclid(65_537);
+                    assert_eq!(horner, expected, "{:?}, column {column}, root {i}", cpu.tier());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_roots_are_the_32_roots_of_x_to_the_32_plus_1() {
+    let mut roots = fermat::roots();
+    assert!(roots.iter().all(|root| fermat::power(*root, 32) == -1));
+    roots.sort_unstable();
+    assert!(roots.windows(2).all(|pair| pair[0] < pair[1]));
+}

@@ -1,0 +1,131 @@
+//! Textbook bodies: the fallback, the reference, and (inlined into functions with more instructions enabled) the
+//! vector versions that the compiler writes itself.
+
+use crate::fermat::{CENTRED_MAX, MODULUS, POINTS, ROOT, power, reverse_5};
+
+/// One packed residue.
+#[inline(always)]
+pub(crate) fn residue(six: &[u8; 6]) -> u64 {
+    let [a, b, c, d, e, f] = *six;
+    u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+}
+
+#[inline(always)]
+fn add_packed<const STREAMS: usize>(sources: [&[u8]; STREAMS], acc: &mut [u64]) {
+    let sources = sources.map(|source| source.as_chunks::<6>().0);
+    for (i, sum) in acc.iter_mut().enumerate() {
+        *sum += sources.iter().map(|source| residue(&source[i])).sum::<u64>();
+    }
+}
+
+pub(crate) fn add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]) {
+    add_packed(sources, acc);
+}
+
+pub(crate) fn add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]) {
+    add_packed(sources, acc);
+}
+
+#[inline(always)]
+pub(crate) fn lift(q: u64, x: &[i32], out: &mut [u64]) {
+    for (residue, &value) in out.iter_mut().zip(x) {
+        let value = i64::from(value);
+        // The arithmetic shift is all ones for negative values: adds q exactly then.
+        *residue = (value + ((value >> 63) & q as i64)) as u64;
+    }
+}
+
+#[inline(always)]
+pub(crate) fn fold(x: &[u64], y: &[u64], out: &mut [u128]) {
+    let block = x.len() / out.len();
+    for ((sum, x), y) in out.iter_mut().zip(x.chunks_exact(block)).zip(y.chunks_exact(block)) {
+        *sum = x.iter().zip(y).map(|(&x, &y)| u128::from(x) * u128::from(y)).sum();
+    }
+}
+
+#[inline(always)]
+pub(crate) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
+    for (((sum, &a), &a_over_q), &x) in acc.iter_mut().zip(factor).zip(quotient).zip(x) {
+        // floor(a * x / q) or one less, because a_over_q * 2^-52 falls short of a / q by less than 2^-52.
+        let estimate = ((u128::from(a_over_q) * u128::from(x)) >> 52) as u64;
+        let product = subtract_once(a.wrapping_mul(x).wrapping_sub(estimate.wrapping_mul(q)), q);
+        *sum = subtract_once(*sum + product, q);
+    }
+}
+
+/// `x mod q` for `x < 2q`, without a branch: below `q` the difference wraps and is the larger of the two.
+#[inline(always)]
+fn subtract_once(x: u64, q: u64) -> u64 {
+    x.min(x.wrapping_sub(q))
+}
+
+#[inline(always)]
+pub(crate) fn centred_binomial_21(random: &[u8], out: &mut [i32]) {
+    const MASK: u64 = (1 << 21) - 1;
+    for (sample, word) in out.iter_mut().zip(random.as_chunks().0) {
+        let word = u64::from_le_bytes(*word);
+        *sample = (word & MASK).count_ones() as i32 - (word >> 21 & MASK).count_ones() as i32;
+    }
+}
+
+#[inline(always)]
+pub(crate) fn add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]) {
+    let mut places = acc.chunks_mut(bytes.len());
+    // For a byte b, floor(b / 3^k) is the high half of b * ceil(2^16 / 3^k): exact for every b below 256, which the
+    // test of all bytes confirms.
+    for reciprocal in [65_536u32, 21_846, 7_282, 2_428, 810] {
+        let Some(place) = places.next() else { return };
+        for (sum, &byte) in place.iter_mut().zip(bytes) {
+            let quotient = (u32::from(byte) * reciprocal) >> 16;
+            let digit = quotient - 3 * ((quotient * 21_846) >> 16);
+            *sum += scale * (digit as i32 - 1);
+        }
+    }
+}
+
+/// Inverse twiddles `r^-rev(k)` in the order of the decimation below; index 0 is unused.
+const INVERSE_TWIDDLES: [i32; POINTS] = {
+    let mut twiddles = [1; POINTS];
+    let mut k = 1;
+    while k < POINTS {
+        // r has order 64.
+        twiddles[k] = power(ROOT, 64 - reverse_5(k));
+        k += 1;
+    }
+    twiddles
+};
+
+/// The inverse of 32 modulo 65537, centred: 32 * 2048 = 2^16 = -1.
+const INVERSE_OF_POINTS: i32 = -2048;
+
+#[inline(always)]
+pub(crate) fn interpolate_columns(matrix: &mut [i32]) {
+    let columns = matrix.len() / POINTS;
+    let mut twiddle = POINTS;
+    let mut half = 1;
+    while half < POINTS {
+        twiddle /= 2;
+        for (group, rows) in matrix.chunks_exact_mut(2 * half * columns).enumerate() {
+            let factor = INVERSE_TWIDDLES[twiddle + group];
+            let (upper, lower) = rows.split_at_mut(half * columns);
+            for (a, b) in upper.iter_mut().zip(lower) {
+                let (sum, difference) = (*a + *b, *a - *b);
+                *a = centre(sum);
+                *b = centre(centre(difference) * factor);
+            }
+        }
+        half *= 2;
+    }
+    for x in matrix {
+        *x = centre(*x * INVERSE_OF_POINTS);
+    }
+}
+
+/// The centred residue of any 32-bit integer modulo 2^16 + 1.
+///
+/// `x = h * 2^16 + l` is congruent to `l - h`, which lies within -32767..=98303; one subtraction centres it.
+#[inline(always)]
+fn centre(x: i32) -> i32 {
+    let folded = (x & 0xffff) - (x >> 16);
+    folded - (MODULUS & -i32::from(folded > CENTRED_MAX))
+}
