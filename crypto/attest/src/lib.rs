@@ -1,1 +1,50 @@
-//! (under construction)
+//! Attestations of authentication decisions and their offline verification.
+//!
+//! A [`Statement`] says what was decided; its digest is a leaf of an RFC 9162 [`tree`]; a [`Seal`] signs the root
+//! with three post-quantum families; an [`Attestation`] carries all of it to a relying party, who needs a
+//! [`TrustRoot`], a [`Policy`], the time, and [`verify`]. This crate runs on a client: pure Rust dependencies,
+//! `no_std` with `alloc`, no clock, no network, no secrets.
+//!
+//! ```
+//! use trefoil_attest::{Nonce, Policy, TrustRoot, VerifyError, verify};
+//!
+//! fn accept(trust_root: TrustRoot, nonce: Vec<u8>, bytes: &[u8], now: u64) -> Result<[u8; 32], VerifyError> {
+//!     let policy = Policy::new(trust_root, "https://shop.example", Nonce::Exactly(nonce));
+//!     Ok(verify(bytes, &policy, now)?.statement().handle)
+//! }
+//! ```
+#![no_std]
+
+extern crate alloc;
+
+mod attestation;
+mod cbor;
+mod error;
+mod family;
+mod key_set;
+mod policy;
+mod seal;
+mod statement;
+mod suite;
+pub mod tree;
+mod trust_root;
+mod verify;
+
+pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
+pub use error::{DecodeError, Problem};
+pub use family::{
+    FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family, ML_DSA_65_PUBLIC_KEY_BYTES,
+    ML_DSA_65_SIGNATURE_BYTES, SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_SIGNATURE_BYTES,
+};
+pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
+pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
+pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
+pub use statement::{
+    Decision, LANES, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
+    ProbeMode, Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
+};
+pub use suite::Suite;
+pub use trust_root::{
+    KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
+};
+pub use verify::{Check, Verified, VerifyError, verify, verify_seal, verify_with_seal};

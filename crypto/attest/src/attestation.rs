@@ -1,0 +1,127 @@
+//! The attestation: a statement, its place in a sealed tree, and the seal or its name.
+
+use alloc::vec::Vec;
+
+use crate::cbor::{Reader, Writer};
+use crate::error::{DecodeError, Problem};
+use crate::seal::{Seal, write_path};
+use crate::statement::STATEMENT_BYTES_MAX;
+use crate::tree::{Hash, PATH_MAX};
+
+/// Name and version of the attestation format.
+pub const ATTESTATION_FORMAT: &str = "trefoil:attestation/1";
+/// Upper bound on an encoded attestation, checked before anything is read.
+pub const ATTESTATION_BYTES_MAX: usize = 28 * 1024;
+
+/// A statement with the proof that a seal covers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attestation<'a> {
+    /// The encoded statement.
+    pub statement: &'a [u8],
+    /// Its leaf, from 0.
+    pub leaf_index: u64,
+    /// Leaves of the sealed tree.
+    pub tree_size: u64,
+    /// Inclusion path, from the leaf upwards.
+    pub path: Vec<Hash>,
+    /// The seal.
+    pub evidence: Evidence,
+}
+
+/// The seal of an attestation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// With its three signatures: verifies offline.
+    Full(Seal),
+    /// By name: the seal is fetched once and serves every attestation under it.
+    Compact(SealReference),
+}
+
+/// The name of a seal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealReference {
+    /// Position in the issuer's chain: the last part of its URL.
+    pub seal_number: u64,
+    /// [`SealHeader::digest`](crate::SealHeader::digest) of the seal.
+    pub digest: [u8; 32],
+}
+
+impl Seal {
+    /// The name of this seal.
+    #[must_use]
+    pub fn reference(&self) -> SealReference {
+        SealReference { seal_number: self.header.seal_number, digest: self.header.digest() }
+    }
+}
+
+impl<'a> Attestation<'a> {
+    /// The canonical encoding.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { statement, leaf_index, tree_size, path, evidence } = self;
+        let mut out = Vec::with_capacity(match evidence {
+            Evidence::Full(_) => ATTESTATION_BYTES_MAX,
+            Evidence::Compact(_) => STATEMENT_BYTES_MAX,
+        });
+        let mut w = Writer(&mut out);
+        w.map(6);
+        w.int(0);
+        w.text(ATTESTATION_FORMAT);
+        w.int(1);
+        w.bytes(statement);
+        w.int(2);
+        w.uint(*tree_size);
+        w.int(3);
+        w.uint(*leaf_index);
+        w.int(4);
+        write_path(&mut w, path);
+        match evidence {
+            Evidence::Full(seal) => {
+                w.int(5);
+                seal.write(&mut w);
+            }
+            Evidence::Compact(SealReference { seal_number, digest }) => {
+                w.int(6);
+                w.array(2);
+                w.uint(*seal_number);
+                w.bytes(digest);
+            }
+        }
+        out
+    }
+
+    /// Decodes the one canonical encoding of an attestation. Nothing is verified: see [`verify`](crate::verify).
+    ///
+    /// # Errors
+    /// Any other bytes.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        if bytes.len() > ATTESTATION_BYTES_MAX {
+            return Err(r.error("attestation", Problem::WrongLength));
+        }
+        r.map("attestation", 6)?;
+        r.key("format", 0)?;
+        r.format("format", ATTESTATION_FORMAT)?;
+        r.key("statement", 1)?;
+        let statement = r.bytes("statement", 1..=STATEMENT_BYTES_MAX)?;
+        r.key("tree_size", 2)?;
+        let tree_size = r.uint("tree_size")?;
+        r.key("leaf_index", 3)?;
+        let leaf_index = r.uint("leaf_index")?;
+        r.key("path", 4)?;
+        let length = r.array("path", 0..=PATH_MAX)?;
+        let path = (0..length).map(|_| r.fixed("path")).collect::<Result<_, _>>()?;
+        let start = r.clone();
+        let evidence = match r.int("seal")? {
+            5 => Evidence::Full(Seal::read(&mut r)?),
+            6 => {
+                r.array("seal_reference", 2..=2)?;
+                let seal_number = r.uint("seal_reference.number")?;
+                Evidence::Compact(SealReference { seal_number, digest: r.fixed("seal_reference.digest")? })
+            }
+            found => return Err(start.error("seal", Problem::UnexpectedKey { expected: 5, found })),
+        };
+        r.finish("attestation")?;
+        Ok(Self { statement, leaf_index, tree_size, path, evidence })
+    }
+}

@@ -1,0 +1,113 @@
+//! What a relying party requires of an attestation.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::statement::{Decision, ProbeMode};
+use crate::trust_root::TrustRoot;
+
+/// Largest clock difference a policy may tolerate: more would stretch the 120 s life of a statement by half.
+pub const CLOCK_SKEW_SECONDS_MAX: u64 = 60;
+/// Clock difference tolerated unless the policy says otherwise.
+pub const CLOCK_SKEW_SECONDS_DEFAULT: u64 = 10;
+
+/// Which nonce an attestation must carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nonce {
+    /// The nonce this relying party issued for this authentication. It must accept each nonce once.
+    Exactly(Vec<u8>),
+    /// Any nonce. For auditors of stored attestations: as an authentication it can be replayed for its whole life.
+    DangerousAny,
+}
+
+/// The requirements. All of them must hold; [`Policy::new`] gives the strict ones.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub(crate) trust_root: TrustRoot,
+    pub(crate) audience: String,
+    pub(crate) nonce: Nonce,
+    pub(crate) tenant: Option<[u8; 16]>,
+    pub(crate) handle: Option<[u8; 32]>,
+    pub(crate) request_digest: Option<[u8; 32]>,
+    pub(crate) decision: Option<Decision>,
+    pub(crate) probe_mode: Option<ProbeMode>,
+    pub(crate) proof_level: Option<u8>,
+    pub(crate) policy_version: Option<(u32, u32)>,
+    pub(crate) fmr_class: u8,
+    pub(crate) clock_skew: u64,
+}
+
+impl Policy {
+    /// Requires the root's issuer, this audience and nonce, a decision of `match`, and the present time.
+    #[must_use]
+    pub fn new(trust_root: TrustRoot, audience: impl Into<String>, nonce: Nonce) -> Self {
+        Self {
+            trust_root,
+            audience: audience.into(),
+            nonce,
+            tenant: None,
+            handle: None,
+            request_digest: None,
+            decision: Some(Decision::Match),
+            probe_mode: None,
+            proof_level: None,
+            policy_version: None,
+            fmr_class: 0,
+            clock_skew: CLOCK_SKEW_SECONDS_DEFAULT,
+        }
+    }
+
+    /// Requires this tenant.
+    #[must_use]
+    pub fn tenant(self, tenant: [u8; 16]) -> Self {
+        Self { tenant: Some(tenant), ..self }
+    }
+
+    /// Requires this subject.
+    #[must_use]
+    pub fn handle(self, handle: [u8; 32]) -> Self {
+        Self { handle: Some(handle), ..self }
+    }
+
+    /// Requires this request.
+    #[must_use]
+    pub fn request_digest(self, digest: [u8; 32]) -> Self {
+        Self { request_digest: Some(digest), ..self }
+    }
+
+    /// Accepts denials too: the caller must look at the decision. For auditors and for showing a file.
+    #[must_use]
+    pub fn any_decision(self) -> Self {
+        Self { decision: None, ..self }
+    }
+
+    /// Requires this probe mode.
+    #[must_use]
+    pub fn probe_mode(self, mode: ProbeMode) -> Self {
+        Self { probe_mode: Some(mode), ..self }
+    }
+
+    /// Requires a credential proof of at least this level.
+    #[must_use]
+    pub fn proof_level(self, level: u8) -> Self {
+        Self { proof_level: Some(level), ..self }
+    }
+
+    /// Requires the service's policy `id` in `version` or later.
+    #[must_use]
+    pub fn policy_version(self, id: u32, version: u32) -> Self {
+        Self { policy_version: Some((id, version)), ..self }
+    }
+
+    /// Requires a false-match rate of 10^-class or less.
+    #[must_use]
+    pub fn fmr_class(self, class: u8) -> Self {
+        Self { fmr_class: class, ..self }
+    }
+
+    /// Tolerates this clock difference, in seconds, up to [`CLOCK_SKEW_SECONDS_MAX`].
+    #[must_use]
+    pub fn clock_skew(self, seconds: u64) -> Self {
+        Self { clock_skew: seconds.min(CLOCK_SKEW_SECONDS_MAX), ..self }
+    }
+}

@@ -1,0 +1,281 @@
+//! The seal: one tree root signed by all three families, as COSE receipts (RFC 9942) without their inclusion proof.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use sha3::{Digest as _, Sha3_256};
+
+use crate::cbor::{Reader, Writer};
+use crate::error::{DecodeError, Problem};
+use crate::family::Family;
+use crate::key_set::KeySetId;
+use crate::statement::{NAME_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite};
+use crate::suite::Suite;
+use crate::tree::Hash;
+
+/// Name and version of the seal format; inside the signed bytes it separates them from everything else.
+pub const SEAL_FORMAT: &str = "trefoil:seal/1";
+/// Upper bound on an encoded seal.
+pub const SEAL_BYTES_MAX: usize = 24 * 1024;
+
+/// COSE header labels: alg and kid (RFC 9052), CWT claims (RFC 9597), verifiable data structure and its proofs
+/// (RFC 9942).
+const ALG: i64 = 1;
+const KID: i64 = 4;
+const CWT_CLAIMS: i64 = 15;
+const VDS: i64 = 395;
+const VDP: i64 = 396;
+/// `RFC9162_SHA256` (RFC 9942).
+const VDS_RFC9162_SHA256: u64 = 1;
+/// CBOR tag of COSE_Sign1 (RFC 9052).
+const COSE_SIGN1: u64 = 18;
+/// Longest protected header; bounds the reader.
+const PROTECTED_BYTES_MAX: usize = 512;
+
+/// What a seal says about its tree. All of it is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealHeader {
+    /// The service that seals, 1 to 255 bytes.
+    pub issuer: String,
+    /// Key set that signs.
+    pub key_set_id: KeySetId,
+    /// Position in the issuer's chain of seals, from 0.
+    pub seal_number: u64,
+    /// [`SealHeader::digest`] of the seal before; zeros for number 0.
+    pub previous: [u8; 32],
+    /// Leaves of the tree, at least 1.
+    pub tree_size: u64,
+    /// Root of the tree over the statement digests.
+    pub root: Hash,
+    /// Time of signing, Unix seconds.
+    pub time: u64,
+    /// The families that sign.
+    pub suite: Suite,
+}
+
+/// A header with its three signatures, in the order of [`Family::ALL`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seal {
+    /// What is signed.
+    pub header: SealHeader,
+    /// One signature per family over [`SealHeader::to_be_signed`].
+    pub signatures: [Vec<u8>; 3],
+}
+
+impl SealHeader {
+    /// Checks the limits of the fields.
+    ///
+    /// # Errors
+    /// The first field outside its limits.
+    pub fn check(&self) -> Result<(), StatementError> {
+        let refuse = |field, limits| Err(StatementError { field, limits });
+        if !is_name(&self.issuer, NAME_BYTES_MAX) {
+            return refuse("seal.issuer", "1 to 255 bytes without control characters");
+        }
+        if self.tree_size == 0 {
+            return refuse("seal.tree_size", "at least 1");
+        }
+        if self.seal_number == 0 && self.previous != [0; 32] {
+            return refuse("seal.previous", "zeros for seal number 0");
+        }
+        Ok(())
+    }
+
+    /// SHA3-256 of the header's own encoding (no signatures): what the next seal names as `previous` and a compact
+    /// attestation as its seal.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut out = Vec::with_capacity(512);
+        let mut w = Writer(&mut out);
+        w.array(4);
+        w.bytes(&self.key_set_id);
+        self.write_claims(&mut w);
+        w.uint(VDS_RFC9162_SHA256);
+        w.bytes(&self.root);
+        Sha3_256::digest(&out).into()
+    }
+
+    /// The bytes one family signs: the `Sig_structure` of COSE_Sign1 (RFC 9052 section 4.4) with the root as its
+    /// detached payload.
+    #[must_use]
+    pub fn to_be_signed(&self, family: Family) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        let mut w = Writer(&mut out);
+        w.array(4);
+        w.text("Signature1");
+        w.bytes(&self.protected(family));
+        w.bytes(&[]);
+        w.bytes(&self.root);
+        out
+    }
+
+    /// The protected header of one family's COSE_Sign1.
+    fn protected(&self, family: Family) -> Vec<u8> {
+        let mut out = Vec::with_capacity(384);
+        let mut w = Writer(&mut out);
+        w.map(4);
+        w.int(ALG);
+        w.int(family.cose_algorithm());
+        w.int(KID);
+        w.bytes(&self.key_set_id);
+        w.int(CWT_CLAIMS);
+        self.write_claims(&mut w);
+        w.int(VDS);
+        w.uint(VDS_RFC9162_SHA256);
+        out
+    }
+
+    fn write_claims(&self, w: &mut Writer<'_>) {
+        w.map(4);
+        w.int(1);
+        w.text(&self.issuer);
+        w.int(6);
+        w.uint(self.time);
+        w.int(265);
+        w.text(SEAL_FORMAT);
+        w.int(TREFOIL_CLAIM);
+        w.map(4);
+        w.int(1);
+        w.uint(self.suite.number());
+        w.int(2);
+        w.uint(self.seal_number);
+        w.int(3);
+        w.bytes(&self.previous);
+        w.int(4);
+        w.uint(self.tree_size);
+    }
+
+    /// Reads the protected header of the first family; the root comes from beside it.
+    fn from_protected(protected: &[u8], root: Hash) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(protected);
+        r.map("seal.protected", 4)?;
+        r.key("seal.alg", ALG)?;
+        r.key("seal.alg", Family::ALL[0].cose_algorithm())?;
+        r.key("seal.kid", KID)?;
+        let key_set_id = r.fixed("seal.kid")?;
+        r.key("seal.claims", CWT_CLAIMS)?;
+        r.map("seal.claims", 4)?;
+        r.key("seal.iss", 1)?;
+        let issuer = r.text("seal.iss", NAME_BYTES_MAX)?.into();
+        r.key("seal.iat", 6)?;
+        let time = r.uint("seal.iat")?;
+        r.key("seal.eat_profile", 265)?;
+        r.format("seal.eat_profile", SEAL_FORMAT)?;
+        r.key("seal.trefoil", TREFOIL_CLAIM)?;
+        r.map("seal.trefoil", 4)?;
+        r.key("seal.suite", 1)?;
+        let suite = read_suite(&mut r)?;
+        r.key("seal.number", 2)?;
+        let seal_number = r.uint("seal.number")?;
+        r.key("seal.previous", 3)?;
+        let previous = r.fixed("seal.previous")?;
+        r.key("seal.tree_size", 4)?;
+        let tree_size = r.uint("seal.tree_size")?;
+        let end = r.clone();
+        let header = Self { issuer, key_set_id, seal_number, previous, tree_size, root, time, suite };
+        header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
+        r.key("seal.vds", VDS)?;
+        r.key("seal.vds", VDS_RFC9162_SHA256 as i64)?;
+        r.finish("seal.protected")?;
+        Ok(header)
+    }
+}
+
+impl Seal {
+    /// The canonical encoding.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(SEAL_BYTES_MAX);
+        self.write(&mut Writer(&mut out));
+        out
+    }
+
+    /// Decodes the one canonical encoding of a seal. The signatures are not verified: see
+    /// [`verify_seal`](crate::verify_seal).
+    ///
+    /// # Errors
+    /// Any other bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        if bytes.len() > SEAL_BYTES_MAX {
+            return Err(r.error("seal", Problem::WrongLength));
+        }
+        let seal = Self::read(&mut r)?;
+        r.finish("seal")?;
+        Ok(seal)
+    }
+
+    /// One family's receipt as RFC 9942 defines it, with the inclusion proof of one leaf in its unprotected header.
+    /// Any COSE library can verify it with the recomputed root as detached payload.
+    #[must_use]
+    pub fn receipt(&self, family: Family, leaf_index: u64, path: &[Hash]) -> Vec<u8> {
+        let mut proof = Vec::with_capacity(32 + 34 * path.len());
+        let mut w = Writer(&mut proof);
+        w.array(3);
+        w.uint(self.header.tree_size);
+        w.uint(leaf_index);
+        write_path(&mut w, path);
+
+        let mut out = Vec::with_capacity(512 + proof.len() + family.signature_bytes());
+        let mut w = Writer(&mut out);
+        w.tag(COSE_SIGN1);
+        w.array(4);
+        w.bytes(&self.header.protected(family));
+        w.map(1);
+        w.int(VDP);
+        w.map(1);
+        w.int(-1);
+        w.array(1);
+        w.bytes(&proof);
+        w.null();
+        w.bytes(&self.signatures[family.index()]);
+        out
+    }
+
+    pub(crate) fn write(&self, w: &mut Writer<'_>) {
+        w.array(4);
+        w.bytes(&self.header.root);
+        for family in Family::ALL {
+            w.tag(COSE_SIGN1);
+            w.array(4);
+            w.bytes(&self.header.protected(family));
+            w.map(0);
+            w.null();
+            w.bytes(&self.signatures[family.index()]);
+        }
+    }
+
+    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        r.array("seal", 4..=4)?;
+        let root = r.fixed("seal.root")?;
+        let (protected, first) = read_receipt(r, Family::ALL[0])?;
+        let header = SealHeader::from_protected(protected, root)?;
+        let mut signatures = [first, Vec::new(), Vec::new()];
+        for family in &Family::ALL[1..] {
+            let start = r.clone();
+            let (protected, signature) = read_receipt(r, *family)?;
+            if protected != header.protected(*family) {
+                return Err(start.error("seal.protected", Problem::WrongIdentifier));
+            }
+            signatures[family.index()] = signature;
+        }
+        Ok(Self { header, signatures })
+    }
+}
+
+fn read_receipt<'a>(r: &mut Reader<'a>, family: Family) -> Result<(&'a [u8], Vec<u8>), DecodeError> {
+    r.tag("seal.receipt", COSE_SIGN1)?;
+    r.array("seal.receipt", 4..=4)?;
+    let protected = r.bytes("seal.protected", 1..=PROTECTED_BYTES_MAX)?;
+    r.map("seal.unprotected", 0)?;
+    r.null("seal.payload")?;
+    let length = family.signature_bytes();
+    Ok((protected, r.bytes("seal.signature", length..=length)?.to_vec()))
+}
+
+pub(crate) fn write_path(w: &mut Writer<'_>, path: &[Hash]) {
+    w.array(path.len());
+    for node in path {
+        w.bytes(node);
+    }
+}

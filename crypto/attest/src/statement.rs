@@ -1,0 +1,433 @@
+//! The statement: what one authentication decided, as a deterministic CBOR map of CWT/EAT claims.
+//!
+//! Claim keys are those of the CWT registry (RFC 8392) and EAT (RFC 9711) where one exists; everything else sits
+//! in one map under a private-use key, so that each field costs one key byte. `NOTES.md` has the CDDL.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use sha3::{Digest as _, Sha3_256};
+
+use crate::cbor::{Reader, Writer};
+use crate::error::{DecodeError, Problem};
+use crate::suite::Suite;
+
+/// Name and version of the statement format (`eat_profile`).
+pub const STATEMENT_FORMAT: &str = "trefoil:statement/1";
+/// Longest issuer and audience, in bytes: the length of a DNS name.
+pub const NAME_BYTES_MAX: usize = 255;
+/// Shortest relying-party nonce: 128 bits, so that none repeats by chance.
+pub const NONCE_BYTES_MIN: usize = 16;
+/// Longest relying-party nonce: the limit of EAT (RFC 9711 section 4.1).
+pub const NONCE_BYTES_MAX: usize = 64;
+/// Longest embedder and quantiser name, in bytes.
+pub const MODEL_BYTES_MAX: usize = 64;
+/// Longest life of a statement: an attestation is for use now, not a bearer credential.
+pub const LIFETIME_SECONDS_MAX: u64 = 120;
+/// Upper bound on an encoded statement; the longest legal one is shorter.
+pub const STATEMENT_BYTES_MAX: usize = 1024;
+/// Lanes of one batch.
+pub const LANES: u8 = 32;
+
+/// Private-use claim key (below -65536, RFC 8392 section 9.1) of the map that holds our own fields.
+pub(crate) const TREFOIL_CLAIM: i64 = -65537;
+
+/// The answer of one authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// The probe matches the enrolled template and every other requirement holds.
+    Match,
+    /// Anything else: one value for every reason.
+    NoMatch,
+}
+
+/// Who saw the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProbeMode {
+    /// The service saw the probe, over TLS.
+    Plain,
+    /// The probe was split between matcher and key-holder: neither saw it, and its length was not checked.
+    Shared,
+}
+
+/// The credential proof that backed the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Proof {
+    /// Circuit identifier.
+    pub circuit: u16,
+    /// Root of the tenant's credential tree.
+    pub root: [u8; 32],
+    /// Attribute level that was proven.
+    pub level: u8,
+    /// Epoch that the proof is bound to.
+    pub epoch: u32,
+}
+
+/// One authentication: the fields of `PROTOCOL` section 4, borrowed so that encoding and decoding copy nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// Signature suite that will protect it.
+    pub suite: Suite,
+    /// The service that states this, 1 to 255 bytes.
+    pub issuer: &'a str,
+    /// Tenant.
+    pub tenant: [u8; 16],
+    /// The relying party this is for, 1 to 255 bytes.
+    pub audience: &'a str,
+    /// The subject's handle, pairwise per relying party.
+    pub handle: [u8; 32],
+    /// The relying party's nonce, 16 to 64 bytes.
+    pub nonce: &'a [u8],
+    /// Digest of the authenticated request.
+    pub request_digest: [u8; 32],
+    /// The answer.
+    pub decision: Decision,
+    /// Who saw the probe.
+    pub probe_mode: ProbeMode,
+    /// Policy identifier.
+    pub policy_id: u32,
+    /// Policy version.
+    pub policy_version: u32,
+    /// False-match class k: the policy's threshold was calibrated to a false-match rate of at most 10^-k.
+    pub fmr_class: u8,
+    /// Embedding model, 1 to 64 bytes.
+    pub embedder: &'a str,
+    /// Quantiser, 1 to 64 bytes.
+    pub quantiser: &'a str,
+    /// Generation of the enrolled template.
+    pub template_generation: u32,
+    /// The credential proof, or none where the tenant's policy asks for none.
+    pub proof: Option<Proof>,
+    /// Batch that the request was decided in.
+    pub batch_id: [u8; 16],
+    /// Lane of that batch, 0 to 31.
+    pub lane: u8,
+    /// Time of the decision, Unix seconds.
+    pub issued_at: u64,
+    /// First second at which it no longer holds; at most 120 s after `issued_at`.
+    pub expires_at: u64,
+}
+
+/// A statement whose fields are outside their limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementError {
+    /// The field to correct.
+    pub field: &'static str,
+    /// Its limits.
+    pub limits: &'static str,
+}
+
+impl fmt::Display for StatementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "statement field {} must be {}", self.field, self.limits)
+    }
+}
+
+impl core::error::Error for StatementError {}
+
+/// SHA3-256 of an encoded statement: the entry that goes into the tree.
+#[must_use]
+pub fn statement_digest(encoded: &[u8]) -> [u8; 32] {
+    Sha3_256::digest(encoded).into()
+}
+
+impl<'a> Statement<'a> {
+    /// The canonical encoding.
+    ///
+    /// # Errors
+    /// A field outside its limits.
+    pub fn encode(&self) -> Result<Vec<u8>, StatementError> {
+        let mut out = Vec::with_capacity(512);
+        self.encode_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the canonical encoding to `out`, which is untouched on error.
+    ///
+    /// # Errors
+    /// A field outside its limits.
+    pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), StatementError> {
+        self.check()?;
+        let Self {
+            suite,
+            issuer,
+            tenant,
+            audience,
+            handle,
+            nonce,
+            request_digest,
+            decision,
+            probe_mode,
+            policy_id,
+            policy_version,
+            fmr_class,
+            embedder,
+            quantiser,
+            template_generation,
+            ref proof,
+            batch_id,
+            lane,
+            issued_at,
+            expires_at,
+        } = *self;
+        let mut w = Writer(out);
+        w.map(8);
+        w.int(1);
+        w.text(issuer);
+        w.int(3);
+        w.text(audience);
+        w.int(4);
+        w.uint(expires_at);
+        w.int(6);
+        w.uint(issued_at);
+        w.int(7);
+        let mut token_id = [lane; 17];
+        token_id[..16].copy_from_slice(&batch_id);
+        w.bytes(&token_id);
+        w.int(10);
+        w.bytes(nonce);
+        w.int(265);
+        w.text(STATEMENT_FORMAT);
+        w.int(TREFOIL_CLAIM);
+        w.map(11);
+        w.int(1);
+        w.uint(suite.number());
+        w.int(2);
+        w.bytes(&tenant);
+        w.int(3);
+        w.bytes(&handle);
+        w.int(4);
+        w.bytes(&request_digest);
+        w.int(5);
+        w.uint(decision.number());
+        w.int(6);
+        w.uint(probe_mode.number());
+        w.int(7);
+        w.array(2);
+        w.uint(policy_id.into());
+        w.uint(policy_version.into());
+        w.int(8);
+        w.uint(fmr_class.into());
+        w.int(9);
+        w.array(2);
+        w.text(embedder);
+        w.text(quantiser);
+        w.int(10);
+        w.uint(template_generation.into());
+        w.int(11);
+        write_proof(&mut w, proof.as_ref());
+        Ok(())
+    }
+
+    /// Decodes the one canonical encoding of a statement.
+    ///
+    /// # Errors
+    /// Any other bytes, with the field and offset of the first difference.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        if bytes.len() > STATEMENT_BYTES_MAX {
+            return Err(r.error("statement", Problem::WrongLength));
+        }
+        r.map("statement", 8)?;
+        r.key("iss", 1)?;
+        let issuer = r.text("iss", NAME_BYTES_MAX)?;
+        r.key("aud", 3)?;
+        let audience = r.text("aud", NAME_BYTES_MAX)?;
+        r.key("exp", 4)?;
+        let expires_at = r.uint("exp")?;
+        r.key("iat", 6)?;
+        let issued_at = r.uint("iat")?;
+        if !lifetime_is_legal(issued_at, expires_at) {
+            return Err(r.error("exp", Problem::OutOfRange));
+        }
+        r.key("cti", 7)?;
+        let token_id: [u8; 17] = r.fixed("cti")?;
+        let mut batch_id = [0; 16];
+        batch_id.copy_from_slice(&token_id[..16]);
+        let lane = token_id[16];
+        if lane >= LANES {
+            return Err(r.error("cti", Problem::OutOfRange));
+        }
+        r.key("eat_nonce", 10)?;
+        let nonce = r.bytes("eat_nonce", NONCE_BYTES_MIN..=NONCE_BYTES_MAX)?;
+        r.key("eat_profile", 265)?;
+        r.format("eat_profile", STATEMENT_FORMAT)?;
+        r.key("trefoil", TREFOIL_CLAIM)?;
+        r.map("trefoil", 11)?;
+        r.key("suite", 1)?;
+        let suite = read_suite(&mut r)?;
+        r.key("tenant", 2)?;
+        let tenant = r.fixed("tenant")?;
+        r.key("handle", 3)?;
+        let handle = r.fixed("handle")?;
+        r.key("request_digest", 4)?;
+        let request_digest = r.fixed("request_digest")?;
+        r.key("decision", 5)?;
+        let decision = read_enumerated(&mut r, "decision", Decision::from_number)?;
+        r.key("probe_mode", 6)?;
+        let probe_mode = read_enumerated(&mut r, "probe_mode", ProbeMode::from_number)?;
+        r.key("policy", 7)?;
+        r.array("policy", 2..=2)?;
+        let (policy_id, policy_version) = (r.number("policy")?, r.number("policy")?);
+        r.key("fmr_class", 8)?;
+        let fmr_class = r.number("fmr_class")?;
+        r.key("model", 9)?;
+        r.array("model", 2..=2)?;
+        let embedder = r.text("embedder", MODEL_BYTES_MAX)?;
+        let quantiser = r.text("quantiser", MODEL_BYTES_MAX)?;
+        r.key("template_generation", 10)?;
+        let template_generation = r.number("template_generation")?;
+        r.key("proof", 11)?;
+        let proof = read_proof(&mut r)?;
+        r.finish("statement")?;
+        Ok(Self {
+            suite,
+            issuer,
+            tenant,
+            audience,
+            handle,
+            nonce,
+            request_digest,
+            decision,
+            probe_mode,
+            policy_id,
+            policy_version,
+            fmr_class,
+            embedder,
+            quantiser,
+            template_generation,
+            proof,
+            batch_id,
+            lane,
+            issued_at,
+            expires_at,
+        })
+    }
+
+    fn check(&self) -> Result<(), StatementError> {
+        let refuse = |field, limits| Err(StatementError { field, limits });
+        if !is_name(self.issuer, NAME_BYTES_MAX) {
+            return refuse("issuer", "1 to 255 bytes without control characters");
+        }
+        if !is_name(self.audience, NAME_BYTES_MAX) {
+            return refuse("audience", "1 to 255 bytes without control characters");
+        }
+        if !(NONCE_BYTES_MIN..=NONCE_BYTES_MAX).contains(&self.nonce.len()) {
+            return refuse("nonce", "16 to 64 bytes");
+        }
+        if !is_name(self.embedder, MODEL_BYTES_MAX) {
+            return refuse("embedder", "1 to 64 bytes without control characters");
+        }
+        if !is_name(self.quantiser, MODEL_BYTES_MAX) {
+            return refuse("quantiser", "1 to 64 bytes without control characters");
+        }
+        if self.lane >= LANES {
+            return refuse("lane", "0 to 31");
+        }
+        if !lifetime_is_legal(self.issued_at, self.expires_at) {
+            return refuse("expires_at", "1 to 120 s after issued_at");
+        }
+        Ok(())
+    }
+}
+
+impl Decision {
+    const fn number(self) -> u64 {
+        match self {
+            Self::NoMatch => 0,
+            Self::Match => 1,
+        }
+    }
+
+    const fn from_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::NoMatch),
+            1 => Some(Self::Match),
+            _ => None,
+        }
+    }
+
+    /// The word used in JSON: `match` or `no_match`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Match => "match",
+            Self::NoMatch => "no_match",
+        }
+    }
+}
+
+impl ProbeMode {
+    const fn number(self) -> u64 {
+        match self {
+            Self::Plain => 1,
+            Self::Shared => 2,
+        }
+    }
+
+    const fn from_number(number: u64) -> Option<Self> {
+        match number {
+            1 => Some(Self::Plain),
+            2 => Some(Self::Shared),
+            _ => None,
+        }
+    }
+
+    /// The word used in JSON: `plain` or `shared`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// Whether `text` can stand in a name field: the rule of [`Reader::text`].
+pub(crate) fn is_name(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.len()) && !text.chars().any(char::is_control)
+}
+
+fn lifetime_is_legal(issued_at: u64, expires_at: u64) -> bool {
+    expires_at.checked_sub(issued_at).is_some_and(|life| (1..=LIFETIME_SECONDS_MAX).contains(&life))
+}
+
+pub(crate) fn read_suite(r: &mut Reader<'_>) -> Result<Suite, DecodeError> {
+    let start = r.clone();
+    let number = r.uint("suite")?;
+    Suite::from_number(number).ok_or_else(|| start.error("suite", Problem::UnknownSuite(number)))
+}
+
+fn read_enumerated<T>(
+    r: &mut Reader<'_>,
+    field: &'static str,
+    from_number: impl FnOnce(u64) -> Option<T>,
+) -> Result<T, DecodeError> {
+    let start = r.clone();
+    from_number(r.uint(field)?).ok_or_else(|| start.error(field, Problem::OutOfRange))
+}
+
+fn write_proof(w: &mut Writer<'_>, proof: Option<&Proof>) {
+    let Some(&Proof { circuit, root, level, epoch }) = proof else {
+        return w.null();
+    };
+    w.array(4);
+    w.uint(circuit.into());
+    w.bytes(&root);
+    w.uint(level.into());
+    w.uint(epoch.into());
+}
+
+fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
+    if r.is_null() {
+        return r.null("proof").map(|()| None);
+    }
+    r.array("proof", 4..=4)?;
+    Ok(Some(Proof {
+        circuit: r.number("proof.circuit")?,
+        root: r.fixed("proof.root")?,
+        level: r.number("proof.level")?,
+        epoch: r.number("proof.epoch")?,
+    }))
+}

@@ -1,0 +1,182 @@
+//! The trust root: what a relying party pins, obtained out of band.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use core::fmt;
+
+use crate::cbor::{Reader, Writer};
+use crate::error::{DecodeError, Problem};
+use crate::key_set::{KeySetId, PublicKeySet};
+use crate::statement::{NAME_BYTES_MAX, is_name};
+
+/// Name and version of the trust-root format.
+pub const TRUST_ROOT_FORMAT: &str = "trefoil:trust-root/1";
+/// Most key sets of one trust root: years of rotation, and a bound on what a verifier reads.
+pub const KEY_SETS_MAX: usize = 64;
+
+/// What a key set may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeySetStatus {
+    /// Signs today.
+    Active,
+    /// Rotated out: seals before `since` still verify.
+    Retired {
+        /// Unix seconds.
+        since: u64,
+    },
+    /// Compromised: nothing verifies, whatever its time says, because a thief can back-date a seal.
+    Revoked {
+        /// Unix seconds.
+        since: u64,
+    },
+}
+
+/// A key set with its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedKeySet {
+    /// The public keys.
+    pub keys: PublicKeySet,
+    /// What they may be used for.
+    pub status: KeySetStatus,
+}
+
+/// An issuer and its key sets. Authentic only as far as the channel that delivered it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustRoot {
+    issuer: String,
+    key_sets: Vec<TrustedKeySet>,
+}
+
+/// A trust root that contradicts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrustRootError {
+    /// The issuer is empty, longer than 255 bytes, or holds control characters.
+    Issuer,
+    /// No key set, or more than [`KEY_SETS_MAX`].
+    KeySetCount,
+    /// The same key set twice.
+    RepeatedKeySet,
+    /// A key set whose validity is empty.
+    EmptyValidity,
+}
+
+impl fmt::Display for TrustRootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Issuer => "the issuer must be 1 to 255 bytes without control characters",
+            Self::KeySetCount => "a trust root holds 1 to 64 key sets; drop the oldest retired ones",
+            Self::RepeatedKeySet => "a key set is listed twice; list it once with its current status",
+            Self::EmptyValidity => "a key set's not_before must be earlier than its not_after",
+        })
+    }
+}
+
+impl core::error::Error for TrustRootError {}
+
+impl TrustRoot {
+    /// A trust root for one issuer.
+    ///
+    /// # Errors
+    /// See [`TrustRootError`].
+    pub fn new(issuer: impl Into<String>, key_sets: Vec<TrustedKeySet>) -> Result<Self, TrustRootError> {
+        let issuer = issuer.into();
+        if !is_name(&issuer, NAME_BYTES_MAX) {
+            return Err(TrustRootError::Issuer);
+        }
+        if key_sets.is_empty() || key_sets.len() > KEY_SETS_MAX {
+            return Err(TrustRootError::KeySetCount);
+        }
+        if key_sets.iter().any(|set| set.keys.not_before >= set.keys.not_after) {
+            return Err(TrustRootError::EmptyValidity);
+        }
+        let mut ids: Vec<KeySetId> = key_sets.iter().map(|set| set.keys.id()).collect();
+        ids.sort_unstable();
+        match ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            true => Err(TrustRootError::RepeatedKeySet),
+            false => Ok(Self { issuer, key_sets }),
+        }
+    }
+
+    /// The issuer whose seals this root vouches for.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// The key sets, in the order given.
+    #[must_use]
+    pub fn key_sets(&self) -> &[TrustedKeySet] {
+        &self.key_sets
+    }
+
+    /// The key set with this identifier.
+    #[must_use]
+    pub fn key_set(&self, id: &KeySetId) -> Option<&TrustedKeySet> {
+        self.key_sets.iter().find(|set| set.keys.id() == *id)
+    }
+
+    /// The canonical binary form.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256 + 3072 * self.key_sets.len());
+        let mut w = Writer(&mut out);
+        w.array(3);
+        w.text(TRUST_ROOT_FORMAT);
+        w.text(&self.issuer);
+        w.array(self.key_sets.len());
+        for TrustedKeySet { keys, status } in &self.key_sets {
+            w.array(3);
+            keys.write(&mut w);
+            let (number, since) = status.numbers();
+            w.uint(number);
+            w.uint(since);
+        }
+        out
+    }
+
+    /// Decodes the one canonical binary form.
+    ///
+    /// # Errors
+    /// Any other bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        r.array("trust_root", 3..=3)?;
+        r.format("trust_root.format", TRUST_ROOT_FORMAT)?;
+        let issuer = r.text("trust_root.issuer", NAME_BYTES_MAX)?;
+        let count = r.array("trust_root.key_sets", 1..=KEY_SETS_MAX)?;
+        let mut key_sets = Vec::new();
+        for _ in 0..count {
+            r.array("trust_root.key_set", 3..=3)?;
+            let keys = PublicKeySet::read(&mut r)?;
+            let start = r.clone();
+            let numbers = (r.uint("trust_root.status")?, r.uint("trust_root.since")?);
+            let status = KeySetStatus::from_numbers(numbers)
+                .ok_or_else(|| start.error("trust_root.status", Problem::OutOfRange))?;
+            key_sets.push(TrustedKeySet { keys, status });
+        }
+        let end = r.clone();
+        r.finish("trust_root")?;
+        Self::new(issuer, key_sets).map_err(|_| end.error("trust_root.key_sets", Problem::OutOfRange))
+    }
+}
+
+impl KeySetStatus {
+    fn numbers(self) -> (u64, u64) {
+        match self {
+            Self::Active => (0, 0),
+            Self::Retired { since } => (1, since),
+            Self::Revoked { since } => (2, since),
+        }
+    }
+
+    fn from_numbers(numbers: (u64, u64)) -> Option<Self> {
+        match numbers {
+            (0, 0) => Some(Self::Active),
+            (1, since) => Some(Self::Retired { since }),
+            (2, since) => Some(Self::Revoked { since }),
+            _ => None,
+        }
+    }
+}

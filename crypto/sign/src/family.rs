@@ -1,0 +1,58 @@
+//! The trait of the three families.
+
+use rand::CryptoRng;
+use trefoil_attest::Family;
+use zeroize::Zeroizing;
+
+use crate::error::{KeyError, SignError};
+
+/// One family's signing key. Sealed: the set of families is a suite, and a suite never changes.
+pub trait SignatureFamily: sealed::Sign + Sized {
+    /// Which family, with its sizes and identifiers.
+    const FAMILY: Family;
+    /// Bytes of the stored secret key.
+    const SECRET_KEY_BYTES: usize;
+
+    /// A new key pair.
+    ///
+    /// # Errors
+    /// The library refused the seed it was given.
+    fn generate(rng: &mut impl CryptoRng) -> Result<Self, KeyError>;
+
+    /// The key pair stored as `secret`, [`Self::SECRET_KEY_BYTES`] bytes.
+    ///
+    /// # Errors
+    /// The bytes are not a secret key of this family.
+    fn from_secret_bytes(secret: &[u8]) -> Result<Self, KeyError>;
+
+    /// The bytes to store, zeroised on drop.
+    fn to_secret_bytes(&self) -> Zeroizing<Vec<u8>>;
+
+    /// The public key, `FAMILY.public_key_bytes()` bytes.
+    fn public_key(&self) -> Vec<u8>;
+
+    /// Whether `signature` over `message` verifies under `public_key`, by the library that signs.
+    fn verify(public_key: &[u8], message: &[u8], signature: &[u8]) -> bool;
+
+    /// A hedged signature over `message`, verified before it is returned.
+    ///
+    /// # Errors
+    /// [`SignError::Refused`] or [`SignError::Fault`]; nothing is released then.
+    fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
+        let signature = self.sign_unverified(message, rng).ok_or(SignError::Refused(Self::FAMILY))?;
+        match Self::verify(&self.public_key(), message, &signature) {
+            true => Ok(signature),
+            false => Err(SignError::Fault(Self::FAMILY)),
+        }
+    }
+}
+
+pub(crate) mod sealed {
+    use rand::CryptoRng;
+
+    /// Signing without the check. Private to the crate, so that no unverified signature can leave it.
+    pub trait Sign {
+        /// A hedged signature; none where the library refuses.
+        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>>;
+    }
+}

@@ -1,0 +1,156 @@
+//! The three signing keys that sign a seal together.
+
+use rand::CryptoRng;
+use subtle::ConstantTimeEq as _;
+use trefoil_attest::{Family, KeySetId, PublicKeySet, Seal, SealHeader};
+use zeroize::Zeroizing;
+
+use crate::error::{KeyError, SignError};
+use crate::falcon_512::Falcon512;
+use crate::family::SignatureFamily;
+use crate::ml_dsa_65::MlDsa65;
+use crate::slh_dsa_sha2_128f::SlhDsaSha2_128f;
+
+/// Name and version of the stored form.
+const MAGIC: &[u8; 8] = b"TFSIGN01";
+
+/// Bytes of the stored form: magic, validity (two big-endian u64), the three secret keys, the key-set id.
+pub const SECRET_BYTES: usize = 8
+    + 8
+    + 8
+    + MlDsa65::SECRET_KEY_BYTES
+    + Falcon512::SECRET_KEY_BYTES
+    + SlhDsaSha2_128f::SECRET_KEY_BYTES
+    + 32;
+
+/// One key of each family, generated together and used for seals only. Secrets are zeroised on drop and the type has
+/// no `Debug`.
+pub struct SigningKeys {
+    ml_dsa_65: MlDsa65,
+    falcon_512: Falcon512,
+    slh_dsa_sha2_128f: SlhDsaSha2_128f,
+    public: PublicKeySet,
+    id: KeySetId,
+}
+
+impl SigningKeys {
+    /// New keys that may sign from `not_before` until just before `not_after` (Unix seconds).
+    ///
+    /// # Errors
+    /// [`KeyError::Validity`] where that is empty.
+    pub fn generate(not_before: u64, not_after: u64, rng: &mut impl CryptoRng) -> Result<Self, KeyError> {
+        Self::assemble(
+            MlDsa65::generate(rng)?,
+            Falcon512::generate(rng)?,
+            SlhDsaSha2_128f::generate(rng)?,
+            not_before,
+            not_after,
+        )
+    }
+
+    fn assemble(
+        ml_dsa_65: MlDsa65,
+        falcon_512: Falcon512,
+        slh_dsa_sha2_128f: SlhDsaSha2_128f,
+        not_before: u64,
+        not_after: u64,
+    ) -> Result<Self, KeyError> {
+        if not_before >= not_after {
+            return Err(KeyError::Validity);
+        }
+        let public = PublicKeySet {
+            ml_dsa_65: Box::new(fixed(&ml_dsa_65.public_key(), Family::MlDsa65)?),
+            falcon_512: Box::new(fixed(&falcon_512.public_key(), Family::Falcon512)?),
+            slh_dsa_sha2_128f: fixed(&slh_dsa_sha2_128f.public_key(), Family::SlhDsaSha2_128f)?,
+            not_before,
+            not_after,
+        };
+        let id = public.id();
+        Ok(Self { ml_dsa_65, falcon_512, slh_dsa_sha2_128f, public, id })
+    }
+
+    /// The public keys.
+    #[must_use]
+    pub fn public(&self) -> &PublicKeySet {
+        &self.public
+    }
+
+    /// The key-set id: what a seal header must name.
+    #[must_use]
+    pub fn id(&self) -> KeySetId {
+        self.id
+    }
+
+    /// Signs a header with all three families. Each signature is verified before any is returned.
+    ///
+    /// # Errors
+    /// A header that is not for these keys, or a signature that was not released.
+    pub fn sign_seal(&mut self, header: SealHeader, rng: &mut impl CryptoRng) -> Result<Seal, SignError> {
+        header.check().map_err(SignError::Header)?;
+        if header.key_set_id != self.id {
+            return Err(SignError::OtherKeySet(header.key_set_id));
+        }
+        if !self.public.is_valid_at(header.time) {
+            return Err(SignError::OutsideValidity { time: header.time });
+        }
+        let signatures = [
+            self.ml_dsa_65.sign(&header.to_be_signed(Family::MlDsa65), rng)?,
+            self.falcon_512.sign(&header.to_be_signed(Family::Falcon512), rng)?,
+            self.slh_dsa_sha2_128f.sign(&header.to_be_signed(Family::SlhDsaSha2_128f), rng)?,
+        ];
+        Ok(Seal { header, signatures })
+    }
+
+    /// The stored form, [`SECRET_BYTES`] bytes, for a file that only the signer can read. Not encrypted.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(Vec::with_capacity(SECRET_BYTES));
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&self.public.not_before.to_be_bytes());
+        out.extend_from_slice(&self.public.not_after.to_be_bytes());
+        out.extend_from_slice(&self.ml_dsa_65.to_secret_bytes());
+        out.extend_from_slice(&self.falcon_512.to_secret_bytes());
+        out.extend_from_slice(&self.slh_dsa_sha2_128f.to_secret_bytes());
+        out.extend_from_slice(&self.id);
+        out
+    }
+
+    /// Reads the stored form. The key-set id at its end is recomputed, so that a damaged file is refused rather
+    /// than used to sign.
+    ///
+    /// # Errors
+    /// See [`KeyError`].
+    pub fn from_secret_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
+        if bytes.len() != SECRET_BYTES {
+            return Err(KeyError::Length);
+        }
+        let (magic, rest) = bytes.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(KeyError::Format);
+        }
+        let (not_before, rest) = rest.split_at(8);
+        let (not_after, rest) = rest.split_at(8);
+        let (ml_dsa_65, rest) = rest.split_at(MlDsa65::SECRET_KEY_BYTES);
+        let (falcon_512, rest) = rest.split_at(Falcon512::SECRET_KEY_BYTES);
+        let (slh_dsa_sha2_128f, id) = rest.split_at(SlhDsaSha2_128f::SECRET_KEY_BYTES);
+        let keys = Self::assemble(
+            MlDsa65::from_secret_bytes(ml_dsa_65)?,
+            Falcon512::from_secret_bytes(falcon_512)?,
+            SlhDsaSha2_128f::from_secret_bytes(slh_dsa_sha2_128f)?,
+            seconds(not_before),
+            seconds(not_after),
+        )?;
+        match bool::from(keys.id[..].ct_eq(id)) {
+            true => Ok(keys),
+            false => Err(KeyError::Identifier),
+        }
+    }
+}
+
+fn fixed<const N: usize>(public_key: &[u8], family: Family) -> Result<[u8; N], KeyError> {
+    public_key.try_into().map_err(|_| KeyError::Secret(family))
+}
+
+fn seconds(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |seconds, &byte| seconds << 8 | u64::from(byte))
+}
