@@ -9,3 +9,4 @@ pub mod listener;
 pub mod problem;
 pub mod store;
 pub mod tls;
+pub mod wrap;

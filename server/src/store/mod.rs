@@ -10,9 +10,11 @@ mod memory;
 mod sqlite;
 #[cfg(test)]
 mod suite;
+mod vault;
 
 pub use memory::Memory;
 pub use sqlite::Sqlite;
+pub use vault::SqliteVault;
 
 use thiserror::Error;
 

@@ -1,0 +1,184 @@
+//! Encryption at rest: AES-256-GCM under a hierarchy of keys.
+//!
+//! The master key (a file) wraps one key per tenant; the tenant's key wraps one data key per template, and proof
+//! envelopes. Associated data names what the bytes are and whose, so a record moved to another row does not open.
+//! Deleting a data key shreds its template wherever old pages of the database may survive.
+//!
+//! Layout of wrapped bytes: nonce (12, random) | ciphertext | tag (16). Random nonces are sound up to 2^32 messages a
+//! key (SP 800-38D section 8.3); a data key wraps one message, a tenant's key at most one per subject and session.
+
+use crate::store::{Handle, SessionId, TenantId};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use sha3::{Digest as _, Sha3_256};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// A 256-bit key that wraps bytes.
+pub struct WrapKey {
+    key: RandomizedNonceKey,
+    id: [u8; 8],
+}
+
+/// The bytes are not what this key wrapped under this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("stored bytes do not open under their key and name: the record was altered, moved, or belongs to another key")]
+pub struct WrapError;
+
+/// What a wrapped template is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateName {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Subject.
+    pub handle: Handle,
+    /// Which of the subject's templates.
+    pub generation: u32,
+    /// The template's lane.
+    pub lane: u8,
+}
+
+/// A template at rest.
+pub struct WrappedTemplate {
+    /// The data key under the tenant's key.
+    pub key: Vec<u8>,
+    /// The template under the data key.
+    pub bytes: Vec<u8>,
+}
+
+impl WrapKey {
+    /// The key with these bytes.
+    pub fn new(bytes: &[u8; 32]) -> WrapKey {
+        let key = RandomizedNonceKey::new(&AES_256_GCM, bytes).expect("AES-256 takes 32 bytes");
+        let digest = Sha3_256::new().chain_update(b"trefoil/wrap-key-id/1").chain_update(bytes).finalize();
+        WrapKey { key, id: std::array::from_fn(|i| digest[i]) }
+    }
+
+    /// Wraps `plain` so that it opens only under the same `name`.
+    pub fn wrap(&self, name: &[u8], plain: &[u8]) -> Vec<u8> {
+        let mut body = Vec::with_capacity(NONCE_LEN + plain.len() + AES_256_GCM.tag_len());
+        body.extend_from_slice(plain);
+        let aad = Aad::from(self.bind(name));
+        let nonce = self.key.seal_in_place_append_tag(aad, &mut body).expect("records are far below 64 GiB");
+        body.splice(0..0, *nonce.as_ref());
+        body
+    }
+
+    /// Opens what [`WrapKey::wrap`] made.
+    pub fn open(&self, name: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
+        let (nonce, body) = wrapped.split_first_chunk::<NONCE_LEN>().ok_or(WrapError)?;
+        let mut body = Zeroizing::new(body.to_vec());
+        let aad = Aad::from(self.bind(name));
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let length = self.key.open_in_place(nonce, aad, &mut body).map_err(|_| WrapError)?.len();
+        body.truncate(length);
+        Ok(body)
+    }
+
+    /// A fresh tenant key and its wrapped form.
+    pub fn new_tenant_key(&self, tenant: &TenantId) -> (WrapKey, Vec<u8>) {
+        let bytes = random_key();
+        (WrapKey::new(&bytes), self.wrap(&named(b"trefoil/tenant-key/1", tenant), &*bytes))
+    }
+
+    /// Opens a tenant key.
+    pub fn open_tenant_key(&self, tenant: &TenantId, wrapped: &[u8]) -> Result<WrapKey, WrapError> {
+        let bytes = self.open(&named(b"trefoil/tenant-key/1", tenant), wrapped)?;
+        bytes.as_slice().try_into().map(WrapKey::new).map_err(|_| WrapError)
+    }
+
+    /// Wraps a template under a fresh data key; to be called on a tenant's key.
+    pub fn wrap_template(&self, name: &TemplateName, template: &[u8]) -> WrappedTemplate {
+        let (data_key, name) = (random_key(), name.encode());
+        let bytes = WrapKey::new(&data_key).wrap(&named(b"trefoil/template/1", &name), template);
+        WrappedTemplate { key: self.wrap(&named(b"trefoil/data-key/1", &name), &*data_key), bytes }
+    }
+
+    /// Opens a template.
+    pub fn open_template(
+        &self,
+        name: &TemplateName,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, WrapError> {
+        let name = name.encode();
+        let data_key = self.open(&named(b"trefoil/data-key/1", &name), key)?;
+        let data_key: &[u8; 32] = data_key.as_slice().try_into().map_err(|_| WrapError)?;
+        WrapKey::new(data_key).open(&named(b"trefoil/template/1", &name), bytes)
+    }
+
+    /// Wraps a proof envelope; to be called on a tenant's key.
+    pub fn wrap_session(&self, id: &SessionId, envelope: &[u8]) -> Vec<u8> {
+        self.wrap(&named(b"trefoil/session/1", id), envelope)
+    }
+
+    /// Opens a proof envelope.
+    pub fn open_session(&self, id: &SessionId, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
+        self.open(&named(b"trefoil/session/1", id), wrapped)
+    }
+
+    /// The associated data: key id, then the name. The id has a fixed length, so the two cannot run together.
+    fn bind(&self, name: &[u8]) -> Vec<u8> {
+        named(&self.id, name)
+    }
+}
+
+impl TemplateName {
+    fn encode(&self) -> Vec<u8> {
+        let TemplateName { tenant, handle, generation, lane } = self;
+        [tenant.as_slice(), handle, &generation.to_le_bytes(), &[*lane]].concat()
+    }
+}
+
+/// Domain and name; every name under one domain has one length.
+fn named(domain: &[u8], name: &[u8]) -> Vec<u8> {
+    [domain, name].concat()
+}
+
+fn random_key() -> Zeroizing<[u8; 32]> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    aws_lc_rs::rand::fill(&mut *bytes).expect("the operating system's random source answers");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: TemplateName = TemplateName { tenant: [1; 16], handle: [2; 32], generation: 3, lane: 4 };
+
+    #[test]
+    fn a_template_opens_under_its_own_name_and_key_only() {
+        let master = WrapKey::new(&[7; 32]);
+        let (tenant_key, wrapped_key) = master.new_tenant_key(&[1; 16]);
+        let wrapped = tenant_key.wrap_template(&NAME, b"template");
+        let reopened = master.open_tenant_key(&[1; 16], &wrapped_key).unwrap();
+        assert_eq!(reopened.open_template(&NAME, &wrapped.key, &wrapped.bytes).unwrap().as_slice(), b"template");
+
+        let others = [
+            TemplateName { tenant: [9; 16], ..NAME },
+            TemplateName { handle: [9; 32], ..NAME },
+            TemplateName { generation: 9, ..NAME },
+            TemplateName { lane: 9, ..NAME },
+        ];
+        for other in others {
+            assert_eq!(tenant_key.open_template(&other, &wrapped.key, &wrapped.bytes), Err(WrapError));
+        }
+        assert!(master.open_tenant_key(&[9; 16], &wrapped_key).is_err());
+        let (foreign, _) = master.new_tenant_key(&[1; 16]);
+        assert_eq!(foreign.open_template(&NAME, &wrapped.key, &wrapped.bytes), Err(WrapError));
+    }
+
+    #[test]
+    fn every_altered_byte_and_every_cut_is_refused() {
+        let key = WrapKey::new(&[7; 32]);
+        let wrapped = key.wrap(b"name", b"plain");
+        assert_eq!(key.open(b"name", &wrapped).unwrap().as_slice(), b"plain");
+        for at in 0..wrapped.len() {
+            let mut altered = wrapped.clone();
+            altered[at] ^= 1;
+            assert_eq!(key.open(b"name", &altered), Err(WrapError));
+            assert_eq!(key.open(b"name", &wrapped[..at]), Err(WrapError));
+        }
+        assert_eq!(key.open(b"nam", &wrapped), Err(WrapError));
+    }
+}
