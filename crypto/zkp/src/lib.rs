@@ -31,16 +31,24 @@
 //! # }
 //! ```
 
+mod air;
 mod attributes;
 mod digest;
 pub mod envelope;
 mod epoch;
+#[cfg(test)]
+mod fixture;
 mod hash;
+mod layout;
+mod linear;
+mod parameters;
 mod prove;
 mod secret;
 mod security;
 pub mod session;
 mod statement;
+mod symbolic;
+mod trace;
 mod tree;
 mod verify;
 mod witness;

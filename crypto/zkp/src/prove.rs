@@ -1,9 +1,16 @@
 //! Making a proof.
 
-use rand::CryptoRng;
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use sha3::{Digest as _, Sha3_256};
+use zeroize::Zeroizing;
 
 use crate::{
+    hash::{commitment, handle, leaf, tag},
+    layout::EXPIRY_BITS,
+    parameters::{self, Masks},
     statement::{Statement, StatementError},
+    trace::{Trace, public_values},
+    tree::CAPACITY,
     witness::Witness,
 };
 
@@ -45,12 +52,63 @@ pub enum ProveError {
 
 /// Proves `statement` from `witness`.
 ///
-/// `rng` supplies the masks on which zero knowledge rests: production callers pass an OS-seeded generator.
+/// `rng` supplies the masks on which zero knowledge rests: production callers pass an OS-seeded generator. Its
+/// output is hashed together with the secret and the statement, so that a generator which repeats itself does
+/// not give two statements the same masks.
 pub fn prove(
     witness: &Witness,
     statement: &Statement,
     rng: &mut (impl CryptoRng + ?Sized),
 ) -> Result<Vec<u8>, ProveError> {
-    let _ = (witness, statement, rng);
-    todo!()
+    check(witness, statement)?;
+    let mut rng = hedged(witness, statement, rng);
+    let trace = Trace::new(witness, statement, &mut rng);
+    let config = parameters::proving(statement, Masks::from_rng(&mut rng));
+    let values = public_values(statement);
+    let proof = p3_uni_stark::prove(&config, parameters::circuit(), trace.into_matrix(), &values)
+        .map_err(|error| ProveError::Prover(error.to_string()))?;
+    postcard::to_allocvec(&proof).map_err(|error| ProveError::Prover(error.to_string()))
 }
+
+/// Names what a verifier would refuse without a reason.
+fn check(witness: &Witness, statement: &Statement) -> Result<(), ProveError> {
+    let Witness { secret, attributes, index, path } = witness;
+    let Statement { tenant, root, epoch, level, scope, tag: expected_tag, handle: expected_handle, .. } =
+        statement;
+    statement.check_epoch()?;
+    if *index >= CAPACITY {
+        return Err(ProveError::Index);
+    }
+    let left = attributes.expiry().checked_sub(*epoch).ok_or(ProveError::Expired)?;
+    if left >> EXPIRY_BITS != 0 {
+        return Err(ProveError::ExpiryTooFar);
+    }
+    if attributes.level() < *level {
+        return Err(ProveError::Level);
+    }
+    if path.root(*index, &leaf(&commitment(secret), attributes)) != *root {
+        return Err(ProveError::Root);
+    }
+    if tag(secret, scope) != *expected_tag {
+        return Err(ProveError::Tag);
+    }
+    if handle(secret, tenant) != *expected_handle {
+        return Err(ProveError::Handle);
+    }
+    Ok(())
+}
+
+fn hedged(witness: &Witness, statement: &Statement, rng: &mut (impl CryptoRng + ?Sized)) -> StdRng {
+    let mut fresh = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *fresh);
+    let seed = Sha3_256::new()
+        .chain_update(b"trefoil/prover-randomness/1")
+        .chain_update(*fresh)
+        .chain_update(*witness.secret.to_bytes())
+        .chain_update(statement.digest())
+        .finalize();
+    StdRng::from_seed(*Zeroizing::new(seed.into()))
+}
+
+#[cfg(test)]
+mod tests;

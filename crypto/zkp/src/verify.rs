@@ -1,8 +1,12 @@
 //! Checking a proof.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, panic::catch_unwind};
 
-use crate::statement::{Circuit, Statement, StatementError};
+use crate::{
+    parameters::{self, Proof},
+    statement::{Circuit, Statement, StatementError},
+    trace::public_values,
+};
 
 /// Evidence that a proof of the statement was accepted. Only [`verify`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +61,41 @@ impl Verified {
 /// Checks in the order of cost: size window, canonical decoding, then the argument. Total on any input: a
 /// panic inside the verifier is caught and counts as a refusal.
 pub fn verify(statement: &Statement, proof: &[u8]) -> Result<Verified, ProofError> {
-    let _ = (statement, proof);
-    todo!()
+    statement.check_epoch()?;
+    check_size(statement.circuit, proof.len())?;
+    let accepted = catch_unwind(|| {
+        let proof = decode(proof)?;
+        let config = parameters::verifying(statement);
+        p3_uni_stark::verify(&config, parameters::circuit(), &proof, &public_values(statement))
+            .map_err(|_| ProofError::Rejected)
+    });
+    accepted.unwrap_or(Err(ProofError::Panicked))?;
+    Ok(Verified { statement: statement.clone(), statement_digest: statement.digest() })
+}
+
+// Browsers' engines isolate a panic themselves; a service must not die of one.
+#[cfg(all(panic = "abort", not(target_family = "wasm")))]
+compile_error!("verify() relies on catch_unwind: build with panic = \"unwind\"");
+
+/// Reads a proof from the one encoding that it has.
+///
+/// `postcard` reads padded integers and ignores what follows; encoding the result again and comparing excludes
+/// both, so that a proof has one digest. Field elements at or above the modulus are refused while reading.
+fn decode(bytes: &[u8]) -> Result<Proof, ProofError> {
+    let (proof, rest) = postcard::take_from_bytes::<Proof>(bytes).map_err(|_| ProofError::Encoding)?;
+    if !rest.is_empty() {
+        return Err(ProofError::Encoding);
+    }
+    let again = postcard::to_allocvec(&proof).map_err(|_| ProofError::Encoding)?;
+    if again == bytes { Ok(proof) } else { Err(ProofError::Encoding) }
+}
+
+fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
+    let window = proof_size_window(circuit);
+    if window.contains(&got) {
+        return Ok(());
+    }
+    Err(ProofError::Size { got, min: *window.start(), max: *window.end(), circuit: circuit.name() })
 }
 
 /// Lengths in bytes that a proof of `circuit` can have, for checking a `Content-Length` before reading.
@@ -68,3 +105,6 @@ pub fn proof_size_window(circuit: Circuit) -> RangeInclusive<usize> {
         Circuit::Cred1u => 1..=262_144,
     }
 }
+
+#[cfg(test)]
+mod tests;
