@@ -1,1 +1,35 @@
-//! (under construction)
+//! The pipeline: batches of up to 32 authentications through prove, match, digest and sign.
+//!
+//! Sans-IO: no async runtime, no HTTP, no files, and no clock of its own ([`Clock`] is passed in), so the
+//! benchmark drives the very code the server drives, and batching is tested with virtual time. The one
+//! exception is [`affinity`], which reads the host's CPU topology once at start.
+//!
+//! * [`Pipeline::run`] is the walk of one batch; start reading there.
+//! * [`Batcher`] decides when requests become a batch: a pure state machine.
+//! * [`Pool`] holds the pinned workers, each owning its state.
+//! * [`Sealer`] signs Merkle roots over decided digests.
+//! * [`Service`] connects them.
+
+pub mod affinity;
+mod batcher;
+mod clock;
+mod pool;
+mod request;
+mod sealer;
+mod service;
+mod steps;
+mod tenant;
+mod verdict;
+
+pub use batcher::{Batcher, Delay, Gathered};
+pub use clock::Clock;
+pub use pool::{Pool, PoolError};
+pub use request::{Batch, BoundLane, LaneRequest, Refusal, SessionId};
+pub use sealer::{Bound, Cadence, ChainHead, Release, Sealed, SealedLane, Sealer};
+pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
+pub use steps::{Outcome, Pipeline, StageTimes, Worker};
+pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant};
+pub use verdict::{Stale, VERIFIER_VERSION, Verdict};
+
+/// A tenant's identifier.
+pub type TenantId = [u8; 16];

@@ -1,0 +1,70 @@
+//! A request in its lane, and what can become of it.
+
+use std::sync::Arc;
+
+use trefoil_attest::Decision;
+use trefoil_matching::{Embedding, Template};
+
+use crate::TenantId;
+use crate::verdict::Stale;
+
+/// Identifies a session: the digest of its proven statement.
+pub type SessionId = [u8; 32];
+
+/// One authentication, already authenticated and well-formed. `R` is where its answer goes.
+pub struct LaneRequest<R> {
+    /// Session whose proof covers this request.
+    pub session: SessionId,
+    /// The subject's encrypted template; its lane is the request's lane.
+    pub template: Template,
+    /// The probe, quantised.
+    pub probe: Embedding,
+    /// Relying party that the attestation is for.
+    pub audience: Arc<str>,
+    /// The relying party's nonce, copied into the attestation.
+    pub nonce: Vec<u8>,
+    /// SHA3-256 of the request as its client authenticated it.
+    pub request_digest: [u8; 32],
+    /// Where the answer goes.
+    pub reply: R,
+}
+
+/// Up to 32 requests of one tenant, one per lane, lanes ascending.
+pub struct Batch<R> {
+    /// Whose they are.
+    pub tenant: TenantId,
+    /// The requests.
+    pub lanes: Vec<LaneRequest<R>>,
+}
+
+/// A lane with its decision, bound to the statement that will be attested.
+pub struct BoundLane<R> {
+    /// Where the answer goes.
+    pub reply: R,
+    /// What was decided.
+    pub decision: Decision,
+    /// Canonical statement (deterministic CBOR).
+    pub statement: Vec<u8>,
+    /// SHA3-256 of `statement`: the leaf of the seal.
+    pub digest: [u8; 32],
+}
+
+/// Why a request has no decision. A non-match is a decision and not found here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The session does not carry the request; open it again, or re-verify its stored proof.
+    #[error("session refused: {0}")]
+    Session(#[from] Stale),
+    /// The template was deleted while the request waited.
+    #[error("the subject's template no longer exists")]
+    Template,
+    /// The tenant was removed while the request waited.
+    #[error("the tenant no longer exists")]
+    Tenant,
+    /// The key-holder gave no decision; nothing is accepted without one.
+    #[error("the key-holder gave no decision")]
+    KeyHolder,
+    /// A fault of this service; the request was not decided.
+    #[error("internal fault, the request was not decided")]
+    Fault,
+}

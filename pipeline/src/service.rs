@@ -1,0 +1,286 @@
+//! Glue between a caller and the steps: intake queue, dispatcher thread, pool, sealer.
+//!
+//! Threads: any number of submitters; one dispatcher, which alone owns the [`Batcher`] and both
+//! counters below; the pool's workers; one sealer. They talk through channels only.
+//!
+//! Bounds: `intake` waiting requests, then [`SubmitError::Busy`]; at most [`COMPUTING_PER_WORKER`] batches
+//! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
+//! either is reached requests wait in the intake, so overload shows at the door and nowhere else.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, never, select, unbounded};
+use trefoil_cache::Cache;
+use trefoil_sign::SigningKeys;
+
+use crate::TenantId;
+use crate::affinity::Placement;
+use crate::batcher::{Batcher, Delay, Gathered};
+use crate::clock::Clock;
+use crate::pool::{Pool, PoolError};
+use crate::request::{Batch, LaneRequest};
+use crate::sealer::{Bound, Cadence, ChainHead, Release, Sealer};
+use crate::steps::{Pipeline, Worker};
+use crate::verdict::Verdict;
+
+/// Batches in the pool per worker: one running, three waiting hide the hand-over.
+pub const COMPUTING_PER_WORKER: usize = 4;
+
+/// Batches between dispatch and seal; with one seal per 10 ms this allows 100,000 batches per second.
+pub const UNSEALED_MAX: usize = 1024;
+
+/// What a service is started with.
+pub struct Config {
+    /// Workers and their CPUs.
+    pub placement: Placement,
+    /// Waiting times of the batcher.
+    pub delay: Delay,
+    /// Batches per seal.
+    pub cadence: Cadence,
+    /// Requests that may wait in the intake.
+    pub intake: usize,
+}
+
+/// The service could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The worker pool did not start.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// A thread was refused by the system.
+    #[error("a service thread could not start: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// A request was not taken; it comes back with the error.
+pub enum SubmitError<R> {
+    /// The intake is full: retry later.
+    Busy(LaneRequest<R>),
+    /// The service is shutting down.
+    Draining(LaneRequest<R>),
+}
+
+/// A running pipeline.
+pub struct Service<R> {
+    intake: Sender<(TenantId, LaneRequest<R>)>,
+    dispatcher: JoinHandle<()>,
+    sealer: Sealer,
+}
+
+/// A cloneable way into the service.
+pub struct Intake<R>(Sender<(TenantId, LaneRequest<R>)>);
+
+impl<R> Clone for Intake<R> {
+    fn clone(&self) -> Self {
+        Intake(self.0.clone())
+    }
+}
+
+impl<R> Intake<R> {
+    /// Hands a request of `tenant` over without waiting.
+    ///
+    /// # Errors
+    /// When the service is full or draining; the request comes back.
+    pub fn submit(&self, tenant: TenantId, request: LaneRequest<R>) -> Result<(), SubmitError<R>> {
+        self.0.try_send((tenant, request)).map_err(|error| match error {
+            TrySendError::Full((_, request)) => SubmitError::Busy(request),
+            TrySendError::Disconnected((_, request)) => SubmitError::Draining(request),
+        })
+    }
+
+    /// Requests waiting in the intake.
+    pub fn depth(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<R: Send + 'static> Service<R> {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn start<C: Cache<Verdict>>(
+        pipeline: Arc<Pipeline<C>>,
+        keys: SigningKeys,
+        head: ChainHead,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        release: Arc<dyn Release<R>>,
+    ) -> Result<Self, StartError>
+    where
+        C::Session: 'static,
+    {
+        let (events, progress) = unbounded();
+        let after_group = {
+            let events = events.clone();
+            move |batches| drop(events.send(Event::Sealed(batches)))
+        };
+        let issuer = pipeline.issuer().to_owned();
+        let (bound, sealer) = Sealer::start(
+            keys,
+            issuer,
+            head,
+            config.cadence,
+            Arc::clone(&clock),
+            Arc::clone(&release),
+            after_group,
+        )?;
+        let (intake, submissions) = bounded(config.intake.max(1));
+        let dispatcher = Dispatcher {
+            batcher: Batcher::default(),
+            pool: Arc::new(Pool::new(&config.placement)?),
+            pipeline,
+            delay: config.delay,
+            intake_max: config.intake.max(1),
+            clock,
+            release,
+            bound,
+            events,
+            computing: 0,
+            unsealed: 0,
+        };
+        let dispatcher = std::thread::Builder::new()
+            .name("dispatcher".into())
+            .spawn(move || dispatcher.run(&submissions, &progress))?;
+        Ok(Service { intake, dispatcher, sealer })
+    }
+
+    /// A way in, for submitters.
+    pub fn intake(&self) -> Intake<R> {
+        Intake(self.intake.clone())
+    }
+
+    /// Stops taking requests, decides and seals all that were taken, and returns the end of the seal chain.
+    /// Ends once every [`Intake`] clone is gone. `None` if a thread panicked.
+    pub fn drain(self) -> Option<ChainHead> {
+        drop(self.intake);
+        self.dispatcher.join().ok()?;
+        self.sealer.join()
+    }
+}
+
+enum Event {
+    /// A worker finished a batch; whether it went on to the sealer.
+    Computed { to_sealer: bool },
+    /// The sealer is done with this many batches.
+    Sealed(usize),
+}
+
+struct Dispatcher<C: Cache<Verdict>, R> {
+    batcher: Batcher<LaneRequest<R>>,
+    pool: Arc<Pool<Worker<C::Session>>>,
+    pipeline: Arc<Pipeline<C>>,
+    delay: Delay,
+    intake_max: usize,
+    clock: Arc<dyn Clock>,
+    release: Arc<dyn Release<R>>,
+    bound: Sender<Bound<R>>,
+    events: Sender<Event>,
+    computing: usize,
+    unsealed: usize,
+}
+
+impl<C: Cache<Verdict>, R: Send + 'static> Dispatcher<C, R>
+where
+    C::Session: 'static,
+{
+    fn run(mut self, submissions: &Receiver<(TenantId, LaneRequest<R>)>, progress: &Receiver<Event>) {
+        let closed = never();
+        loop {
+            let delay = self.delay.at_load(self.computing, self.pool.size());
+            let now = self.now_us();
+            while self.has_room() {
+                let Some(batch) = self.batcher.poll(now, delay) else { break };
+                self.dispatch(batch);
+            }
+            let open = if self.batcher.len() < self.intake_max { submissions } else { &closed };
+            let wait = match self.batcher.next_deadline(delay) {
+                Some(at) if self.has_room() => Duration::from_micros(at.saturating_sub(now)),
+                _ => IDLE,
+            };
+            select! {
+                recv(open) -> request => match request {
+                    Ok((tenant, request)) => self.gather(tenant, request, submissions),
+                    Err(_) => break,
+                },
+                recv(progress) -> event => self.note(event.ok()),
+                default(wait) => {}
+            }
+        }
+        while let Some(batch) = self.batcher.flush() {
+            while !self.has_room() {
+                self.note(progress.recv().ok());
+            }
+            self.dispatch(batch);
+        }
+    }
+
+    /// Takes one request and whatever else waits, so that a burst costs one turn of the loop.
+    fn gather(
+        &mut self,
+        tenant: TenantId,
+        request: LaneRequest<R>,
+        submissions: &Receiver<(TenantId, LaneRequest<R>)>,
+    ) {
+        let now = self.now_us();
+        for (tenant, request) in std::iter::once((tenant, request)).chain(submissions.try_iter().take(BURST))
+        {
+            self.batcher.push(tenant, request.template.lane.index(), request, now);
+        }
+    }
+
+    fn dispatch(&mut self, gathered: Gathered<LaneRequest<R>>) {
+        self.computing += 1;
+        self.unsealed += 1;
+        let batch =
+            Batch { tenant: gathered.tenant, lanes: gathered.lanes.into_iter().map(|(_, r)| r).collect() };
+        let (pool, pipeline) = (Arc::clone(&self.pool), Arc::clone(&self.pipeline));
+        let (clock, release) = (Arc::clone(&self.clock), Arc::clone(&self.release));
+        let (bound, events) = (self.bound.clone(), self.events.clone());
+        self.pool.spawn(move || {
+            // A panic must not take the process down (rayon aborts). The batch's replies are dropped,
+            // which their owners see as a fault.
+            let to_sealer = catch_unwind(AssertUnwindSafe(|| {
+                let mut worker = pool.worker(|| pipeline.worker());
+                let outcome = pipeline.run(batch, &mut worker, clock.as_ref());
+                for (reply, why) in outcome.refused {
+                    release.refused(reply, why);
+                }
+                !outcome.bound.is_empty()
+                    && bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_ok()
+            }))
+            .unwrap_or(false);
+            drop(events.send(Event::Computed { to_sealer }));
+        });
+    }
+
+    fn note(&mut self, event: Option<Event>) {
+        match event {
+            Some(Event::Computed { to_sealer }) => {
+                self.computing -= 1;
+                if !to_sealer {
+                    self.unsealed -= 1;
+                }
+            }
+            Some(Event::Sealed(batches)) => self.unsealed -= batches,
+            None => {}
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.computing < COMPUTING_PER_WORKER * self.pool.size() && self.unsealed < UNSEALED_MAX
+    }
+
+    fn now_us(&self) -> u64 {
+        self.clock.monotonic_ns() / 1_000
+    }
+}
+
+/// Requests taken per turn of the dispatcher's loop.
+const BURST: usize = 256;
+
+/// Longest sleep of the dispatcher when nothing is due; it is woken by any message before that.
+const IDLE: Duration = Duration::from_secs(1);

@@ -1,0 +1,243 @@
+//! The steps of one batch, top to bottom: prove, match, digest. Signing is the [`crate::sealer`]'s.
+//!
+//! The cached verdicts are looked up before the match although the match is step one of the design: a
+//! look-up costs nanoseconds, and this way a lane without a valid proof reaches neither the
+//! matcher nor the key-holder and spends no attempt of anybody's budget.
+
+use std::sync::Arc;
+
+use rand::RngExt as _;
+use rand::rngs::StdRng;
+use trefoil_attest::{Decision, ProbeMode, Proof, Statement, Suite, statement_digest};
+use trefoil_cache::{Cache, Session};
+use trefoil_matching::{BatchId, Decisions, Embedding, KeyHolderError, KeyHolding, Matcher, Template, Tier};
+
+use crate::clock::Clock;
+use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
+use crate::tenant::{Registry, Tenant};
+use crate::verdict::{Stale, Verdict};
+
+/// Time spent in each step, nanoseconds per batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes {
+    /// Verdict look-ups.
+    pub proof_lookup_ns: u64,
+    /// The matcher's part of the encrypted match.
+    pub match_ns: u64,
+    /// The key-holder's part.
+    pub keyholder_ns: u64,
+    /// Statements and their digests.
+    pub digest_ns: u64,
+}
+
+/// What came of a batch.
+pub struct Outcome<R> {
+    /// Decided lanes, ready to be sealed.
+    pub bound: Vec<BoundLane<R>>,
+    /// Lanes without a decision.
+    pub refused: Vec<(R, Refusal)>,
+    /// Time per step.
+    pub times: StageTimes,
+}
+
+/// What one worker owns. Nothing in it is shared.
+pub struct Worker<S> {
+    matcher: Matcher,
+    verdicts: S,
+    rng: StdRng,
+}
+
+/// The shared, read-only parts of the pipeline.
+pub struct Pipeline<C> {
+    issuer: String,
+    tenants: Registry,
+    keyholder: Arc<dyn KeyHolding>,
+    verdicts: Arc<C>,
+    tier: Tier,
+}
+
+impl<C: Cache<Verdict>> Pipeline<C> {
+    /// A pipeline that attests as `issuer` (1 to 255 bytes) and computes on at most `tier`.
+    pub fn new(
+        issuer: String,
+        tenants: Registry,
+        keyholder: Arc<dyn KeyHolding>,
+        verdicts: Arc<C>,
+        tier: Tier,
+    ) -> Self {
+        Pipeline { issuer, tenants, keyholder, verdicts, tier }
+    }
+
+    /// Name under which this pipeline attests.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// State for one more worker, seeded from the operating system.
+    pub fn worker(&self) -> Worker<C::Session> {
+        let mut rng: StdRng = rand::make_rng();
+        Worker { matcher: Matcher::new(self.tier, rng.random()), verdicts: self.verdicts.session(), rng }
+    }
+
+    /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound.
+    pub fn run<R>(&self, batch: Batch<R>, worker: &mut Worker<C::Session>, clock: &dyn Clock) -> Outcome<R> {
+        let mut run = Run {
+            now: clock.unix_s(),
+            batch_id: worker.rng.random(),
+            refused: Vec::new(),
+            times: StageTimes::default(),
+        };
+        let Some(tenant) = self.tenants.get(&batch.tenant) else {
+            run.refuse_all(batch.lanes, Refusal::Tenant);
+            return Outcome { bound: Vec::new(), refused: run.refused, times: run.times };
+        };
+        let started = clock.monotonic_ns();
+        let mut lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts);
+        run.times.proof_lookup_ns = clock.monotonic_ns() - started;
+        let decisions = self.decide(&mut run, &mut lanes, &tenant, &mut worker.matcher, clock);
+        let decided = clock.monotonic_ns();
+        let bound = match decisions {
+            Some(decisions) => run.bind(lanes, decisions, &tenant, &self.issuer),
+            None => {
+                run.refuse_all(lanes.into_iter().map(|lane| lane.request), Refusal::KeyHolder);
+                Vec::new()
+            }
+        };
+        run.times.digest_ns = clock.monotonic_ns() - decided;
+        Outcome { bound, refused: run.refused, times: run.times }
+    }
+
+    /// Encrypted match and decision. Lanes whose template was shredded in the meantime are taken out and
+    /// the others masked again, so that one deletion does not cost its neighbours their answer.
+    fn decide<R>(
+        &self,
+        run: &mut Run<R>,
+        lanes: &mut Vec<ProvenLane<R>>,
+        tenant: &Tenant,
+        matcher: &mut Matcher,
+        clock: &dyn Clock,
+    ) -> Option<Decisions> {
+        while !lanes.is_empty() {
+            let started = clock.monotonic_ns();
+            let pairs: Vec<(&Template, &Embedding)> =
+                lanes.iter().map(|lane| (&lane.request.template, &lane.request.probe)).collect();
+            let job = matcher.mask(run.batch_id, tenant.id, &tenant.basis, &pairs).ok()?;
+            let masked = clock.monotonic_ns();
+            let answer = self.keyholder.decide(&job, run.now);
+            run.times.match_ns += masked - started;
+            run.times.keyholder_ns += clock.monotonic_ns() - masked;
+            let unknown = match answer {
+                Ok(decisions) => return Some(decisions),
+                Err(KeyHolderError::UnknownSubjects(unknown)) if !unknown.is_empty() => unknown,
+                Err(_) => return None,
+            };
+            let (gone, rest): (Vec<_>, Vec<_>) =
+                lanes.drain(..).partition(|lane| unknown.contains(lane.request.template.lane));
+            if gone.is_empty() {
+                *lanes = rest;
+                return None;
+            }
+            run.refuse_all(gone.into_iter().map(|lane| lane.request), Refusal::Template);
+            *lanes = rest;
+        }
+        Some(Decisions::from_lanes(Default::default()))
+    }
+}
+
+/// A lane whose session carries it.
+struct ProvenLane<R> {
+    request: LaneRequest<R>,
+    verdict: Verdict,
+    root: [u8; 32],
+}
+
+/// One batch on its way.
+struct Run<R> {
+    now: u64,
+    batch_id: BatchId,
+    refused: Vec<(R, Refusal)>,
+    times: StageTimes,
+}
+
+impl<R> Run<R> {
+    fn refuse_all(&mut self, lanes: impl IntoIterator<Item = LaneRequest<R>>, why: Refusal) {
+        self.refused.extend(lanes.into_iter().map(|lane| (lane.reply, why)));
+    }
+
+    /// Keeps the lanes whose session carries them; refuses the others.
+    fn check_proofs<S: Session<Verdict>>(
+        &mut self,
+        lanes: Vec<LaneRequest<R>>,
+        tenant: &Tenant,
+        verdicts: &mut S,
+    ) -> Vec<ProvenLane<R>> {
+        let mut proven = Vec::with_capacity(lanes.len());
+        for request in lanes {
+            let admitted =
+                verdicts.get(&request.session, self.now).ok_or(Stale::Missing).and_then(|verdict| {
+                    let root =
+                        verdict.admits(tenant, &request.template.handle, &request.audience, self.now)?;
+                    Ok((verdict, root))
+                });
+            match admitted {
+                Ok((verdict, root)) => proven.push(ProvenLane { request, verdict, root }),
+                Err(stale) => self.refused.push((request.reply, Refusal::Session(stale))),
+            }
+        }
+        proven
+    }
+
+    /// Binds each decision to a canonical statement and its digest.
+    fn bind(
+        &mut self,
+        lanes: Vec<ProvenLane<R>>,
+        decisions: Decisions,
+        tenant: &Tenant,
+        issuer: &str,
+    ) -> Vec<BoundLane<R>> {
+        let mut bound = Vec::with_capacity(lanes.len());
+        for ProvenLane { request, verdict, root } in lanes {
+            let lane = request.template.lane;
+            let decision = if decisions.accepted(lane) { Decision::Match } else { Decision::NoMatch };
+            let statement = Statement {
+                suite: Suite::One,
+                issuer,
+                tenant: tenant.id,
+                audience: &request.audience,
+                handle: verdict.tag,
+                nonce: &request.nonce,
+                request_digest: request.request_digest,
+                decision,
+                probe_mode: ProbeMode::Plain,
+                policy_id: tenant.policy.id,
+                policy_version: tenant.policy.version,
+                fmr_class: tenant.policy.fmr_class,
+                embedder: &tenant.policy.embedder,
+                quantiser: QUANTISER,
+                template_generation: request.template.generation,
+                proof: Some(Proof {
+                    circuit: verdict.circuit,
+                    root,
+                    level: verdict.level,
+                    epoch: verdict.epoch,
+                }),
+                batch_id: self.batch_id,
+                lane: lane.index() as u8,
+                issued_at: self.now,
+                expires_at: self.now + tenant.policy.attestation_lifetime_s,
+            };
+            match statement.encode() {
+                Ok(statement) => {
+                    let digest = statement_digest(&statement);
+                    bound.push(BoundLane { reply: request.reply, decision, statement, digest });
+                }
+                // A field outside its limits is refused at the door; what gets here is a fault of ours.
+                Err(_) => self.refused.push((request.reply, Refusal::Fault)),
+            }
+        }
+        bound
+    }
+}
+
+/// Name of the quantiser of [`Embedding::quantise`]: unit length, scale 175, round half away from zero.
+const QUANTISER: &str = "unit-r175";

@@ -1,0 +1,81 @@
+//! A tenant as the pipeline sees it: an immutable snapshot, replaced whole.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use trefoil_matching::Basis;
+
+use crate::TenantId;
+
+/// Most root generations that are accepted at once: the newest and those in their grace window.
+pub const LIVE_ROOTS_MAX: usize = 16;
+
+/// What a decision was made under; copied into every attestation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Number of the policy within the tenant; part of every session context.
+    pub id: u32,
+    /// Raised at every change.
+    pub version: u32,
+    /// k of the false-match class 10^-k that the threshold was calibrated to.
+    pub fmr_class: u8,
+    /// Embedding model whose vectors are compared, 1 to 64 bytes.
+    pub embedder: String,
+    /// Lowest credential level a session must prove.
+    pub level_min: u8,
+    /// Lifetime of an attestation, seconds; 1 to [`trefoil_attest::LIFETIME_SECONDS_MAX`].
+    pub attestation_lifetime_s: u64,
+}
+
+/// Snapshot of one tenant.
+pub struct Tenant {
+    /// Whose snapshot this is.
+    pub id: TenantId,
+    /// Public polynomial of the tenant's template encryption.
+    pub basis: Basis,
+    /// Policy in force.
+    pub policy: Policy,
+    /// Credential roots that are accepted, newest first: generation and root.
+    pub roots: Vec<(u32, [u8; 32])>,
+}
+
+impl Tenant {
+    /// The root of `generation`, if proofs under it are still accepted.
+    pub fn root(&self, generation: u32) -> Option<&[u8; 32]> {
+        self.roots.iter().find(|(g, _)| *g == generation).map(|(_, root)| root)
+    }
+}
+
+/// All tenants, read once per batch without a lock and replaced as a whole: tenants change by the hour,
+/// requests by the microsecond.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tenants: Arc<ArcSwap<HashMap<TenantId, Arc<Tenant>>>>,
+}
+
+impl Registry {
+    /// The present snapshot of a tenant.
+    pub fn get(&self, id: &TenantId) -> Option<Arc<Tenant>> {
+        self.tenants.load().get(id).cloned()
+    }
+
+    /// Adds or replaces a tenant.
+    pub fn put(&self, tenant: Tenant) {
+        let tenant = Arc::new(tenant);
+        self.tenants.rcu(|old| {
+            let mut all = HashMap::clone(old);
+            all.insert(tenant.id, Arc::clone(&tenant));
+            all
+        });
+    }
+
+    /// Removes a tenant.
+    pub fn remove(&self, id: &TenantId) {
+        self.tenants.rcu(|old| {
+            let mut all = HashMap::clone(old);
+            all.remove(id);
+            all
+        });
+    }
+}

@@ -1,0 +1,46 @@
+//! One suite, mounted once per cache: engine and baseline must give identical outcomes.
+
+#[path = "suite/service.rs"]
+mod service;
+#[path = "suite/steps.rs"]
+mod steps;
+#[path = "suite/world.rs"]
+mod world;
+
+/// Mounts every case on the cache that `$cache` makes.
+macro_rules! mount {
+    ($module:ident, $cache:expr) => {
+        mod $module {
+            use super::{service, steps};
+
+            mount! { @cases $cache, steps:
+                full_batch_decides_and_binds,
+                missing_and_expired_sessions_are_refused,
+                withdrawn_root_is_refused_at_the_next_batch,
+                session_covers_only_its_subject_audience_and_level,
+                shredded_template_costs_only_its_own_lane,
+                no_decision_without_the_key_holder,
+                unknown_tenant_is_refused
+            }
+            mount! { @cases $cache, service:
+                every_request_is_answered_once_and_verifies,
+                per_batch_cadence_seals_each_batch_alone,
+                drain_answers_all_that_was_taken,
+                full_intake_refuses_at_the_door,
+                panic_in_a_batch_leaves_the_service_running,
+                seals_form_a_chain
+            }
+        }
+    };
+    (@cases $cache:expr, $group:ident: $($case:ident),*) => {
+        $(#[test]
+        fn $case() {
+            $group::$case($cache);
+        })*
+    };
+}
+
+#[cfg(feature = "cache-engine")]
+mount!(engine, trefoil_cache::Engine::new(trefoil_cache::EngineConfig { capacity: 1024 }));
+#[cfg(feature = "cache-dashmap")]
+mount!(baseline, trefoil_cache::Baseline::new(1024));

@@ -1,0 +1,256 @@
+//! The whole service with its threads: intake, dispatcher, pool, sealer.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot};
+use trefoil_cache::Cache;
+use trefoil_matching::{Decisions, KeyHolder, KeyHolderError, KeyHolding, MatchJob};
+use trefoil_pipeline::affinity::{Pin, Placement};
+use trefoil_pipeline::{
+    Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, Service, SubmitError, Verdict,
+};
+
+use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, World, clock, signing_keys};
+
+/// Everything the service lets go of, in order.
+enum Let {
+    Go(Sealed<u64>),
+    Refused(u64, Refusal),
+}
+
+struct Outbox(Sender<Let>);
+
+impl Release<u64> for Outbox {
+    fn sealed(&self, sealed: Sealed<u64>) {
+        self.0.send(Let::Go(sealed)).expect("receiver outlives the service");
+    }
+
+    fn refused(&self, reply: u64, why: Refusal) {
+        self.0.send(Let::Refused(reply, why)).expect("receiver outlives the service");
+    }
+}
+
+struct Running {
+    service: Service<u64>,
+    out: Receiver<Let>,
+    trust_root: TrustRoot,
+}
+
+fn start<C: Cache<Verdict>>(
+    world: &World<C>,
+    keyholder: Arc<dyn KeyHolding>,
+    cadence: Cadence,
+    intake: usize,
+) -> Running
+where
+    C::Session: 'static,
+{
+    let (keys, trust_root) = signing_keys();
+    let (send, out) = unbounded();
+    let config =
+        Config { placement: Placement::new(Some(2), Pin::Auto), delay: Delay::default(), cadence, intake };
+    let pipeline = world.pipeline_with(keyholder);
+    let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
+        .expect("service");
+    Running { service, out, trust_root }
+}
+
+fn submit(running: &Running, request: LaneRequest<u64>) {
+    let intake = running.service.intake();
+    let mut request = Some(request);
+    while let Some(next) = request.take() {
+        match intake.submit(TENANT, next) {
+            Ok(()) => {}
+            Err(SubmitError::Busy(back)) => {
+                std::thread::yield_now();
+                request = Some(back);
+            }
+            Err(SubmitError::Draining(_)) => panic!("the service is not draining"),
+        }
+    }
+}
+
+/// Ends the service and returns all it let go of.
+fn finish(running: Running) -> (Vec<Sealed<u64>>, Vec<(u64, Refusal)>) {
+    running.service.drain().expect("no thread panicked");
+    let (mut sealed, mut refused) = (Vec::new(), Vec::new());
+    for item in running.out {
+        match item {
+            Let::Go(seal) => sealed.push(seal),
+            Let::Refused(reply, why) => refused.push((reply, why)),
+        }
+    }
+    (sealed, refused)
+}
+
+fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
+    sealed.iter().flat_map(|s| &s.lanes).map(|lane| lane.bound.reply).collect()
+}
+
+fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
+    Arc::clone(&world.keyholder) as Arc<dyn KeyHolding>
+}
+
+pub fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let running = start(&world, real(&world), Cadence::Group, 64);
+    let trust_root = running.trust_root.clone();
+    for i in 0..500 {
+        submit(&running, world.request(i % PEOPLE, i % PEOPLE, i as u64));
+    }
+    let (sealed, refused) = finish(running);
+    assert!(refused.is_empty());
+    let all = replies(&sealed);
+    assert_eq!(all.len(), 500);
+    assert_eq!(all.iter().collect::<HashSet<_>>().len(), 500, "no request is answered twice");
+    for seal in &sealed {
+        for lane in [seal.lanes.first(), seal.lanes.last()].into_iter().flatten() {
+            let attestation = Attestation {
+                statement: &lane.bound.statement,
+                leaf_index: lane.leaf_index,
+                tree_size: seal.seal.header.tree_size,
+                path: lane.path.clone(),
+                evidence: Evidence::Full(Seal::clone(&seal.seal)),
+            };
+            let nonce = Nonce::Exactly(vec![(lane.bound.reply % PEOPLE as u64) as u8; 16]);
+            let policy = Policy::new(trust_root.clone(), AUDIENCE, nonce).tenant(TENANT);
+            let bytes = attestation.encode();
+            trefoil_attest::verify(&bytes, &policy, NOW + 1).expect("attestation verifies");
+        }
+    }
+}
+
+pub fn per_batch_cadence_seals_each_batch_alone<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let running = start(&world, real(&world), Cadence::PerBatch, 1024);
+    for i in 0..4 * PEOPLE {
+        submit(&running, world.request(i % PEOPLE, i % PEOPLE, i as u64));
+    }
+    let (sealed, refused) = finish(running);
+    assert!(refused.is_empty());
+    assert_eq!(replies(&sealed).len(), 4 * PEOPLE);
+    assert!(sealed.len() >= 4, "one person has one lane, so four rounds need four batches");
+    assert!(sealed.iter().all(|seal| seal.batches.len() == 1));
+}
+
+pub fn drain_answers_all_that_was_taken<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let running = start(&world, real(&world), Cadence::Group, 1024);
+    let intake = running.service.intake();
+    let mut taken = 0;
+    // One lane only: every batch holds one request, so most still wait when the drain begins.
+    for i in 0..100 {
+        taken += u64::from(intake.submit(TENANT, world.request(0, 0, i)).is_ok());
+    }
+    drop(intake);
+    let (sealed, refused) = finish(running);
+    assert!(refused.is_empty());
+    assert_eq!((taken, replies(&sealed).len()), (100, 100));
+}
+
+/// A key-holder that waits for permission before each answer.
+struct Gate {
+    inner: Arc<KeyHolder>,
+    permits: Receiver<()>,
+}
+
+impl KeyHolding for Gate {
+    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+        // Disconnection opens the gate for good.
+        drop(self.permits.recv());
+        self.inner.decide(job, now)
+    }
+}
+
+pub fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let (open, permits) = bounded(0);
+    let gate = Arc::new(Gate { inner: Arc::clone(&world.keyholder), permits });
+    let running = start(&world, gate, Cadence::Group, 4);
+    let intake = running.service.intake();
+    let mut taken = 0u64;
+    let refused_request = (0..10_000u64).find_map(|i| match intake.submit(TENANT, world.request(0, 0, i)) {
+        Ok(()) => {
+            taken += 1;
+            None
+        }
+        Err(SubmitError::Busy(request)) => Some(request.reply),
+        Err(SubmitError::Draining(_)) => panic!("not draining"),
+    });
+    assert_eq!(refused_request, Some(taken), "the refused request comes back to its owner");
+    drop((open, intake));
+    let (sealed, refused) = finish(running);
+    assert!(refused.is_empty());
+    assert_eq!(replies(&sealed).len() as u64, taken, "overload loses nothing that was taken");
+}
+
+/// Panics on its first job.
+struct Fragile {
+    inner: Arc<KeyHolder>,
+    first: Receiver<()>,
+}
+
+impl KeyHolding for Fragile {
+    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+        assert!(self.first.try_recv().is_err(), "this test's first job panics");
+        self.inner.decide(job, now)
+    }
+}
+
+pub fn panic_in_a_batch_leaves_the_service_running<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let (send, first) = bounded(1);
+    send.send(()).expect("room for one");
+    let fragile = Arc::new(Fragile { inner: Arc::clone(&world.keyholder), first });
+    let running = start(&world, fragile, Cadence::Group, 1024);
+    for i in 0..50 {
+        submit(&running, world.request(0, 0, i));
+    }
+    let (sealed, refused) = finish(running);
+    assert!(refused.is_empty());
+    let answered = replies(&sealed).len();
+    assert_eq!(answered, 49, "only the batch that panicked (one request) has no answer");
+}
+
+pub fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let running = start(&world, real(&world), Cadence::PerBatch, 1024);
+    for i in 0..6 {
+        submit(&running, world.request(0, 0, i));
+    }
+    let (sealed, _) = finish(running);
+    let seals: Vec<&Seal> = sealed.iter().map(|s| s.seal.as_ref()).collect();
+    let mut head = ChainHead::GENESIS;
+    for seal in seals {
+        assert_eq!(seal.header.seal_number, head.next_number);
+        assert_eq!(seal.header.previous, head.previous);
+        head = ChainHead { next_number: head.next_number + 1, previous: seal.header.digest() };
+    }
+    assert!(head.next_number >= 6);
+}

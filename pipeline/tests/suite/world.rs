@@ -1,0 +1,209 @@
+//! A small real world: one tenant, people with credentials, proofs, sessions and encrypted templates.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_cache::{Cache, Session as _};
+use trefoil_matching::{
+    AttemptPolicy, Basis, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, Lane, MemoryVault, Template,
+    Tier, split, unblind,
+};
+use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Registry, Tenant, TenantId, Verdict};
+use trefoil_sign::SigningKeys;
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::SessionKey;
+use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
+
+pub const TENANT: TenantId = [7; 16];
+pub const ISSUER: &str = "trefoil.test";
+pub const AUDIENCE: &str = "payments.example";
+pub const NOW: u64 = 1_795_000_000;
+pub const PEOPLE: usize = 32;
+/// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
+const THRESHOLD: i32 = 18_000;
+const NO_LIMIT: AttemptPolicy =
+    AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
+
+pub struct Person {
+    pub face: [f32; DIM],
+    pub envelope: ProofEnvelope,
+    pub session: [u8; 32],
+    pub handle: [u8; 32],
+}
+
+/// Proofs take seconds, so the people are made once per test binary.
+pub static PEOPLE_ONCE: LazyLock<(Vec<Person>, [u8; 32])> = LazyLock::new(people);
+
+fn people() -> (Vec<Person>, [u8; 32]) {
+    let mut rng = StdRng::seed_from_u64(1);
+    let epoch = trefoil_zkp::epoch_at(NOW);
+    let mut tree = CredentialTree::new();
+    let holders: Vec<(Secret, Attributes)> = (0..PEOPLE as u32)
+        .map(|i| {
+            let secret = Secret::random(&mut rng);
+            let attributes = Attributes::new(epoch + 100, 3, 0, i, &mut rng).expect("attributes");
+            let leaf = trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes);
+            tree.update(i, leaf).expect("index");
+            (secret, attributes)
+        })
+        .collect();
+    let people = holders
+        .into_iter()
+        .zip(0u32..)
+        .map(|((secret, attributes), index)| {
+            let witness = Witness { secret, attributes, index, path: tree.path(index).expect("index") };
+            let session_key = SessionKey::random(&mut rng);
+            let statement = witness.statement(&SessionClaim {
+                circuit: Circuit::Cred1,
+                tenant: TENANT,
+                audience: AUDIENCE,
+                root_generation: 1,
+                epoch,
+                level: 2,
+                policy_id: 1,
+                key_commitment: &session_key.commitment(),
+            });
+            let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
+            Person {
+                face: unit(&mut rng),
+                session: statement.digest(),
+                handle: *statement.handle.as_bytes(),
+                envelope: ProofEnvelope {
+                    statement,
+                    audience: AUDIENCE.into(),
+                    session_key,
+                    policy_id: 1,
+                    proof,
+                },
+            }
+        })
+        .collect();
+    (people, *tree.root().as_bytes())
+}
+
+fn unit(rng: &mut StdRng) -> [f32; DIM] {
+    std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
+}
+
+/// Time that only moves when told to, but for nanoseconds, which count calls.
+pub struct TestClock {
+    pub unix_s: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl Clock for TestClock {
+    fn unix_s(&self) -> u64 {
+        self.unix_s.load(Ordering::Relaxed)
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        // 20 us per reading, so that deadlines pass while the dispatcher turns.
+        self.calls.fetch_add(20_000, Ordering::Relaxed)
+    }
+}
+
+pub fn clock() -> Arc<TestClock> {
+    Arc::new(TestClock { unix_s: AtomicU64::new(NOW), calls: AtomicU64::new(0) })
+}
+
+/// One deployment over the cache `C`.
+pub struct World<C> {
+    pub registry: Registry,
+    pub keyholder: Arc<KeyHolder>,
+    pub cache: Arc<C>,
+    pub templates: Vec<Template>,
+    pub basis: Basis,
+}
+
+impl<C: Cache<Verdict>> World<C> {
+    pub fn new(cache: C) -> Self {
+        let (people, root) = &*PEOPLE_ONCE;
+        let mut rng = StdRng::seed_from_u64(2);
+        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("key-holder");
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
+        let basis = Basis::from_seed(keyholder.create_tenant(TENANT, policy).expect("tenant"));
+        let templates = people
+            .iter()
+            .zip(Lane::all())
+            .map(|(person, lane)| {
+                let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
+                let encrypted = keyholder.enrol(TENANT, person.handle, 1, lane, &blinded).expect("enrol");
+                unblind(&basis, encrypted, blind)
+            })
+            .collect();
+        let world = World {
+            registry: Registry::default(),
+            keyholder: Arc::new(keyholder),
+            cache: Arc::new(cache),
+            templates,
+            basis,
+        };
+        world.put_tenant(vec![(1, *root)], 2);
+        world
+    }
+
+    /// (Re)publishes the tenant with these roots and this lowest level.
+    pub fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
+        self.registry.put(Tenant {
+            id: TENANT,
+            basis: self.basis.clone(),
+            policy: Policy {
+                id: 1,
+                version: 1,
+                fmr_class: 3,
+                embedder: "facenet-128".into(),
+                level_min,
+                attestation_lifetime_s: 60,
+            },
+            roots,
+        });
+    }
+
+    /// Verifies every person's proof and caches the verdicts.
+    pub fn prove_all(&self) {
+        let mut session = self.cache.session();
+        for person in &PEOPLE_ONCE.0 {
+            let verdict = verdict_of(person, NOW + 600);
+            assert!(session.insert(person.session, verdict, NOW + 600, NOW).is_stored());
+        }
+    }
+
+    pub fn pipeline(&self) -> Arc<Pipeline<C>> {
+        self.pipeline_with(Arc::clone(&self.keyholder) as Arc<dyn KeyHolding>)
+    }
+
+    pub fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
+        let (registry, cache) = (self.registry.clone(), Arc::clone(&self.cache));
+        Arc::new(Pipeline::new(ISSUER.into(), registry, keyholder, cache, Tier::detected()))
+    }
+
+    /// A request by `person` showing the face of `shown`.
+    pub fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
+        let people = &PEOPLE_ONCE.0;
+        LaneRequest {
+            session: people[person].session,
+            template: self.templates[person].clone(),
+            probe: Embedding::quantise(&people[shown].face).expect("face"),
+            audience: AUDIENCE.into(),
+            nonce: vec![person as u8; 16],
+            request_digest: [person as u8; 32],
+            reply,
+        }
+    }
+}
+
+pub fn verdict_of(person: &Person, not_after: u64) -> Verdict {
+    let verified =
+        trefoil_zkp::verify(&person.envelope.statement, &person.envelope.proof).expect("valid proof");
+    Verdict::new(&verified, &person.envelope, not_after).expect("same statement")
+}
+
+pub fn signing_keys() -> (SigningKeys, TrustRoot) {
+    let keys = SigningKeys::generate(NOW - 10, NOW + 1_000, &mut StdRng::seed_from_u64(3)).expect("keys");
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let root = TrustRoot::new(ISSUER, vec![active]).expect("trust root");
+    (keys, root)
+}
