@@ -173,7 +173,7 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
 }
 
 /// Hashes a key by its placement.
-pub struct PlacementHasher {
+pub(crate) struct PlacementHasher {
     placement: Placement,
     hash: u64,
 }

@@ -15,10 +15,10 @@ pub(crate) fn key_words(key: &Key) -> KeyWords {
     crate::value::pack(key)
 }
 
-/// The secret of one table.
+/// The secret of one table: one word per word of the key, and one to finish with.
 #[derive(Clone)]
 pub(crate) struct Placement {
-    secret: KeyWords,
+    secret: [u64; 5],
 }
 
 impl Placement {
@@ -26,21 +26,22 @@ impl Placement {
     /// system.
     pub(crate) fn random() -> Self {
         let source = RandomState::new();
-        Self { secret: std::array::from_fn(|i| source.hash_one(i)) }
+        Self::with_secret(std::array::from_fn(|i| source.hash_one(i)))
     }
 
-    #[cfg(test)]
-    pub(crate) fn with_secret(secret: KeyWords) -> Self {
+    pub(crate) fn with_secret(secret: [u64; 5]) -> Self {
         Self { secret }
     }
 
     /// 64 well-mixed bits of `key`. Two independent folded multiplications, so that the processor
-    /// overlaps them.
+    /// overlaps them, and one more: a single product maps keys in arithmetic progression to few of
+    /// the possible high bits.
     #[inline(always)]
     pub(crate) fn hash(&self, key: &KeyWords) -> u64 {
         let [k0, k1, k2, k3] = *key;
-        let [s0, s1, s2, s3] = self.secret;
-        folded_product(k0 ^ s0, k1 ^ s1) ^ folded_product(k2 ^ s2, k3 ^ s3).rotate_left(32)
+        let [s0, s1, s2, s3, s4] = self.secret;
+        let (a, b) = (folded_product(k0 ^ s0, k1 ^ s1), folded_product(k2 ^ s2, k3 ^ s3));
+        folded_product(a ^ b.rotate_left(32), s4 | 1)
     }
 }
 
@@ -62,12 +63,14 @@ mod tests {
 
     #[test]
     fn counters_in_any_word_spread_over_high_and_low_bits() {
-        let placement = Placement::with_secret([
+        let secret = [
             0x243F_6A88_85A3_08D3,
             0x1319_8A2E_0370_7344,
             0xA409_3822_299F_31D0,
             0x082E_FA98_EC4E_6C89,
-        ]);
+            0x4528_21E6_38D0_1377,
+        ];
+        let placement = Placement::with_secret(secret);
         for word in 0..4 {
             let (mut high, mut low) = ([0u32; 64], [0u32; 64]);
             for n in 0..6400 {

@@ -1,0 +1,46 @@
+//! No operation allocates once a session is open.
+
+use allocation_counter::measure;
+use std::sync::Arc;
+use trefoil_cache::{Cache, Engine, EngineConfig, Key, Session, Value};
+
+#[derive(Clone, Copy)]
+struct Number(u64);
+
+impl Value for Number {
+    type Words = [u64; 1];
+
+    fn to_words(&self) -> [u64; 1] {
+        [self.0]
+    }
+
+    fn from_words(words: &[u64; 1]) -> Self {
+        Self(words[0])
+    }
+}
+
+fn key(n: u64) -> Key {
+    trefoil_cache::value::unpack(&[n, !n, n, n])
+}
+
+#[test]
+fn the_engine_allocates_nothing_in_steady_state() {
+    let engine = Arc::new(Engine::<Number>::new(EngineConfig { capacity: 256 }));
+    let mut session = engine.session();
+    let mut sum = 0;
+    let allocations = measure(|| {
+        for n in 0..20_000u64 {
+            session.insert(key(n % 1000), Number(n), n / 100 + 5, n / 100);
+            sum += session.get(&key(n % 300), n / 100).map_or(0, |v| v.0);
+            if n % 7 == 0 {
+                session.remove(&key(n % 500));
+            }
+            if n % 5000 == 0 {
+                session.sweep(n / 100);
+            }
+        }
+    });
+    assert_eq!(allocations.count_total, 0);
+    let stats = engine.stats();
+    assert!(sum > 0 && stats.evictions > 0 && stats.expirations > 0 && stats.removals > 0);
+}

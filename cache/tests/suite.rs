@@ -1,0 +1,77 @@
+//! One suite for every implementation of [`Cache`]: what the trait promises, checked against a
+//! plain map, at expiry boundaries, across sessions and under contention.
+
+mod suite {
+    pub(crate) mod checked;
+    pub(crate) mod model;
+    pub(crate) mod sessions;
+    pub(crate) mod stress;
+}
+
+use trefoil_cache::PerWorker;
+
+/// Mounts the suite on an implementation, given an expression that makes one of a capacity.
+macro_rules! mount {
+    ($name:ident, $feature:literal, $make:expr) => {
+        #[cfg(feature = $feature)]
+        mod $name {
+            use super::*;
+            use crate::suite::{model, sessions, stress};
+
+            #[test]
+            fn agrees_with_a_map_when_nothing_is_evicted() {
+                model::exact_below_capacity($make);
+            }
+
+            #[test]
+            fn never_returns_a_wrong_value_when_full() {
+                model::sound_when_full($make);
+            }
+
+            #[test]
+            fn counts_add_up() {
+                model::counts_add_up($make);
+            }
+
+            #[test]
+            fn expires_at_the_boundary() {
+                sessions::expires_at_the_boundary($make);
+            }
+
+            #[test]
+            fn an_expired_insert_removes() {
+                sessions::an_expired_insert_removes($make);
+            }
+
+            #[test]
+            fn removal_is_visible_to_all_sessions() {
+                sessions::removal_is_visible_to_all_sessions($make);
+            }
+
+            #[test]
+            fn sweep_takes_exactly_the_expired() {
+                sessions::sweep_takes_exactly_the_expired($make);
+            }
+
+            #[test]
+            fn keys_that_differ_in_one_bit_are_different() {
+                sessions::keys_that_differ_in_one_bit_are_different($make);
+            }
+
+            #[test]
+            fn no_torn_or_foreign_value_under_contention() {
+                stress::no_torn_or_foreign_value($make);
+            }
+
+            #[test]
+            fn a_removed_value_stays_away_under_contention() {
+                stress::a_removed_value_stays_away($make);
+            }
+        }
+    };
+}
+
+mount!(engine, "engine", |capacity| trefoil_cache::Engine::<_, PerWorker>::new(
+    trefoil_cache::EngineConfig { capacity }
+));
+mount!(baseline, "dashmap", trefoil_cache::Baseline::<_, PerWorker>::new);
