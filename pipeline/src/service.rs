@@ -84,6 +84,7 @@ impl<R> Intake<R> {
     ///
     /// # Errors
     /// When the service is full or draining; the request comes back.
+    #[expect(clippy::result_large_err, reason = "the request goes back to its owner, without an allocation")]
     pub fn submit(&self, tenant: TenantId, request: LaneRequest<R>) -> Result<(), SubmitError<R>> {
         self.0.try_send((tenant, request)).map_err(|error| match error {
             TrySendError::Full((_, request)) => SubmitError::Busy(request),

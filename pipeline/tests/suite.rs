@@ -41,6 +41,9 @@ macro_rules! mount {
 }
 
 #[cfg(feature = "cache-engine")]
-mount!(engine, trefoil_cache::Engine::new(trefoil_cache::EngineConfig { capacity: 1024 }));
+mount!(
+    engine,
+    trefoil_cache::Engine::<trefoil_pipeline::Verdict>::new(trefoil_cache::EngineConfig { capacity: 1024 })
+);
 #[cfg(feature = "cache-dashmap")]
-mount!(baseline, trefoil_cache::Baseline::new(1024));
+mount!(baseline, trefoil_cache::Baseline::<trefoil_pipeline::Verdict>::new(1024));

@@ -93,7 +93,7 @@ fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
     Arc::clone(&world.keyholder) as Arc<dyn KeyHolding>
 }
 
-pub fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
+pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {
@@ -126,7 +126,7 @@ where
     }
 }
 
-pub fn per_batch_cadence_seals_each_batch_alone<C: Cache<Verdict>>(cache: C)
+pub(crate) fn per_batch_cadence_seals_each_batch_alone<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {
@@ -143,7 +143,7 @@ where
     assert!(sealed.iter().all(|seal| seal.batches.len() == 1));
 }
 
-pub fn drain_answers_all_that_was_taken<C: Cache<Verdict>>(cache: C)
+pub(crate) fn drain_answers_all_that_was_taken<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {
@@ -170,13 +170,12 @@ struct Gate {
 
 impl KeyHolding for Gate {
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
-        // Disconnection opens the gate for good.
-        drop(self.permits.recv());
+        let _opened_for_good = self.permits.recv();
         self.inner.decide(job, now)
     }
 }
 
-pub fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C)
+pub(crate) fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {
@@ -215,7 +214,7 @@ impl KeyHolding for Fragile {
     }
 }
 
-pub fn panic_in_a_batch_leaves_the_service_running<C: Cache<Verdict>>(cache: C)
+pub(crate) fn panic_in_a_batch_leaves_the_service_running<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {
@@ -234,7 +233,7 @@ where
     assert_eq!(answered, 49, "only the batch that panicked (one request) has no answer");
 }
 
-pub fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)
+pub(crate) fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,
 {

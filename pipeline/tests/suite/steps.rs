@@ -22,19 +22,19 @@ fn refusals(outcome: &Outcome<usize>) -> Vec<(usize, Refusal)> {
     outcome.refused.clone()
 }
 
-pub fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     let clock = clock();
     // Even lanes show their own face, odd lanes their neighbour's.
-    let shown = |i: usize| if i % 2 == 0 { i } else { (i + 1) % PEOPLE };
+    let shown = |i: usize| if i.is_multiple_of(2) { i } else { (i + 1) % PEOPLE };
     let lanes = (0..PEOPLE).map(|i| world.request(i, shown(i), i)).collect();
     let outcome = run(&world.pipeline(), &clock, lanes);
     assert!(outcome.refused.is_empty());
     assert_eq!(outcome.bound.len(), PEOPLE);
     for (i, lane) in outcome.bound.iter().enumerate() {
         assert_eq!(lane.reply, i);
-        let expected = if i % 2 == 0 { Decision::Match } else { Decision::NoMatch };
+        let expected = if i.is_multiple_of(2) { Decision::Match } else { Decision::NoMatch };
         assert_eq!(lane.decision, expected, "lane {i}");
         let statement = Statement::decode(&lane.statement).expect("canonical");
         let person = &PEOPLE_ONCE.0[i];
@@ -49,7 +49,7 @@ pub fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     }
 }
 
-pub fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     let (pipeline, clock) = (world.pipeline(), clock());
     let missing = Refusal::Session(Stale::Missing);
@@ -66,7 +66,7 @@ pub fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache: C) {
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(0, 0, 0)])), [(0, expired)]);
 }
 
-pub fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     let (pipeline, clock) = (world.pipeline(), clock());
@@ -77,7 +77,7 @@ pub fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cache: C) 
     assert_eq!(refusals(&outcome), [(0, Refusal::Session(Stale::Root))]);
 }
 
-pub fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     let (pipeline, clock) = (world.pipeline(), clock());
@@ -93,7 +93,7 @@ pub fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdict>>(cac
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(2, 2, 2)])), [(2, scope)]);
 }
 
-pub fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     world.keyholder.shred(TENANT, PEOPLE_ONCE.0[4].handle, 1).expect("shred");
@@ -113,7 +113,7 @@ impl KeyHolding for Unreachable {
     }
 }
 
-pub fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
@@ -122,7 +122,7 @@ pub fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
     assert_eq!(refusals(&outcome), [0, 1, 2].map(|i| (i, Refusal::KeyHolder)));
 }
 
-pub fn unknown_tenant_is_refused<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn unknown_tenant_is_refused<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     world.registry.remove(&TENANT);

@@ -17,25 +17,25 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
 
-pub const TENANT: TenantId = [7; 16];
-pub const ISSUER: &str = "trefoil.test";
-pub const AUDIENCE: &str = "payments.example";
-pub const NOW: u64 = 1_795_000_000;
-pub const PEOPLE: usize = 32;
+pub(crate) const TENANT: TenantId = [7; 16];
+pub(crate) const ISSUER: &str = "trefoil.test";
+pub(crate) const AUDIENCE: &str = "payments.example";
+pub(crate) const NOW: u64 = 1_795_000_000;
+pub(crate) const PEOPLE: usize = 32;
 /// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
 const THRESHOLD: i32 = 18_000;
 const NO_LIMIT: AttemptPolicy =
     AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
 
-pub struct Person {
-    pub face: [f32; DIM],
-    pub envelope: ProofEnvelope,
-    pub session: [u8; 32],
-    pub handle: [u8; 32],
+pub(crate) struct Person {
+    pub(crate) face: [f32; DIM],
+    pub(crate) envelope: ProofEnvelope,
+    pub(crate) session: [u8; 32],
+    pub(crate) handle: [u8; 32],
 }
 
 /// Proofs take seconds, so the people are made once per test binary.
-pub static PEOPLE_ONCE: LazyLock<(Vec<Person>, [u8; 32])> = LazyLock::new(people);
+pub(crate) static PEOPLE_ONCE: LazyLock<(Vec<Person>, [u8; 32])> = LazyLock::new(people);
 
 fn people() -> (Vec<Person>, [u8; 32]) {
     let mut rng = StdRng::seed_from_u64(1);
@@ -89,8 +89,8 @@ fn unit(rng: &mut StdRng) -> [f32; DIM] {
 }
 
 /// Time that only moves when told to, but for nanoseconds, which count calls.
-pub struct TestClock {
-    pub unix_s: AtomicU64,
+pub(crate) struct TestClock {
+    pub(crate) unix_s: AtomicU64,
     calls: AtomicU64,
 }
 
@@ -105,21 +105,21 @@ impl Clock for TestClock {
     }
 }
 
-pub fn clock() -> Arc<TestClock> {
+pub(crate) fn clock() -> Arc<TestClock> {
     Arc::new(TestClock { unix_s: AtomicU64::new(NOW), calls: AtomicU64::new(0) })
 }
 
 /// One deployment over the cache `C`.
-pub struct World<C> {
-    pub registry: Registry,
-    pub keyholder: Arc<KeyHolder>,
-    pub cache: Arc<C>,
-    pub templates: Vec<Template>,
-    pub basis: Basis,
+pub(crate) struct World<C> {
+    pub(crate) registry: Registry,
+    pub(crate) keyholder: Arc<KeyHolder>,
+    pub(crate) cache: Arc<C>,
+    pub(crate) templates: Vec<Template>,
+    pub(crate) basis: Basis,
 }
 
 impl<C: Cache<Verdict>> World<C> {
-    pub fn new(cache: C) -> Self {
+    pub(crate) fn new(cache: C) -> Self {
         let (people, root) = &*PEOPLE_ONCE;
         let mut rng = StdRng::seed_from_u64(2);
         let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("key-holder");
@@ -146,7 +146,7 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     /// (Re)publishes the tenant with these roots and this lowest level.
-    pub fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
+    pub(crate) fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
         self.registry.put(Tenant {
             id: TENANT,
             basis: self.basis.clone(),
@@ -163,7 +163,7 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     /// Verifies every person's proof and caches the verdicts.
-    pub fn prove_all(&self) {
+    pub(crate) fn prove_all(&self) {
         let mut session = self.cache.session();
         for person in &PEOPLE_ONCE.0 {
             let verdict = verdict_of(person, NOW + 600);
@@ -171,17 +171,17 @@ impl<C: Cache<Verdict>> World<C> {
         }
     }
 
-    pub fn pipeline(&self) -> Arc<Pipeline<C>> {
+    pub(crate) fn pipeline(&self) -> Arc<Pipeline<C>> {
         self.pipeline_with(Arc::clone(&self.keyholder) as Arc<dyn KeyHolding>)
     }
 
-    pub fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
+    pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
         let (registry, cache) = (self.registry.clone(), Arc::clone(&self.cache));
         Arc::new(Pipeline::new(ISSUER.into(), registry, keyholder, cache, Tier::detected()))
     }
 
     /// A request by `person` showing the face of `shown`.
-    pub fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
+    pub(crate) fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
         let people = &PEOPLE_ONCE.0;
         LaneRequest {
             session: people[person].session,
@@ -195,13 +195,13 @@ impl<C: Cache<Verdict>> World<C> {
     }
 }
 
-pub fn verdict_of(person: &Person, not_after: u64) -> Verdict {
+pub(crate) fn verdict_of(person: &Person, not_after: u64) -> Verdict {
     let verified =
         trefoil_zkp::verify(&person.envelope.statement, &person.envelope.proof).expect("valid proof");
     Verdict::new(&verified, &person.envelope, not_after).expect("same statement")
 }
 
-pub fn signing_keys() -> (SigningKeys, TrustRoot) {
+pub(crate) fn signing_keys() -> (SigningKeys, TrustRoot) {
     let keys = SigningKeys::generate(NOW - 10, NOW + 1_000, &mut StdRng::seed_from_u64(3)).expect("keys");
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let root = TrustRoot::new(ISSUER, vec![active]).expect("trust root");
