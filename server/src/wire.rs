@@ -1,0 +1,400 @@
+//! The JSON bodies of the API, shared by the service and its clients.
+//!
+//! Fixed-size byte strings are hexadecimal; long ones are base64. Unknown fields are refused. A type here is well-formed
+//! once it exists: lengths, ranges and finiteness are checked while it is read, so errors carry a JSON pointer.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha3::{Digest as _, Sha3_256};
+use std::fmt;
+use trefoil_matching::DIM;
+use trefoil_zkp::session::{NONCE_BYTES_MAX, NONCE_BYTES_MIN, RequestHeader};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Media type of a proof upload.
+pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
+
+/// `N` bytes as hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hex<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Serialize for Hex<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(self.0))
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Hex::parse(&text).ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
+    }
+}
+
+impl<const N: usize> Hex<N> {
+    /// Reads exactly `2 N` hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Hex<N>> {
+        let mut bytes = [0; N];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Hex(bytes))
+    }
+}
+
+/// A relying party's nonce, 16 to 64 bytes, as hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nonce(Vec<u8>);
+
+impl Nonce {
+    /// `None` unless there are 16 to 64 bytes.
+    pub fn new(bytes: Vec<u8>) -> Option<Nonce> {
+        (NONCE_BYTES_MIN..=NONCE_BYTES_MAX).contains(&bytes.len()).then_some(Nonce(bytes))
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Serialize for Nonce {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Nonce {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = hex::decode(&text).ok().and_then(Nonce::new);
+        bytes.ok_or_else(|| D::Error::custom("expected 32 to 128 hexadecimal digits"))
+    }
+}
+
+/// Any bytes as base64 (RFC 4648 section 4, padded).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base64(pub Vec<u8>);
+
+impl Serialize for Base64 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Base64 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        BASE64.decode(text).map(Base64).map_err(|_| D::Error::custom("expected padded base64"))
+    }
+}
+
+/// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
+/// when dropped, not shown by `Debug`.
+///
+/// Base64 can carry NaN and infinities, which the quantiser refuses; numbers in an array are finite in `f32`.
+#[derive(Clone, PartialEq, Zeroize, ZeroizeOnDrop)]
+pub struct Vector([f32; DIM]);
+
+impl Vector {
+    /// The vector with these coordinates.
+    pub fn new(coordinates: [f32; DIM]) -> Vector {
+        Vector(coordinates)
+    }
+
+    /// The coordinates.
+    pub fn coordinates(&self) -> &[f32; DIM] {
+        &self.0
+    }
+
+    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian): what a request's MAC covers, however it was sent.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha3_256::new_with_prefix(b"trefoil/probe/1");
+        self.0.iter().for_each(|x| hash.update(x.to_le_bytes()));
+        hash.finalize().into()
+    }
+}
+
+impl fmt::Debug for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Vector(..)")
+    }
+}
+
+impl Serialize for Vector {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
+        serializer.serialize_str(&BASE64.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Vector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VectorVisitor)
+    }
+}
+
+struct VectorVisitor;
+
+impl<'de> Visitor<'de> for VectorVisitor {
+    type Value = Vector;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (f32, little-endian)", 4 * DIM)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
+        let mut bytes = BASE64.decode(text).map_err(|_| E::custom("expected padded base64"))?;
+        if bytes.len() != 4 * DIM {
+            return Err(E::custom(format_args!("expected {} bytes (f32 x {DIM}), got {}", 4 * DIM, bytes.len())));
+        }
+        let word = |i: usize| f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
+        let vector = Vector(std::array::from_fn(word));
+        bytes.zeroize();
+        Ok(vector)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
+        let mut vector = Vector([0.0; DIM]);
+        for i in 0..DIM {
+            let number: f64 = numbers.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
+            let narrow = number as f32;
+            if !narrow.is_finite() {
+                return Err(A::Error::invalid_value(Unexpected::Float(number), &"a number that fits f32"));
+            }
+            vector.0[i] = narrow;
+        }
+        match numbers.next_element::<f64>()? {
+            None => Ok(vector),
+            Some(_) => Err(A::Error::custom(format_args!("expected {DIM} numbers, got more"))),
+        }
+    }
+}
+
+/// `POST /v1/subjects/{subject}/templates`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enrolment {
+    /// The face.
+    pub embedding: Vector,
+    /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
+    #[serde(deserialize_with = "reference")]
+    pub consent_ref: String,
+}
+
+/// Answer to [`Enrolment`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enrolled {
+    /// The subject.
+    pub subject: Hex<32>,
+    /// Which of the subject's templates is now active.
+    pub generation: u32,
+}
+
+/// `POST /v1/credentials/roots`
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishRoot {
+    /// Root of the credential tree.
+    pub root: Hex<32>,
+    /// Its generation, above every earlier one.
+    pub generation: u32,
+    /// Sessions proven under an older generation end now; absent: only this generation is accepted.
+    #[serde(default)]
+    pub generation_min: Option<u32>,
+}
+
+/// Answer to [`PublishRoot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedRoot {
+    /// The newest generation.
+    pub generation: u32,
+    /// The oldest accepted generation.
+    pub generation_min: u32,
+}
+
+/// Answer to an upload to `POST /v1/proof-sessions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofSession {
+    /// Digest of the proven statement.
+    pub session_id: Hex<32>,
+    /// Unix seconds at which the session ends, if not withdrawn before.
+    pub expires_at: u64,
+}
+
+/// How much of the attestation an answer carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttestationForm {
+    /// With its three signatures, about 22 KB; verifies offline.
+    #[default]
+    Full,
+    /// Names its seal, which `GET /v1/seals/{n}` gives, about 1 KB.
+    Compact,
+}
+
+/// `POST /v1/authentications`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Authentication {
+    /// The subject.
+    pub subject: Hex<32>,
+    /// A proof session of the subject.
+    pub session_id: Hex<32>,
+    /// The relying party that the attestation is for, 1 to 255 bytes.
+    #[serde(deserialize_with = "audience")]
+    pub audience: String,
+    /// The relying party's nonce; used once per session.
+    pub nonce: Nonce,
+    /// Unix seconds, within a minute of the service's clock.
+    pub issued_at: u64,
+    /// The face.
+    pub embedding: Vector,
+    /// MAC under the session's key, see [`Authentication::header`].
+    pub mac: Hex<32>,
+    /// How much of the attestation to answer with.
+    #[serde(default)]
+    pub attestation: AttestationForm,
+}
+
+impl Authentication {
+    /// What `mac` covers; `probe_digest` is [`Vector::digest`] of the embedding.
+    pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
+        RequestHeader {
+            session_id: &self.session_id.0,
+            handle: &self.subject.0,
+            audience: &self.audience,
+            nonce: self.nonce.as_bytes(),
+            issued_at: self.issued_at,
+            probe_digest,
+        }
+    }
+}
+
+/// The `request_digest` of an attestation: SHA3-256("trefoil/request/1" | session id | handle | u64 issued at |
+/// probe digest | u32 length | audience | u32 length | nonce), integers little-endian. The client can recompute it, and
+/// anyone to whom the client shows the header.
+pub fn request_digest(header: &RequestHeader<'_>) -> [u8; 32] {
+    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest } = header;
+    Sha3_256::new_with_prefix(b"trefoil/request/1")
+        .chain_update(session_id)
+        .chain_update(handle)
+        .chain_update(issued_at.to_le_bytes())
+        .chain_update(probe_digest)
+        .chain_update((audience.len() as u32).to_le_bytes())
+        .chain_update(audience)
+        .chain_update((nonce.len() as u32).to_le_bytes())
+        .chain_update(nonce)
+        .finalize()
+        .into()
+}
+
+/// The answer of an authentication. One value for every reason to deny.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The probe matches the template and the budget allows it.
+    Match,
+    /// Anything else.
+    NoMatch,
+}
+
+/// Answer to [`Authentication`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Authenticated {
+    /// Digest of the attested statement.
+    pub id: Hex<32>,
+    /// The decision, also inside the attestation.
+    pub decision: Decision,
+    /// The attestation, CBOR.
+    pub attestation: Base64,
+    /// The seal that covers it.
+    pub seal_number: u64,
+}
+
+/// `POST /v1/tenants` on the admin listener.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateTenant {
+    /// Name for operators, 1 to 256 bytes.
+    #[serde(deserialize_with = "reference")]
+    pub name: String,
+    /// What the tenant's requests are decided under.
+    pub policy: crate::tenant::Policy,
+}
+
+/// Answer to [`CreateTenant`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreatedTenant {
+    /// The tenant.
+    pub tenant_id: Hex<16>,
+    /// The policy's number, part of every session context.
+    pub policy_id: u32,
+}
+
+/// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateApiKey {
+    /// What the key may do.
+    pub scopes: Vec<crate::tenant::Scope>,
+}
+
+/// Answer to [`CreateApiKey`]. The only time that the secret is shown.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct CreatedApiKey {
+    /// The key, for `Authorization: Bearer`.
+    pub api_key: String,
+}
+
+fn reference<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    text(deserializer, 256)
+}
+
+fn audience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    text(deserializer, 255)
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let fits = (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control);
+    if fits { Ok(text) } else { Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_reads_the_same_from_base64_and_from_numbers() {
+        let coordinates: [f32; DIM] = std::array::from_fn(|i| (i as f32 - 60.5) / 7.0);
+        let vector = Vector::new(coordinates);
+        let base64 = serde_json::to_string(&vector).unwrap();
+        let numbers = serde_json::to_string(coordinates.as_slice()).unwrap();
+        assert_eq!(serde_json::from_str::<Vector>(&base64).unwrap(), vector);
+        assert_eq!(serde_json::from_str::<Vector>(&numbers).unwrap(), vector);
+        assert_eq!(format!("{vector:?}"), "Vector(..)");
+    }
+
+    #[test]
+    fn other_lengths_and_numbers_beyond_f32_are_refused() {
+        let refused = |json: &str| serde_json::from_str::<Vector>(json).unwrap_err().to_string();
+        assert!(refused(&format!("{:?}", vec![0.5; DIM - 1])).contains("128 numbers"));
+        assert!(refused(&format!("{:?}", vec![0.5; DIM + 1])).contains("128 numbers"));
+        assert!(refused(&format!("{:?}", vec![1e300; DIM])).contains("fits f32"));
+        assert!(refused(&format!("\"{}\"", BASE64.encode([0; 511]))).contains("512 bytes"));
+        assert!(refused("\"***\"").contains("base64"));
+        assert!(refused("7").contains("array of 128 numbers"));
+    }
+
+    #[test]
+    fn hexadecimal_has_exactly_the_right_length() {
+        assert_eq!(Hex::parse("0aFf"), Some(Hex([10, 255])));
+        for wrong in ["", "0a", "0aff00", "0afg", "0x0a"] {
+            assert_eq!(Hex::<2>::parse(wrong), None, "{wrong}");
+        }
+        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(15))).is_err());
+        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(16))).is_ok());
+        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(65))).is_err());
+    }
+}
