@@ -55,8 +55,8 @@ pub enum KeyError {
     Validity,
     /// A secret key does not decode.
     Secret(Family),
-    /// The public keys do not hash to the identifier in the file: the file is damaged.
-    Identifier,
+    /// The digest at the end of the file does not match its content.
+    Damaged,
 }
 
 impl fmt::Display for KeyError {
@@ -66,7 +66,7 @@ impl fmt::Display for KeyError {
             Self::Format => write!(f, "not a key file of this version; generate keys with this version"),
             Self::Validity => write!(f, "not_before must be earlier than not_after"),
             Self::Secret(family) => write!(f, "the {family} secret key does not decode; restore the file"),
-            Self::Identifier => write!(f, "the key file is damaged; restore it from a backup"),
+            Self::Damaged => write!(f, "the key file is damaged; restore it from a backup"),
         }
     }
 }

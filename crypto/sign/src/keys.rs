@@ -1,6 +1,7 @@
 //! The three signing keys that sign a seal together.
 
 use rand::CryptoRng;
+use sha3::{Digest as _, Sha3_256};
 use subtle::ConstantTimeEq as _;
 use trefoil_attest::{Family, KeySetId, PublicKeySet, Seal, SealHeader};
 use zeroize::Zeroizing;
@@ -14,7 +15,11 @@ use crate::slh_dsa_sha2_128f::SlhDsaSha2_128f;
 /// Name and version of the stored form.
 const MAGIC: &[u8; 8] = b"TFSIGN01";
 
-/// Bytes of the stored form: magic, validity (two big-endian u64), the three secret keys, the key-set id.
+/// Domain of the digest at the end of the stored form.
+const DOMAIN: &[u8] = b"trefoil/signing-keys/1";
+
+/// Bytes of the stored form: magic, validity (two big-endian u64), the three secret keys, and SHA3-256 over a domain
+/// string and everything before.
 pub const SECRET_BYTES: usize = 8
     + 8
     + 8
@@ -111,12 +116,13 @@ impl SigningKeys {
         out.extend_from_slice(&self.ml_dsa_65.to_secret_bytes());
         out.extend_from_slice(&self.falcon_512.to_secret_bytes());
         out.extend_from_slice(&self.slh_dsa_sha2_128f.to_secret_bytes());
-        out.extend_from_slice(&self.id);
+        let digest = digest(&out);
+        out.extend_from_slice(&digest);
         out
     }
 
-    /// Reads the stored form. The key-set id at its end is recomputed, so that a damaged file is refused rather
-    /// than used to sign.
+    /// Reads the stored form. The digest at its end is recomputed, so that a damaged file is refused rather than used
+    /// to sign: a damaged SLH-DSA or Falcon key signs, and what it signs can reveal the key.
     ///
     /// # Errors
     /// See [`KeyError`].
@@ -124,27 +130,30 @@ impl SigningKeys {
         if bytes.len() != SECRET_BYTES {
             return Err(KeyError::Length);
         }
+        let (bytes, stored) = bytes.split_at(SECRET_BYTES - 32);
         let (magic, rest) = bytes.split_at(MAGIC.len());
         if magic != MAGIC {
             return Err(KeyError::Format);
         }
+        if !bool::from(digest(bytes)[..].ct_eq(stored)) {
+            return Err(KeyError::Damaged);
+        }
         let (not_before, rest) = rest.split_at(8);
         let (not_after, rest) = rest.split_at(8);
         let (ml_dsa_65, rest) = rest.split_at(MlDsa65::SECRET_KEY_BYTES);
-        let (falcon_512, rest) = rest.split_at(Falcon512::SECRET_KEY_BYTES);
-        let (slh_dsa_sha2_128f, id) = rest.split_at(SlhDsaSha2_128f::SECRET_KEY_BYTES);
-        let keys = Self::assemble(
+        let (falcon_512, slh_dsa_sha2_128f) = rest.split_at(Falcon512::SECRET_KEY_BYTES);
+        Self::assemble(
             MlDsa65::from_secret_bytes(ml_dsa_65)?,
             Falcon512::from_secret_bytes(falcon_512)?,
             SlhDsaSha2_128f::from_secret_bytes(slh_dsa_sha2_128f)?,
             seconds(not_before),
             seconds(not_after),
-        )?;
-        match bool::from(keys.id[..].ct_eq(id)) {
-            true => Ok(keys),
-            false => Err(KeyError::Identifier),
-        }
+        )
     }
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha3_256::new().chain_update(DOMAIN).chain_update(bytes).finalize().into()
 }
 
 fn fixed<const N: usize>(public_key: &[u8], family: Family) -> Result<[u8; N], KeyError> {
