@@ -12,7 +12,8 @@ mod eviction;
 mod set;
 mod sketch;
 
-use crate::placement::{KeyWords, Placement, key_words};
+use crate::placement::{KeyWords, Placement};
+use crate::value::pack;
 use crate::{Cache, Event, Inserted, Key, Observer, PerWorker, Recorder, Session, Stats, Value};
 use eviction::WAYS;
 use set::{Displaced, Entries, Entry, Found, Place, Set};
@@ -90,25 +91,6 @@ impl<V: Value, O: Observer> Engine<V, O> {
     fn place(&self, set: usize) -> Place<'_, V::Words> {
         Place { set: &self.sets[set], entries: &self.entries[set] }
     }
-
-    #[inline(always)]
-    fn look_up(&self, key: &Key, now: u64) -> Result<V, Event> {
-        let key = key_words(key);
-        let spot = self.spot(&key);
-        let place = self.place(spot.set);
-        match place.read(spot.tag, &key) {
-            Found::Entry { way, expires_at, words } if now < expires_at => {
-                place.set.warm(way);
-                Ok(V::from_words(&words))
-            }
-            Found::Entry { way, .. } => {
-                place.set.cool(way);
-                Err(Event::Stale)
-            }
-            Found::Absent => Err(Event::Absent),
-            Found::Disturbed => Err(Event::ContendedGet),
-        }
-    }
 }
 
 impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
@@ -131,16 +113,42 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
     }
 }
 
+impl<V: Value, O: Observer> EngineSession<V, O> {
+    /// The value under `key` if it is usable; `event` becomes what happened. The value is put
+    /// together in the last step and not passed on in parts: moving it costs as much as finding it.
+    #[inline(always)]
+    fn look_up(&self, key: &Key, now: u64, event: &mut Event) -> Option<V> {
+        let key: KeyWords = pack(key);
+        let spot = self.engine.spot(&key);
+        let place = self.engine.place(spot.set);
+        *event = match place.read(spot.tag, &key) {
+            Found::Entry { way, expires_at, words } if now < expires_at => {
+                place.set.warm(way);
+                *event = Event::Hit;
+                return Some(V::from_words(&words));
+            }
+            Found::Entry { way, .. } => {
+                place.set.cool(way);
+                Event::Stale
+            }
+            Found::Absent => Event::Absent,
+            Found::Disturbed => Event::ContendedGet,
+        };
+        None
+    }
+}
+
 impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
         let began = self.recorder.begin_get();
-        let found = self.engine.look_up(key, now);
+        let mut event = Event::Absent;
+        let found = self.look_up(key, now, &mut event);
         if let Some(began) = began {
             self.recorder.end_get(began);
         }
-        self.recorder.record(found.as_ref().err().copied().unwrap_or(Event::Hit));
-        found.ok()
+        self.recorder.record(event);
+        found
     }
 
     fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
@@ -151,7 +159,7 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
         }
         // Foreign code and shared lines first: nothing but stores happens inside the set.
         let words = value.to_words();
-        let key = key_words(&key);
+        let key: KeyWords = pack(&key);
         let engine = &*self.engine;
         let spot = engine.spot(&key);
         let heat = engine.sketch.add(spot.hash);
@@ -180,7 +188,7 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     }
 
     fn remove(&mut self, key: &Key) -> bool {
-        let key = key_words(key);
+        let key: KeyWords = pack(key);
         let spot = self.engine.spot(&key);
         let mut set = self.engine.place(spot.set).write();
         let Some(way) = set.find(spot.tag, &key) else { return false };
@@ -244,7 +252,7 @@ mod tests {
         let placement = Placement::with_secret(secret);
         let engine = Arc::new(Engine::<u64>::with_placement(EngineConfig { capacity: 1024 }, placement));
         let keys: Vec<Key> = colliding_keys(secret).take(17).collect();
-        let hashes: Vec<u64> = keys.iter().map(|key| engine.spot(&key_words(key)).hash).collect();
+        let hashes: Vec<u64> = keys.iter().map(|key| engine.spot(&pack(key)).hash).collect();
         assert!(hashes.iter().all(|&h| h == hashes[0]));
 
         let mut session = engine.session();

@@ -17,6 +17,33 @@
 //! * the number of entries never exceeds `capacity()`.
 //!
 //! What a cache is free to do: forget. A miss says nothing about the key.
+//!
+//! ```
+//! # #[cfg(feature = "engine")] {
+//! use std::sync::Arc;
+//! use trefoil_cache::{Cache, Engine, EngineConfig, Session, Value};
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! struct Level(u8);
+//!
+//! impl Value for Level {
+//!     type Words = [u64; 1];
+//!     fn to_words(&self) -> [u64; 1] {
+//!         [self.0.into()]
+//!     }
+//!     fn from_words(words: &[u64; 1]) -> Self {
+//!         Level(words[0] as u8)
+//!     }
+//! }
+//!
+//! let cache = Arc::new(Engine::<Level>::new(EngineConfig { capacity: 1000 }));
+//! let mut session = cache.session();
+//! session.insert([7; 32], Level(3), 1_700_003_600, 1_700_000_000);
+//! assert_eq!(session.get(&[7; 32], 1_700_003_599), Some(Level(3)));
+//! assert_eq!(session.get(&[7; 32], 1_700_003_600), None);
+//! assert_eq!(cache.stats().hit_ratio(), 0.5);
+//! # }
+//! ```
 
 mod observe;
 #[cfg(any(feature = "engine", feature = "dashmap"))]
@@ -96,7 +123,7 @@ pub enum Inserted {
     Expired,
     /// Not stored: other writers held the place for too long. An entry under the key is unchanged.
     Contended,
-    /// Not stored: the table is full and does not evict ([`Baseline`](crate) only).
+    /// Not stored: the table is full and does not evict (`Baseline` only).
     Full,
 }
 

@@ -5,15 +5,10 @@
 //! spread keys and to be unpredictable to somebody who sees none of its outputs, and what an
 //! unlucky spread costs is a miss: keys are always compared in full.
 
-use crate::Key;
 use std::hash::{BuildHasher, RandomState};
 
-/// A key as four little-endian words.
+/// A key packed into words.
 pub(crate) type KeyWords = [u64; 4];
-
-pub(crate) fn key_words(key: &Key) -> KeyWords {
-    crate::value::pack(key)
-}
 
 /// The secret of one table: one word per word of the key, and one to finish with.
 #[derive(Clone)]

@@ -1,6 +1,8 @@
 //! One suite for every implementation of [`Cache`]: what the trait promises, checked against a
 //! plain map, at expiry boundaries, across sessions and under contention.
 
+#![cfg(any(feature = "engine", feature = "dashmap"))]
+
 mod suite {
     pub(crate) mod checked;
     pub(crate) mod model;

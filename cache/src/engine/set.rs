@@ -170,6 +170,11 @@ impl<W: Words> Entry<W> {
         W::wipe(&self.value);
     }
 
+    #[inline(always)]
+    fn key(&self) -> KeyWords {
+        <KeyWords as Words>::load(&self.key)
+    }
+
     #[cfg(test)]
     pub(super) fn is_wiped(&self) -> bool
     where
@@ -181,7 +186,7 @@ impl<W: Words> Entry<W> {
 
     #[inline(always)]
     fn has_key(&self, key: &KeyWords) -> bool {
-        let [a, b, c, d] = <KeyWords as Words>::load(&self.key);
+        let [a, b, c, d] = self.key();
         (a ^ key[0]) | (b ^ key[1]) | (c ^ key[2]) | (d ^ key[3]) == 0
     }
 }
@@ -193,16 +198,17 @@ impl<'a, W: Words> Place<'a, W> {
         for _ in 0..ATTEMPTS {
             let version = self.set.version.load(Acquire);
             if version.is_multiple_of(2) {
-                let found = self.find(tag, key).map(|way| {
-                    let entry = &self.entries[way];
-                    (way, entry.expires_at.load(Relaxed), W::load(&entry.value))
-                });
+                let found = match self.find(tag, key) {
+                    Some(way) => {
+                        let entry = &self.entries[way];
+                        let expires_at = entry.expires_at.load(Relaxed);
+                        Found::Entry { way, expires_at, words: W::load(&entry.value) }
+                    }
+                    None => Found::Absent,
+                };
                 fence(Acquire);
                 if self.set.version.load(Relaxed) == version {
-                    return match found {
-                        Some((way, expires_at, words)) => Found::Entry { way, expires_at, words },
-                        None => Found::Absent,
-                    };
+                    return found;
                 }
             }
             std::hint::spin_loop();
@@ -311,7 +317,7 @@ impl<W: Words> Writer<'_, W> {
         if let Some(way) = contest.defender {
             set.heat[way].store(heat[way].saturating_sub(1), Relaxed);
         }
-        let key = <KeyWords as Words>::load(&self.place.entries[contest.loser].key);
+        let key = self.place.entries[contest.loser].key();
         (contest.loser, Displaced::Live { key, heat: heat[contest.loser] })
     }
 

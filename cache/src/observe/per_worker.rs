@@ -102,7 +102,8 @@ impl Recorder for Worker {
         if self.tick & (SAMPLE_PERIOD - 1) == 0 { Some(Instant::now()) } else { None }
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn end_get(&mut self, began: Instant) {
         let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         add(&self.block.latency[bucket(ns)], 1);
