@@ -1,12 +1,72 @@
-//! BFV lanes.
-pub mod embedding;
-pub use embedding::{Embedding, QuantiseError};
+//! BFV lanes: 32 inner products of 128-dimensional vectors in one ciphertext, without rotations.
+//!
+//! The plaintext ring `Z_t[X]/(X^4096 + 1)` with `t = 65537` splits into 32 lanes `Z_t[X]/(X^128 - c_i)`. In a lane,
+//! one product of polynomials puts the inner product of a probe and a template into the constant coefficient, so the
+//! 32 constant coefficients are all that is ever decrypted. Every subject has a key of its own over a public
+//! polynomial `a` that the tenant's subjects share; the sum of their ciphertexts is a ciphertext under the sum of their keys.
+//!
+//! This crate is the raw scheme: whoever holds the keys gets scores. The roles, with decisions instead of scores, are
+//! in `trefoil-matching`. `NOTES.md` has the derivations, the parameters and what each role learns.
+//!
+//! ```
+//! use trefoil_bfv::{Basis, Decryptor, Drbg, Embedding, MasterKey, Masker, Placed, Salt, Scheme, Share};
+//!
+//! let scheme = Scheme::shared();
+//! let mut rng = Drbg::from_seed([7; 32]);
+//! let basis = Basis::from_seed(scheme, [8; 32]);
+//! let master = MasterKey::random(&mut rng);
+//! let key = master.subject_key(&[1; 32], 0, &Salt::random(&mut rng));
+//!
+//! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
+//! let template = Embedding::quantise(&face)?;
+//! let ciphertext = basis.encrypt_lane(&key, 5, &Share::of(&template), &mut rng);
+//!
+//! let probe = Embedding::quantise(&face)?;
+//! let placed = [Placed { lane: 5, template: &ciphertext, probe: &probe }];
+//! let masked = Masker::new(scheme, [9; 32]).mask(&basis, &placed);
+//! let opened = Decryptor::new(scheme).decrypt(&[key], &masked);
+//! assert_eq!(opened.scores()[5], template.dot(&probe));
+//! # Ok::<(), trefoil_bfv::QuantiseError>(())
+//! ```
 
-/// Users per ciphertext.
+mod basis;
+mod ciphertext;
+mod decrypt;
+mod drbg;
+mod embedding;
+mod keys;
+mod lanes;
+mod mask;
+mod masked;
+mod modulus;
+pub mod noise;
+mod params;
+mod ring;
+mod sample;
+mod scheme;
+mod share;
+mod transform;
+
+pub use basis::Basis;
+pub use ciphertext::{CiphertextError, TemplateCiphertext};
+pub use decrypt::{Decryptor, Opened};
+pub use drbg::Drbg;
+pub use embedding::{
+    Embedding, HONEST_NORM_SQUARED_MIN, NORM_SQUARED_MAX, QuantiseError, SCALE as EMBEDDING_SCALE,
+};
+pub use keys::{MasterKey, Salt, SubjectKey};
+pub use mask::{Masker, Placed};
+pub use masked::{MaskedBatch, MaskedError};
+pub use params::{Params, ParamsError};
+pub use scheme::Scheme;
+pub use share::{Share, ShareError};
+pub use trefoil_kernels::{Cpu, Tier};
+
+/// Lanes of a ciphertext, and so the most subjects of a batch.
 pub const LANES: usize = 32;
 /// Dimensions of an embedding.
 pub const DIM: usize = 128;
-/// Ring dimension.
+/// Degree of the ring: `Z_q[X]/(X^4096 + 1)`.
 pub const N: usize = LANES * DIM;
-/// Plaintext modulus.
-pub const T: u64 = 65537;
+/// Plaintext modulus, the Fermat prime 2^16 + 1. It has the 64th roots of unity that 32 lanes need.
+pub const T: u64 = 65_537;

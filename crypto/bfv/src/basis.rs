@@ -1,0 +1,114 @@
+//! The public polynomial over which a tenant's templates are encrypted.
+
+use crate::ciphertext::TemplateCiphertext;
+use crate::keys::SubjectKey;
+use crate::sample::{ErrorSampler, TernarySampler};
+use crate::{Drbg, N, Scheme, Share};
+use rand::CryptoRng;
+use sha3::Shake256;
+use sha3::digest::{ExtendableOutput, Update, XofReader};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// A public uniform polynomial `a`, expanded from a seed, with its quotients for multiplication: 128 KiB.
+pub struct Basis {
+    scheme: Arc<Scheme>,
+    seed: [u8; 32],
+    values: Vec<u64>,
+    quotients: Vec<u64>,
+}
+
+impl Basis {
+    /// Expands `seed` with SHAKE256 into uniform values in the NTT domain: for each prime in turn, 4096 little-endian
+    /// words of six bytes, cut to the prime's length in bits, of which those not below the prime are skipped.
+    pub fn from_seed(scheme: &Arc<Scheme>, seed: [u8; 32]) -> Basis {
+        let mut hasher = Shake256::default();
+        hasher.update(b"trefoil/bfv/basis/1");
+        hasher.update(&seed);
+        let mut reader = hasher.finalize_xof();
+        let mut values = Vec::with_capacity(scheme.polynomial_words());
+        let mut quotients = vec![0; scheme.polynomial_words()];
+        for (limb, quotients) in scheme.limbs().iter().zip(quotients.chunks_exact_mut(N)) {
+            let q = limb.modulus().value();
+            let mask = q.next_power_of_two() - 1;
+            let start = values.len();
+            while values.len() < start + N {
+                let mut word = [0; 8];
+                reader.read(&mut word[..6]);
+                let value = u64::from_le_bytes(word) & mask;
+                if value < q {
+                    values.push(value);
+                }
+            }
+            limb.quotients(&values[start..], quotients);
+        }
+        Basis { scheme: Arc::clone(scheme), seed, values, quotients }
+    }
+
+    /// The seed. Public.
+    pub fn seed(&self) -> [u8; 32] {
+        self.seed
+    }
+
+    /// The scheme that the basis was expanded for.
+    pub fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
+    /// Encrypts a template into `lane` under a subject's key: `-a * s + Delta * m + e`, in the NTT domain.
+    ///
+    /// A key encrypts once: two ciphertexts under one key and basis differ by the difference of their messages and errors.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn encrypt_lane(
+        &self,
+        key: &SubjectKey,
+        lane: usize,
+        template: &Share,
+        rng: &mut impl CryptoRng,
+    ) -> TemplateCiphertext {
+        let scheme = &self.scheme;
+        let mut message = Zeroizing::new(vec![0; N]);
+        scheme.lanes().place_template(lane, template, &mut message);
+        let mut error = Zeroizing::new(vec![0; N]);
+        ErrorSampler::new(scheme.cpu()).fill(&mut Drbg::from_rng(rng), &mut error);
+        let mut minus_s = Zeroizing::new(vec![0; N]);
+        key.add_to(&mut TernarySampler::new(scheme.cpu()), -1, &mut minus_s);
+        let mut minus_s_hat = Zeroizing::new(vec![0; N]);
+        let mut values = vec![0; scheme.polynomial_words()];
+        for ((limb, out), (a, quotients)) in
+            scheme.limbs().iter().zip(values.chunks_exact_mut(N)).zip(self.limbs())
+        {
+            limb.transform_scaled(&message, &error, out);
+            limb.transform_small(&minus_s, &mut minus_s_hat);
+            limb.mul_add(a, quotients, &minus_s_hat, out);
+        }
+        TemplateCiphertext::pack(&values)
+    }
+
+    /// Values and quotients of `a`, prime by prime.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
+        self.values.chunks_exact(N).zip(self.quotients.chunks_exact(N))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expansion_is_reduced_uniform_and_depends_on_the_seed() {
+        let scheme = Scheme::shared();
+        let (a, b) = (Basis::from_seed(scheme, [1; 32]), Basis::from_seed(scheme, [2; 32]));
+        assert!(a.values != b.values);
+        assert_eq!(a.values, Basis::from_seed(scheme, a.seed()).values);
+        for (limb, (values, _)) in scheme.limbs().iter().zip(a.limbs()) {
+            let q = limb.modulus().value();
+            assert!(values.iter().all(|v| *v < q));
+            let mean = values.iter().map(|v| *v as f64 / q as f64).sum::<f64>() / N as f64;
+            // Five standard deviations of the mean of 4096 uniform values.
+            assert!((mean - 0.5).abs() < 5.0 * (1.0 / 12.0f64).sqrt() / 64.0, "{mean}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The key-holder's computation: 32 scores from a masked batch.
+
+use crate::keys::SubjectKey;
+use crate::masked::MaskedBatch;
+use crate::noise::{BAND_MAX, BAND_MIN};
+use crate::sample::TernarySampler;
+use crate::{LANES, N, Scheme, T};
+use std::sync::Arc;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Scratch memory for decryption. Wiped after each batch.
+pub struct Decryptor {
+    scheme: Arc<Scheme>,
+    ternary: TernarySampler,
+    key: Vec<i32>,
+    key_hat: Vec<u64>,
+}
+
+/// A decrypted batch. Only the key-holder may hold one: scores and noise both help an attacker. Wiped on drop, and neither
+/// printed nor compared.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Opened {
+    scores: [i32; LANES],
+    /// Errors in units of `Q / t * 2^-64`.
+    errors: [i64; LANES],
+    /// `Q / t` in those units of 1, for conversion.
+    scale: f64,
+}
+
+impl Decryptor {
+    /// Scratch memory for `scheme`.
+    pub fn new(scheme: &Arc<Scheme>) -> Decryptor {
+        Decryptor {
+            scheme: Arc::clone(scheme),
+            ternary: TernarySampler::new(scheme.cpu()),
+            key: vec![0; N],
+            key_hat: vec![0; N],
+        }
+    }
+
+    /// Decrypts a batch under the sum of its subjects' keys: folds `c1 * s`, adds `c0`, scales down to residues modulo t, and
+    /// evaluates them in the 32 lanes. A lane without a subject has score 0 if the batch is honest.
+    pub fn decrypt<'a>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'a SubjectKey>,
+        masked: &MaskedBatch,
+    ) -> Opened {
+        self.key.fill(0);
+        for key in keys {
+            key.add_to(&mut self.ternary, 1, &mut self.key);
+        }
+        let (mut wholes, mut fractions) = ([0u64; LANES], [0u128; LANES]);
+        let (c0, c1) = masked.parts();
+        let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
+        for (limb, (c0, c1)) in self.scheme.limbs().iter().zip(parts) {
+            limb.transform_small(&self.key, &mut self.key_hat);
+            let folded = limb.fold(c1, &self.key_hat);
+            for (k, (&c0, &product)) in c0.iter().zip(&folded).enumerate() {
+                let (whole, fraction) = limb.scale_down(limb.modulus().add(c0, product));
+                wholes[k] += whole;
+                fractions[k] += u128::from(fraction);
+            }
+        }
+        self.key.as_mut_slice().zeroize();
+        self.key_hat.as_mut_slice().zeroize();
+        let opened = self.round(&wholes, &fractions);
+        wholes.zeroize();
+        fractions.zeroize();
+        opened
+    }
+
+    /// Rounds `t * v / Q` to residues modulo t; what is rounded away is the error.
+    fn round(&self, wholes: &[u64; LANES], fractions: &[u128; LANES]) -> Opened {
+        let mut residues = [0u64; LANES];
+        let mut errors = [0i64; LANES];
+        for (k, (&whole, &fraction)) in wholes.iter().zip(fractions).enumerate() {
+            let rounded = fraction + (1 << 63);
+            residues[k] = (whole + (rounded >> 64) as u64) % T;
+            // Low word of the sum, back around zero: the distance from the nearest integer.
+            errors[k] = (rounded as u64 ^ (1 << 63)) as i64;
+        }
+        let scale = self.scheme.params().modulus() as f64 / T as f64 / 2f64.powi(64);
+        Opened { scores: self.scheme.lanes().read_constants(residues), errors, scale }
+    }
+}
+
+impl Drop for Decryptor {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.key_hat.zeroize();
+    }
+}
+
+impl Opened {
+    /// The scores of the 32 lanes.
+    pub fn scores(&self) -> &[i32; LANES] {
+        &self.scores
+    }
+
+    /// The errors of the 32 decrypted coefficients, in absolute units, flooding included.
+    pub fn errors(&self) -> [f64; LANES] {
+        self.errors.map(|error| error as f64 * self.scale)
+    }
+
+    /// Whether the errors are those of an honest matcher: none above [`BAND_MAX`], one at least [`BAND_MIN`].
+    pub fn within_band(&self) -> bool {
+        let bound = |size: u128| (size as f64 / self.scale) as u64;
+        let largest = self.errors.iter().map(|error| error.unsigned_abs()).max().unwrap_or(0);
+        (bound(BAND_MIN)..=bound(BAND_MAX)).contains(&largest)
+    }
+}

@@ -1,0 +1,109 @@
+//! Keys: one master per tenant, one derived key per template.
+
+use crate::drbg::Drbg;
+use crate::sample::TernarySampler;
+use rand::CryptoRng;
+use sha3::{Digest, Sha3_256};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The secret from which a tenant's template keys are derived. Wiped on drop.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct MasterKey([u8; 32]);
+
+/// The random part of one template's key. Whoever erases it has shredded the template. Wiped on drop.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Salt([u8; 32]);
+
+/// The key of one template: a seed that expands to a ternary polynomial. Wiped on drop.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct SubjectKey([u8; 32]);
+
+impl MasterKey {
+    /// A fresh master key.
+    pub fn random(rng: &mut impl CryptoRng) -> MasterKey {
+        let mut key = MasterKey([0; 32]);
+        rng.fill_bytes(&mut key.0);
+        key
+    }
+
+    /// A master key that was stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> MasterKey {
+        MasterKey(bytes)
+    }
+
+    /// The bytes to store.
+    pub fn expose_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The key of template `generation` of `handle`: SHA3-256 over a domain string, the master key, the handle, the
+    /// generation (4 bytes, little-endian) and the salt, all of fixed length. With the key in front, the sponge is a PRF.
+    pub fn subject_key(&self, handle: &[u8; 32], generation: u32, salt: &Salt) -> SubjectKey {
+        let digest = Sha3_256::new()
+            .chain_update(b"trefoil/bfv/subject/1")
+            .chain_update(self.0)
+            .chain_update(handle)
+            .chain_update(generation.to_le_bytes())
+            .chain_update(salt.0);
+        let mut key = SubjectKey([0; 32]);
+        digest.finalize_into((&mut key.0).into());
+        key
+    }
+}
+
+impl Salt {
+    /// A fresh salt.
+    pub fn random(rng: &mut impl CryptoRng) -> Salt {
+        let mut salt = Salt([0; 32]);
+        rng.fill_bytes(&mut salt.0);
+        salt
+    }
+
+    /// A salt that was stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> Salt {
+        Salt(bytes)
+    }
+
+    /// The bytes to store.
+    pub fn expose_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl SubjectKey {
+    /// Adds `scale` times this key's polynomial to `acc`.
+    pub(crate) fn add_to(&self, sampler: &mut TernarySampler, scale: i32, acc: &mut [i32]) {
+        sampler.add(&mut Drbg::from_seed(self.0), scale, acc);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_input_changes_the_key() {
+        let key = |master: u8, handle: u8, generation: u32, salt: u8| {
+            MasterKey::from_bytes([master; 32])
+                .subject_key(&[handle; 32], generation, &Salt::from_bytes([salt; 32]))
+                .0
+        };
+        let keys = [key(1, 1, 1, 1), key(2, 1, 1, 1), key(1, 2, 1, 1), key(1, 1, 2, 1), key(1, 1, 1, 2)];
+        for (i, a) in keys.iter().enumerate() {
+            assert!(keys[..i].iter().all(|b| a != b));
+        }
+        assert_eq!(keys[0], key(1, 1, 1, 1));
+    }
+
+    #[test]
+    fn keys_are_wiped() {
+        let mut rng = Drbg::from_seed([1; 32]);
+        let (mut master, mut salt) = (MasterKey::random(&mut rng), Salt::random(&mut rng));
+        let mut key = master.subject_key(&[0; 32], 0, &salt);
+        assert!(master.0 != [0; 32] && salt.0 != [0; 32] && key.0 != [0; 32]);
+        master.zeroize();
+        salt.zeroize();
+        key.zeroize();
+        assert_eq!((master.0, salt.0, key.0), ([0; 32], [0; 32], [0; 32]));
+    }
+}

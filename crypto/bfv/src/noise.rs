@@ -1,0 +1,50 @@
+//! Bounds on the error of a masked batch, in absolute size. `NOTES.md` derives them.
+
+use crate::{DIM, LANES, N, T};
+
+/// Largest size of a centred binomial error of parameter 21.
+pub const ERROR_MAX: u128 = 21;
+
+/// Largest size of a coefficient of `p + t * r`, for a centred `p` and a ternary `r`.
+pub const MULTIPLIER_MAX: u128 = (T as u128 - 1) / 2 + T as u128;
+
+/// Largest size of a message coefficient in the sum of 32 templates, each the difference of two centred shares.
+const MESSAGE_MAX: u128 = LANES as u128 * (T as u128 - 1);
+
+/// Largest possible error of a coefficient of an honest batch before flooding, about 2^38.1: the worst case, not a
+/// tail bound.
+///
+/// The sum of 32 template errors times the multiplier; the fresh error of `c1` times the sum of 32 ternary keys; the
+/// multiples of `t` in message times multiplier, each of which leaves an error of one (because `Q = 1 mod t`).
+pub const HONEST_MAX: u128 = N as u128 * (LANES as u128 * ERROR_MAX) * MULTIPLIER_MAX
+    + N as u128 * ERROR_MAX * LANES as u128
+    + N as u128 * MESSAGE_MAX * MULTIPLIER_MAX / T as u128
+    + 1;
+
+/// Independent uniform terms of one flooding sample.
+pub const FLOOD_TERMS: usize = 4;
+
+/// Bits of each uniform term.
+pub const FLOOD_TERM_BITS: u32 = 75;
+
+/// Largest size of a flooding sample, just below 2^76.
+pub const FLOOD_MAX: u128 = FLOOD_TERMS as u128 * ((1 << FLOOD_TERM_BITS) - 1) / 2;
+
+/// Largest error that an honest batch can show. A batch of random residues exceeds it in half of its 32 coefficients.
+pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_MAX;
+
+/// An honest batch has a coefficient with at least this error: all 32 flooding samples fall below 2^71 with
+/// probability below 2^-114. A batch that was not flooded has none.
+pub const BAND_MIN: u128 = 1 << 71;
+
+/// Standard deviation of the error before flooding, for `templates` freshly enrolled subjects.
+///
+/// A coefficient is a sum of N products of a template error (variance 21/2 per template) and a multiplier (variance
+/// `t^2 * (1/12 + 2/3)`); the other terms of [`HONEST_MAX`] are below 3 % of it.
+pub fn predicted_deviation(templates: usize) -> f64 {
+    let t = T as f64;
+    (10.5 * templates as f64 * N as f64 * (1.0 / 12.0 + 2.0 / 3.0)).sqrt() * t
+}
+
+// Decryption is right whenever |E| < Q / 2t; `Params` compares BAND_MAX with its Q. DIM enters through N only.
+const _: () = assert!(N == LANES * DIM && HONEST_MAX < 1 << 39 && FLOOD_MAX < 1 << 76);

@@ -1,0 +1,238 @@
+//! The ciphertext ring `Z_Q[X]/(X^4096 + 1)`, one prime of Q at a time.
+//!
+//! Polynomials live in the NTT domain: their values at the 4096 roots of `X^4096 + 1`, in bit-reversed order, as
+//! `tfhe-ntt` gives them. In that order the 128 points with equal `zeta^128` are adjacent, so that the coefficients of
+//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]).
+
+use crate::modulus::{Factor, Modulus};
+use crate::transform::Transform;
+use crate::{DIM, LANES, N, Params, T};
+use tfhe_ntt::prime64::Plan;
+use trefoil_kernels::{Cpu, residue};
+
+/// The ring modulo one prime.
+pub(crate) struct Limb {
+    cpu: Cpu,
+    modulus: Modulus,
+    plan: Plan,
+    folding: Transform,
+    /// `Delta = (Q - 1) / t` modulo the prime.
+    delta: Factor,
+    /// `(Q / q)^-1` modulo the prime q.
+    garner: Factor,
+    /// `floor(2^110 / q)`.
+    fraction: u64,
+}
+
+impl Limb {
+    /// One limb per prime of `params`.
+    pub(crate) fn all(params: &Params, cpu: Cpu) -> Vec<Limb> {
+        params.primes().iter().map(|&q| Limb::new(params, q, cpu)).collect()
+    }
+
+    fn new(params: &Params, q: u64, cpu: Cpu) -> Limb {
+        let modulus = Modulus::new(q);
+        let plan = Plan::try_new(N, q).expect("Params checked that the prime has a transform");
+        let root = first_root(&plan, &modulus);
+        // Q = 0 modulo q, so Delta = -1 / t.
+        let delta = modulus.factor(modulus.neg(modulus.inverse(T)));
+        let cofactor = modulus.reduce_wide(params.modulus() / u128::from(q));
+        Limb {
+            cpu,
+            modulus,
+            plan,
+            folding: Transform::new(modulus, modulus.pow_vartime(root, DIM as u64), DIM as u64),
+            delta,
+            garner: modulus.factor(modulus.inverse(cofactor)),
+            fraction: ((1u128 << 110) / u128::from(q)) as u64,
+        }
+    }
+
+    pub(crate) fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
+    /// The NTT of a polynomial with small signed coefficients.
+    pub(crate) fn transform_small(&self, x: &[i32], out: &mut [u64]) {
+        residue::lift(self.cpu, self.modulus.value(), x, out);
+        self.plan.fwd(out);
+    }
+
+    /// The NTT of `Delta * message + error`, for centred coefficients.
+    pub(crate) fn transform_scaled(&self, message: &[i32], error: &[i32], out: &mut [u64]) {
+        let m = &self.modulus;
+        for ((out, &message), &error) in out.iter_mut().zip(message).zip(error) {
+            let scaled = m.mul_factor(m.reduce_signed(i64::from(message)), &self.delta);
+            *out = m.add(scaled, m.reduce_signed(i64::from(error)));
+        }
+        self.plan.fwd(out);
+    }
+
+    /// The quotients that [`Limb::mul_add`] needs of a fixed factor.
+    pub(crate) fn quotients(&self, factor: &[u64], out: &mut [u64]) {
+        residue::quotients(self.modulus.value(), factor, out);
+    }
+
+    /// `acc += factor * x`, value by value.
+    pub(crate) fn mul_add(&self, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
+        residue::mul_add(self.cpu, self.modulus.value(), factor, quotient, x, acc);
+    }
+
+    /// The coefficients of `X^0, X^128, .., X^3968` of the product of two polynomials, given their NTTs. Values may be
+    /// unreduced, below 2^52.
+    ///
+    /// Block b of 128 adjacent points has `zeta^128 = w_b`. Over a block, the powers `zeta^k` with k below 128 sum to zero
+    /// unless k = 0, so the sum of the product's values is 128 times the value at `w_b` of the polynomial in `Y = X^128`
+    /// whose coefficients are wanted.
+    pub(crate) fn fold(&self, x: &[u64], y: &[u64]) -> [u64; LANES] {
+        let mut sums = [0u128; LANES];
+        residue::fold(self.cpu, x, y, &mut sums);
+        let mut folded = sums.map(|sum| self.modulus.reduce_wide(sum));
+        self.folding.interpolate(&mut folded);
+        folded
+    }
+
+    /// This limb's part of `t * v / Q`, as an integer modulo t and a fraction in units of 2^-64, where `v` is its residue.
+    ///
+    /// With `y = v * (Q / q)^-1 mod q`, `v / Q` is the sum of `y / q` over the limbs, modulo 1. The fraction falls short by
+    /// less than 2^-62.
+    pub(crate) fn scale_down(&self, v: u64) -> (u64, u64) {
+        let y = self.modulus.mul_factor(v, &self.garner);
+        // y < 2^47 and t < 2^17: the product fits a word.
+        let product = y * T;
+        let rest = self.modulus.reduce(product);
+        let whole = self.divide(product - rest);
+        (whole, ((u128::from(rest) * u128::from(self.fraction)) >> 46) as u64)
+    }
+
+    /// `x / q` for a multiple `x` of q. The reciprocal falls short by less than 1, so its product with `x / 2^110` falls short of
+    /// the quotient by less than 2^-46; rounding makes up for it.
+    fn divide(&self, x: u64) -> u64 {
+        ((u128::from(x) * u128::from(self.fraction) + (1 << 109)) >> 110) as u64
+    }
+}
+
+/// The root of unity behind the first value of a transform; checks that value `j` is the one at
+/// `root^(2 * rev(j) + 1)`, on which folding and stored ciphertexts rely.
+fn first_root(plan: &Plan, modulus: &Modulus) -> u64 {
+    let mut points = vec![0; N];
+    points[1] = 1;
+    plan.fwd(&mut points);
+    let root = points[0];
+    let square = modulus.mul(root, root);
+    let mut power = root;
+    for exponent in 0..N {
+        let place = exponent.reverse_bits() >> (usize::BITS - N.ilog2());
+        assert_eq!(points[place], power, "the transform's order is bit-reversed");
+        power = modulus.mul(power, square);
+    }
+    assert_eq!(modulus.pow_vartime(root, N as u64), modulus.value() - 1, "the root has order 8192");
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Drbg;
+    use proptest::prelude::*;
+
+    fn limbs() -> Vec<Limb> {
+        Limb::all(&Params::lanes94(), Cpu::detected())
+    }
+
+    /// A polynomial of uniform residues, from a seed.
+    fn uniform(limb: &Limb, seed: u64) -> Vec<u64> {
+        let mut drbg = Drbg::from_seed(std::array::from_fn(|i| (seed >> (i % 8 * 8)) as u8));
+        let mut bytes = vec![0; 16 * N];
+        drbg.fill(&mut bytes);
+        bytes.as_chunks().0.iter().map(|x| limb.modulus.reduce_wide(u128::from_le_bytes(*x))).collect()
+    }
+
+    fn forward(limb: &Limb, x: &[u64]) -> Vec<u64> {
+        let mut x = x.to_vec();
+        limb.plan.fwd(&mut x);
+        x
+    }
+
+    fn product(limb: &Limb, x: &[u64], y: &[u64]) -> Vec<u64> {
+        let (mut quotient, mut acc) = (vec![0; N], vec![0; N]);
+        limb.quotients(x, &mut quotient);
+        limb.mul_add(x, &quotient, y, &mut acc);
+        acc
+    }
+
+    fn sum(limb: &Limb, x: &[u64], y: &[u64]) -> Vec<u64> {
+        x.iter().zip(y).map(|(x, y)| limb.modulus.add(*x, *y)).collect()
+    }
+
+    /// The product modulo `X^4096 + 1` and q, by the definition.
+    fn schoolbook(q: u64, x: &[u64], y: &[u64]) -> Vec<u64> {
+        let q = u128::from(q);
+        let mut product = vec![0u128; N];
+        for (i, &x) in x.iter().enumerate().filter(|(_, x)| **x != 0) {
+            for (j, &y) in y.iter().enumerate() {
+                // Below 2^94 + 4096 * 2^94: no overflow before the final reduction.
+                let term = u128::from(x) * u128::from(y);
+                if i + j < N { product[i + j] += term } else { product[i + j - N] += (q << 47) - term }
+            }
+        }
+        product.iter().map(|x| (x % q) as u64).collect()
+    }
+
+    #[test]
+    fn products_of_transforms_are_negacyclic_products() {
+        for (seed, limb) in limbs().iter().enumerate() {
+            let (x, y) = (uniform(limb, 2 * seed as u64), uniform(limb, 2 * seed as u64 + 1));
+            let expected = schoolbook(limb.modulus.value(), &x, &y);
+            let (x_hat, y_hat) = (forward(limb, &x), forward(limb, &y));
+            assert_eq!(product(limb, &x_hat, &y_hat), forward(limb, &expected));
+            assert_eq!(limb.fold(&x_hat, &y_hat), std::array::from_fn(|k| expected[DIM * k]));
+        }
+    }
+
+    #[test]
+    fn the_roots_of_the_transform_are_pinned() {
+        // Stored templates are transforms: another choice of root would make them unreadable.
+        let roots: Vec<u64> = limbs().iter().map(|limb| first_root(&limb.plan, &limb.modulus)).collect();
+        assert_eq!(roots, PINNED_ROOTS);
+    }
+
+    const PINNED_ROOTS: [u64; 2] = [121_952_086_565_756, 11_813_282_840_513];
+
+    #[test]
+    fn scaling_down_rounds_multiples_of_delta_to_themselves() {
+        let (params, limbs) = (Params::lanes94(), limbs());
+        let delta = (params.modulus() - 1) / u128::from(T);
+        for message in [0, 1, 2, 32_768, 32_769, 65_535, 65_536u64] {
+            for error in [0i128, 1, -1, 1 << 76, -(1 << 76)] {
+                let v = (delta * u128::from(message)) as i128 + error;
+                let v = v.rem_euclid(params.modulus() as i128) as u128;
+                let (mut whole, mut fraction) = (0u64, 0u128);
+                for limb in &limbs {
+                    let (w, f) = limb.scale_down(limb.modulus.reduce_wide(v));
+                    whole += w;
+                    fraction += u128::from(f);
+                }
+                let rounded = (u128::from(whole) + ((fraction + (1 << 63)) >> 64)) % u128::from(T);
+                assert_eq!(rounded, u128::from(message), "message {message}, error {error}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+        #[test]
+        fn the_ring_axioms_hold(a: u64, b: u64, c: u64) {
+            let limb = &limbs()[0];
+            let (x, y, z) = (uniform(limb, a), uniform(limb, b), uniform(limb, c));
+            prop_assert_eq!(product(limb, &x, &y), product(limb, &y, &x));
+            prop_assert_eq!(product(limb, &x, &product(limb, &y, &z)), product(limb, &product(limb, &x, &y), &z));
+            prop_assert_eq!(
+                product(limb, &x, &sum(limb, &y, &z)),
+                sum(limb, &product(limb, &x, &y), &product(limb, &x, &z))
+            );
+            prop_assert_eq!(sum(limb, &forward(limb, &x), &forward(limb, &y)), forward(limb, &sum(limb, &x, &y)));
+            prop_assert_eq!(product(limb, &x, &vec![1; N]), x);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Sampling: uniform ternary polynomials, centred binomial errors, flooding.
+
+use crate::drbg::Drbg;
+use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
+use crate::{LANES, N};
+use trefoil_kernels::{Cpu, sample};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Accepted bytes that one polynomial takes: five digits each.
+const TRIT_BYTES: usize = N.div_ceil(sample::TRITS_PER_BYTE);
+
+/// Bytes drawn at first. 243 of 256 are accepted: 881 on average, with a deviation of 7, where 820 are needed.
+const TRIT_BYTES_DRAWN: usize = 928;
+
+/// Uniform ternary polynomials, without bias: bytes below 3^5 carry five digits each, the others are rejected.
+///
+/// Which bytes are rejected shows in memory addresses; it says nothing about the accepted ones.
+pub(crate) struct TernarySampler {
+    cpu: Cpu,
+    drawn: [u8; TRIT_BYTES_DRAWN],
+    /// One place more than needed, so that the write after the last accepted byte needs no branch.
+    accepted: [u8; TRIT_BYTES + 1],
+}
+
+impl TernarySampler {
+    pub(crate) fn new(cpu: Cpu) -> TernarySampler {
+        TernarySampler { cpu, drawn: [0; TRIT_BYTES_DRAWN], accepted: [0; TRIT_BYTES + 1] }
+    }
+
+    /// Adds `scale` times a fresh ternary polynomial to `acc`.
+    pub(crate) fn add(&mut self, drbg: &mut Drbg, scale: i32, acc: &mut [i32]) {
+        let mut count = 0;
+        while count < TRIT_BYTES {
+            drbg.fill(&mut self.drawn);
+            for byte in self.drawn {
+                self.accepted[count] = byte;
+                count = (count + usize::from(byte < sample::TRITS_BOUND)).min(TRIT_BYTES);
+            }
+        }
+        sample::add_ternary(self.cpu, &self.accepted[..TRIT_BYTES], scale, acc);
+    }
+}
+
+impl Drop for TernarySampler {
+    fn drop(&mut self) {
+        self.drawn.zeroize();
+        self.accepted.zeroize();
+    }
+}
+
+/// Errors of the centred binomial distribution with parameter 21: standard deviation 3.24.
+pub(crate) struct ErrorSampler {
+    cpu: Cpu,
+    random: Vec<u8>,
+}
+
+impl ErrorSampler {
+    pub(crate) fn new(cpu: Cpu) -> ErrorSampler {
+        ErrorSampler { cpu, random: vec![0; sample::BINOMIAL_BYTES * N] }
+    }
+
+    /// Writes N fresh errors.
+    pub(crate) fn fill(&mut self, drbg: &mut Drbg, out: &mut [i32]) {
+        drbg.fill(&mut self.random);
+        sample::centred_binomial_21(self.cpu, &self.random, out);
+    }
+}
+
+impl Drop for ErrorSampler {
+    fn drop(&mut self) {
+        self.random.zeroize();
+    }
+}
+
+/// One flooding sample per lane: the sum of four uniform integers of 75 bits, centred; at most 2^76 in size.
+pub(crate) fn flood(drbg: &mut Drbg) -> Zeroizing<[i128; LANES]> {
+    let mut random = Zeroizing::new([0u8; LANES * FLOOD_TERMS * 16]);
+    drbg.fill(&mut *random);
+    let mut samples = Zeroizing::new([-(FLOOD_MAX as i128); LANES]);
+    for (sample, terms) in samples.iter_mut().zip(random.as_chunks::<{ FLOOD_TERMS * 16 }>().0) {
+        for term in terms.as_chunks().0 {
+            *sample += (u128::from_le_bytes(*term) >> (128 - FLOOD_TERM_BITS)) as i128;
+        }
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean of `f(x)` over the values.
+    fn mean(values: &[i32], f: impl Fn(f64) -> f64) -> f64 {
+        values.iter().map(|x| f(f64::from(*x))).sum::<f64>() / values.len() as f64
+    }
+
+    #[test]
+    fn ternary_polynomials_are_balanced_and_fresh() {
+        let mut drbg = Drbg::from_seed([1; 32]);
+        let mut sampler = TernarySampler::new(Cpu::detected());
+        let mut digits = vec![0; 64 * N];
+        digits.chunks_mut(N).for_each(|poly| sampler.add(&mut drbg, 1, poly));
+        for digit in -1..=1 {
+            let share = digits.iter().filter(|x| **x == digit).count() as f64 / digits.len() as f64;
+            // Five standard deviations of a share of 1/3 in 2^18 draws.
+            assert!((share - 1.0 / 3.0).abs() < 0.0046, "{digit}: {share}");
+        }
+        assert!(digits.chunks(N).zip(digits.chunks(N).skip(1)).all(|(a, b)| a != b));
+    }
+
+    #[test]
+    fn errors_have_mean_0_variance_10_5_and_the_binomial_fourth_moment() {
+        let mut drbg = Drbg::from_seed([2; 32]);
+        let mut sampler = ErrorSampler::new(Cpu::detected());
+        let mut errors = vec![0; 64 * N];
+        errors.chunks_mut(N).for_each(|poly| sampler.fill(&mut drbg, poly));
+        assert!(mean(&errors, |x| x).abs() < 0.032);
+        assert!((mean(&errors, |x| x * x) - 10.5).abs() < 0.15);
+        // 42 fair bits: fourth central moment 3 * 10.5^2 - 2 * 42 / 16 = 325.5.
+        assert!((mean(&errors, |x| x.powi(4)) - 325.5).abs() < 12.0);
+    }
+
+    #[test]
+    fn flooding_has_the_variance_of_four_uniform_terms_and_stays_in_its_bound() {
+        let mut drbg = Drbg::from_seed([3; 32]);
+        let samples: Vec<f64> = (0..2000)
+            .flat_map(|_| *flood(&mut drbg))
+            .inspect(|x| assert!(x.unsigned_abs() <= FLOOD_MAX))
+            .map(|x| x as f64 / (1u128 << FLOOD_TERM_BITS) as f64)
+            .collect();
+        let n = samples.len() as f64;
+        let variance = samples.iter().map(|x| x * x).sum::<f64>() / n;
+        assert!((variance - 4.0 / 12.0).abs() < 0.01, "{variance}");
+        assert!((samples.iter().sum::<f64>() / n).abs() < 0.012);
+        // The shape of a sum of four: 115/192 of the mass lies within half a term of the centre.
+        let within = samples.iter().filter(|x| x.abs() < 0.5).count() as f64 / n;
+        assert!((within - 115.0 / 192.0).abs() < 0.01, "{within}");
+    }
+}
