@@ -1,1 +1,25 @@
-//! (under construction)
+//! Face embedding sets on disk, how they are split into templates and probes, and how well plain
+//! integer scores tell people apart.
+//!
+//! * [`npy`] reads NumPy arrays strictly and within bounds;
+//! * [`EmbeddingSet`] is a set of 128-dimensional embeddings with a person for each;
+//! * [`Protocol`] splits a set into the [`Trials`] of a verification experiment;
+//! * [`ScoreMatrix`] holds the scores of all probes against all templates and their digest: an
+//!   encrypted matcher is exact when its matrix has the digest of the plain one;
+//! * [`Accuracy`] says what a threshold on those scores means.
+//!
+//! Quantisation is the caller's: the crate yields vectors and takes a function that scores them, so
+//! that an experiment runs the very code it is about.
+//!
+//! Sets are files, read at run time. They are biometric data and never part of a program.
+
+mod accuracy;
+mod embeddings;
+pub mod npy;
+mod protocol;
+mod scores;
+
+pub use accuracy::{Accuracy, Point};
+pub use embeddings::{DIM, EmbeddingSet, Row, SetError};
+pub use protocol::{Protocol, ProtocolError, Sample, Trials};
+pub use scores::{ScoreMatrix, ShapeError};

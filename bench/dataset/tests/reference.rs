@@ -1,0 +1,94 @@
+//! The committed sets against their recorded digests and accuracies.
+
+use serde_json::Value;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use trefoil_dataset::{Accuracy, DIM, EmbeddingSet, Protocol, Row, ScoreMatrix, Trials};
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../data")
+}
+
+fn set(name: &str) -> EmbeddingSet {
+    let folder = data().join(name);
+    EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy")).unwrap()
+}
+
+/// The quantiser by its definition: q = round half away from zero (175 v / |v|).
+fn plain_quantise(row: &Row) -> Result<[i32; DIM], Infallible> {
+    let length = row.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+    Ok(row.map(|v| (175.0 * (f64::from(v) / length)).round() as i32))
+}
+
+fn plain_dot(a: &[i32; DIM], b: &[i32; DIM]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn plain_scores(trials: &Trials) -> ScoreMatrix {
+    trials.score(plain_quantise, plain_dot).unwrap()
+}
+
+#[test]
+fn score_matrices_have_the_recorded_digests() {
+    let reference = std::fs::read_to_string(data().join("reference.json")).unwrap();
+    let reference: Value = serde_json::from_str(&reference).unwrap();
+    let mut checked = 0;
+    for name in ["lfw_facenet128", "lfw_dlib128"] {
+        let set = set(name);
+        for protocol in [Protocol::Enrol1, Protocol::Enrol3] {
+            let recorded = &reference[format!("{name}/r175/{protocol}")];
+            let scores = plain_scores(&protocol.split(&set).unwrap());
+            assert_eq!(recorded["shape"][0], scores.probes());
+            assert_eq!(recorded["shape"][1], scores.templates());
+            assert_eq!(recorded["sha256"], hex::encode(scores.sha256()), "{name} {protocol}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, reference.as_object().unwrap().len());
+}
+
+#[test]
+fn facenet_digests_are_the_published_ones() {
+    let set = set("lfw_facenet128");
+    for (protocol, shape, digest) in [
+        (Protocol::Enrol1, (2566, 352), "6639b13ceb7b64f26b79c5af0bfa23520d293453356aec4933366bd5f2d908c3"),
+        (Protocol::Enrol3, (1862, 352), "eccbc1aa3356451450ade8bae895bed1497adb164a39360c1752d24363062685"),
+    ] {
+        let scores = plain_scores(&protocol.split(&set).unwrap());
+        assert_eq!((scores.probes(), scores.templates()), shape);
+        assert_eq!(hex::encode(scores.sha256()), digest);
+    }
+}
+
+#[test]
+fn the_matchers_quantiser_gives_the_same_scores() {
+    use trefoil_bfv::Embedding;
+    let trials = Protocol::Enrol1.split(&set("lfw_facenet128")).unwrap();
+    let scores = trials.score(|row| Embedding::quantise(row), Embedding::dot).unwrap();
+    assert!(scores == plain_scores(&trials));
+}
+
+#[test]
+fn facenet_accuracy_is_the_recorded_one() {
+    let set = set("lfw_facenet128");
+    for (protocol, eer, tars) in
+        [(Protocol::Enrol1, 0.513, [99.69, 97.43, 76.97]), (Protocol::Enrol3, 0.246, [99.89, 99.41, 90.66])]
+    {
+        let trials = protocol.split(&set).unwrap();
+        let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
+        assert_eq!(format!("{:.3}", 100.0 * accuracy.equal_error_rate()), format!("{eer:.3}"));
+        for (fmr, tar) in [1e-2, 1e-3, 1e-4].into_iter().zip(tars) {
+            let point = accuracy.at_fmr(fmr);
+            assert!(point.fmr <= fmr && accuracy.at(point.threshold - 1).fmr > fmr);
+            assert_eq!(format!("{:.2}", 100.0 * point.tar), format!("{tar:.2}"), "{protocol} {fmr}");
+        }
+    }
+}
+
+#[test]
+fn facenet_thresholds_are_the_recorded_ones() {
+    let trials = Protocol::Enrol1.split(&set("lfw_facenet128")).unwrap();
+    let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
+    let thresholds = [1e-2, 1e-3, 1e-4].map(|fmr| accuracy.at_fmr(fmr).threshold);
+    assert_eq!(thresholds, [11781, 16046, 21362]);
+}
