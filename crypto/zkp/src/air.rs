@@ -368,3 +368,6 @@ fn periodic_columns() -> Vec<Vec<Field>> {
     }
     columns
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,3 +122,58 @@ pub(crate) fn parents(below: &[[Field; LIMBS]]) -> Vec<[Field; LIMBS]> {
 
 /// Poseidon2 for KoalaBear, width 24, x^3, 8 full and 23 partial rounds, with Plonky3's published constants.
 static PERMUTATION: LazyLock<Poseidon2KoalaBear<STATE>> = LazyLock::new(default_koalabear_poseidon2_24);
+
+#[cfg(test)]
+mod tests {
+    use p3_field::PrimeField32;
+    use rand::RngExt;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_permutation_is_the_references() {
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../testdata/vectors.json")).expect("JSON");
+        let expected = vectors["permutation_of_0_to_23"].as_array().expect("an array");
+        let output = PERMUTATION.permute(std::array::from_fn(|i| Field::from_u32(i as u32)));
+        let output: Vec<u64> = output.iter().map(|limb| limb.as_canonical_u32().into()).collect();
+        assert_eq!(output, expected.iter().filter_map(|limb| limb.as_u64()).collect::<Vec<_>>());
+    }
+
+    /// Fewer partial rounds once went unnoticed in another system that uses this permutation.
+    #[test]
+    fn round_numbers_are_those_for_128_bits() {
+        assert_eq!(p3_poseidon2::poseidon2_round_numbers_128::<Field>(STATE, 3), Ok((8, 23)));
+    }
+
+    #[test]
+    fn packed_parents_equal_single_ones() {
+        let nodes: Vec<[Field; LIMBS]> =
+            fixture::rng(2).random_iter().take(2 * Packed::WIDTH * 3 + 6).collect();
+        let single = nodes.as_chunks::<2>().0.iter().map(|[left, right]| hash(Domain::Node, left, right));
+        assert_eq!(parents(&nodes), single.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn tag_and_handle_differ_for_the_same_scope() {
+        let secret = Secret::random(&mut fixture::rng(3));
+        let tenant = [9; 16];
+        assert_ne!(tag(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
+    }
+
+    #[test]
+    fn scope_depends_on_every_input_and_not_on_their_concatenation() {
+        let scopes = [
+            scope(&[0; 16], "a", 1),
+            scope(&[1; 16], "a", 1),
+            scope(&[0; 16], "b", 1),
+            scope(&[0; 16], "a", 2),
+            scope(&[0; 16], "a\u{1}", 1),
+            scope(&[0; 16], "", 1),
+        ];
+        for (i, one) in scopes.iter().enumerate() {
+            assert!(scopes[..i].iter().all(|other| other != one));
+        }
+    }
+}

@@ -52,6 +52,8 @@ mod trace;
 mod tree;
 mod verify;
 mod witness;
+#[cfg(test)]
+mod zero_knowledge;
 
 pub use attributes::{Attributes, AttributesError};
 pub use digest::{Digest, NonCanonical};

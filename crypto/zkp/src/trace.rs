@@ -144,7 +144,8 @@ impl Trace {
         std::array::from_fn(|i| output[i])
     }
 
-    fn cells(&mut self, row: usize, column: usize, values: &[Field]) {
+    /// Writes `values` into `row` from `column`.
+    pub(crate) fn cells(&mut self, row: usize, column: usize, values: &[Field]) {
         let at = row * COLUMNS + column;
         self.values[at..at + values.len()].copy_from_slice(values);
     }
@@ -154,4 +155,29 @@ fn full_round(state: &State, constants: &State) -> State {
     let mut next = std::array::from_fn(|i| (state[i] + constants[i]).cube());
     external(&mut next);
     next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{air::CredentialAir, fixture, hash::hash, statement::Circuit};
+
+    #[test]
+    fn a_slot_computes_the_hash() {
+        let (left, right): ([Field; LIMBS], [Field; LIMBS]) = fixture::rng(5).random();
+        for domain in [Domain::Commitment, Domain::Leaf, Domain::Node, Domain::Tag, Domain::Handle] {
+            let output = Trace::empty().slot(0, &input(domain, &left, &right));
+            assert_eq!(output, hash(domain, &left, &right));
+        }
+    }
+
+    #[test]
+    fn an_honest_trace_satisfies_every_constraint_on_every_row() {
+        let witness = fixture::witness();
+        let statement = fixture::statement(&witness, Circuit::Cred1);
+        let trace = Trace::new(&witness, &statement, &mut fixture::rng(6)).into_matrix();
+        let air = CredentialAir::new();
+        let report = p3_air::check_all_constraints(&air, &trace, &public_values(&statement), None);
+        assert!(report.is_ok(), "{report:?}");
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::{ops::RangeInclusive, panic::catch_unwind};
 
+use postcard::ser_flavors::Flavor;
+
 use crate::{
     parameters::{self, Proof},
     statement::{Circuit, Statement, StatementError},
@@ -63,19 +65,20 @@ impl Verified {
 pub fn verify(statement: &Statement, proof: &[u8]) -> Result<Verified, ProofError> {
     statement.check_epoch()?;
     check_size(statement.circuit, proof.len())?;
-    let accepted = catch_unwind(|| {
-        let proof = decode(proof)?;
-        let config = parameters::verifying(statement);
-        p3_uni_stark::verify(&config, parameters::circuit(), &proof, &public_values(statement))
-            .map_err(|_| ProofError::Rejected)
-    });
-    accepted.unwrap_or(Err(ProofError::Panicked))?;
+    catch_unwind(|| argue(statement, &decode(proof)?)).unwrap_or(Err(ProofError::Panicked))?;
     Ok(Verified { statement: statement.clone(), statement_digest: statement.digest() })
 }
 
 // Browsers' engines isolate a panic themselves; a service must not die of one.
 #[cfg(all(panic = "abort", not(target_family = "wasm")))]
 compile_error!("verify() relies on catch_unwind: build with panic = \"unwind\"");
+
+/// Checks the argument itself.
+fn argue(statement: &Statement, proof: &Proof) -> Result<(), ProofError> {
+    let config = parameters::verifying(statement);
+    p3_uni_stark::verify(&config, parameters::circuit(), proof, &public_values(statement))
+        .map_err(|_| ProofError::Rejected)
+}
 
 /// Reads a proof from the one encoding that it has.
 ///
@@ -86,8 +89,28 @@ fn decode(bytes: &[u8]) -> Result<Proof, ProofError> {
     if !rest.is_empty() {
         return Err(ProofError::Encoding);
     }
-    let again = postcard::to_allocvec(&proof).map_err(|_| ProofError::Encoding)?;
-    if again == bytes { Ok(proof) } else { Err(ProofError::Encoding) }
+    postcard::serialize_with_flavor(&proof, Expected(bytes)).map_err(|_| ProofError::Encoding)?;
+    Ok(proof)
+}
+
+/// A serialisation target that accepts only the bytes it expects: a comparison without a copy.
+struct Expected<'a>(&'a [u8]);
+
+impl Flavor for Expected<'_> {
+    type Output = ();
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.0 = self.0.strip_prefix(data).ok_or(postcard::Error::SerializeBufferFull)?;
+        Ok(())
+    }
+
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.try_extend(&[data])
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(postcard::Error::SerializeBufferFull) }
+    }
 }
 
 fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
@@ -101,8 +124,8 @@ fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
 /// Lengths in bytes that a proof of `circuit` can have, for checking a `Content-Length` before reading.
 pub fn proof_size_window(circuit: Circuit) -> RangeInclusive<usize> {
     match circuit {
-        Circuit::Cred1 => 1..=131_072,
-        Circuit::Cred1u => 1..=262_144,
+        Circuit::Cred1 => 65_536..=131_072,
+        Circuit::Cred1u => 147_456..=262_144,
     }
 }
 

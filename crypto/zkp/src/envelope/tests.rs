@@ -1,1 +1,117 @@
+use super::*;
+use crate::{
+    fixture::{self, AUDIENCE, POLICY, session_key, witness},
+    statement::Circuit,
+};
 
+/// An envelope around bytes that only have a proof's length.
+fn envelope() -> ProofEnvelope {
+    let statement = fixture::statement(&witness(), Circuit::Cred1);
+    let length = *proof_size_window(Circuit::Cred1).start();
+    ProofEnvelope {
+        statement,
+        audience: AUDIENCE.to_owned(),
+        session_key: session_key(),
+        policy_id: POLICY,
+        proof: (0..length).map(|i| i as u8).collect(),
+    }
+}
+
+fn bytes() -> Vec<u8> {
+    envelope().encode().expect("well formed")
+}
+
+/// Where the fields start.
+const AUDIENCE_LENGTH_AT: usize = 4 + Statement::BYTES;
+const KEY_AT: usize = AUDIENCE_LENGTH_AT + 1 + AUDIENCE.len();
+const PROOF_LENGTH_AT: usize = KEY_AT + 32 + 4;
+
+fn changed(at: usize, with: &[u8]) -> Option<EnvelopeError> {
+    let mut bytes = bytes();
+    bytes[at..at + with.len()].copy_from_slice(with);
+    ProofEnvelope::decode(&bytes).err()
+}
+
+#[test]
+fn an_envelope_round_trips() {
+    let (sent, bytes) = (envelope(), bytes());
+    let received = ProofEnvelope::decode(&bytes).expect("well formed");
+    assert_eq!(received.statement, sent.statement);
+    assert_eq!(received.audience, sent.audience);
+    assert_eq!(*received.session_key.to_bytes(), *sent.session_key.to_bytes());
+    assert_eq!(received.policy_id, sent.policy_id);
+    assert_eq!(received.proof, sent.proof);
+    assert_eq!(received.encode().as_ref(), Ok(&bytes));
+}
+
+#[test]
+fn every_shorter_input_is_refused() {
+    let bytes = bytes();
+    let head = PROOF_LENGTH_AT + 4;
+    for length in (0..=head).chain((head..bytes.len()).step_by(509)).chain(bytes.len() - 20..bytes.len()) {
+        let error = ProofEnvelope::decode(&bytes[..length]).err();
+        assert!(matches!(error, Some(EnvelopeError::Truncated { .. })), "{length} bytes: {error:?}");
+    }
+}
+
+#[test]
+fn trailing_bytes_are_refused() {
+    for count in [1, 2, 100] {
+        let bytes = [bytes(), vec![0; count]].concat();
+        assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(EnvelopeError::Trailing(count)));
+    }
+}
+
+#[test]
+fn impossible_lengths_are_refused_before_the_proof_is_read() {
+    let window = proof_size_window(Circuit::Cred1);
+    for length in [0, 1, *window.start() as u32 - 1, *window.end() as u32 + 1, u32::MAX] {
+        let error = changed(PROOF_LENGTH_AT, &length.to_le_bytes());
+        assert!(matches!(error, Some(EnvelopeError::ProofLength { .. })), "{length}: {error:?}");
+    }
+    let longer = (*window.end() as u32).to_le_bytes();
+    assert_eq!(changed(PROOF_LENGTH_AT, &longer), Some(EnvelopeError::Truncated { field: "proof" }));
+}
+
+#[test]
+fn what_the_statement_does_not_bind_is_refused() {
+    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic));
+    assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, b"q"), Some(EnvelopeError::Context));
+    assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, &[0xff]), Some(EnvelopeError::AudienceEncoding));
+    assert_eq!(changed(KEY_AT, &[0]), Some(EnvelopeError::Context));
+    assert_eq!(changed(KEY_AT + 32, &[0]), Some(EnvelopeError::Context));
+    assert_eq!(changed(4, b"X"), Some(EnvelopeError::Statement(StatementError::Magic)));
+    // An audience length that takes bytes from the key, or gives it some.
+    for length in [AUDIENCE.len() as u8 - 1, AUDIENCE.len() as u8 + 1] {
+        assert!(changed(AUDIENCE_LENGTH_AT, &[length]).is_some());
+    }
+}
+
+#[test]
+fn every_change_of_the_head_is_refused_or_another_envelope() {
+    let original = bytes();
+    for at in 0..PROOF_LENGTH_AT + 4 {
+        let mut other = original.clone();
+        other[at] ^= 1;
+        if let Ok(decoded) = ProofEnvelope::decode(&other) {
+            assert_eq!(decoded.encode().as_ref(), Ok(&other), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_scope_of_another_audience_is_refused() {
+    let mut envelope = envelope();
+    envelope.statement.scope = scope(&envelope.statement.tenant, "other.example", envelope.statement.epoch);
+    assert_eq!(envelope.encode().err(), Some(EnvelopeError::Scope));
+}
+
+#[test]
+fn an_envelope_that_cannot_be_read_cannot_be_written() {
+    let long = ProofEnvelope { audience: "a".repeat(256), ..envelope() };
+    assert_eq!(long.encode().err(), Some(EnvelopeError::AudienceLength(256)));
+    let short = ProofEnvelope { proof: vec![0; 10], ..envelope() };
+    assert!(matches!(short.encode().err(), Some(EnvelopeError::ProofLength { got: 10, .. })));
+    let other_policy = ProofEnvelope { policy_id: POLICY + 1, ..envelope() };
+    assert_eq!(other_policy.encode().err(), Some(EnvelopeError::Context));
+}

@@ -1,1 +1,92 @@
+use super::*;
+use crate::fixture::rng;
 
+const HEADER: RequestHeader<'_> = RequestHeader {
+    session_id: &[1; 32],
+    handle: &[2; 32],
+    audience: "payments.example",
+    nonce: &[3; 16],
+    issued_at: 1_795_000_000,
+    probe_digest: &[4; 32],
+};
+
+fn key() -> SessionKey {
+    SessionKey::from_bytes([5; 32])
+}
+
+#[test]
+fn the_right_mac_is_accepted_and_every_other_refused() {
+    let mac = request_mac(&key(), &HEADER);
+    assert_eq!(verify_request_mac(&key(), &HEADER, &mac), Ok(()));
+    for bit in 0..256 {
+        let mut other = mac;
+        other[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(verify_request_mac(&key(), &HEADER, &other), Err(MacMismatch));
+    }
+    let other = SessionKey::random(&mut rng(1));
+    assert_eq!(verify_request_mac(&other, &HEADER, &mac), Err(MacMismatch));
+}
+
+#[test]
+fn the_mac_covers_every_field() {
+    let mac = request_mac(&key(), &HEADER);
+    let others = [
+        RequestHeader { session_id: &[9; 32], ..HEADER },
+        RequestHeader { handle: &[9; 32], ..HEADER },
+        RequestHeader { audience: "payments.exampl", ..HEADER },
+        RequestHeader { nonce: &[3; 17], ..HEADER },
+        RequestHeader { nonce: &[9; 16], ..HEADER },
+        RequestHeader { issued_at: 1_795_000_001, ..HEADER },
+        RequestHeader { probe_digest: &[9; 32], ..HEADER },
+        RequestHeader { session_id: HEADER.handle, handle: HEADER.session_id, ..HEADER },
+    ];
+    for other in others {
+        assert_eq!(verify_request_mac(&key(), &other, &mac), Err(MacMismatch), "{other:?}");
+    }
+}
+
+#[test]
+fn bytes_do_not_wander_between_audience_and_nonce() {
+    let one = RequestHeader { audience: "ab", nonce: b"cdefghijklmnopqrs", ..HEADER };
+    let two = RequestHeader { audience: "abc", nonce: b"defghijklmnopqrs", ..HEADER };
+    assert_ne!(request_mac(&key(), &one), request_mac(&key(), &two));
+}
+
+#[test]
+fn a_header_out_of_bounds_is_named() {
+    assert_eq!(HEADER.check(), Ok(()));
+    for (length, result) in
+        [(15, Err(HeaderError::Nonce(15))), (16, Ok(())), (64, Ok(())), (65, Err(HeaderError::Nonce(65)))]
+    {
+        assert_eq!(RequestHeader { nonce: &vec![0; length], ..HEADER }.check(), result);
+    }
+    let audience = "a".repeat(256);
+    assert_eq!(RequestHeader { audience: &audience[..255], ..HEADER }.check(), Ok(()));
+    assert_eq!(RequestHeader { audience: &audience, ..HEADER }.check(), Err(HeaderError::Audience(256)));
+}
+
+#[test]
+fn the_context_covers_every_field() {
+    let commitment = key().commitment();
+    let contexts = [
+        context(&[0; 16], "audience", &commitment, 1, 2),
+        context(&[1; 16], "audience", &commitment, 1, 2),
+        context(&[0; 16], "audienc", &commitment, 1, 2),
+        context(&[0; 16], "audience", &SessionKey::from_bytes([6; 32]).commitment(), 1, 2),
+        context(&[0; 16], "audience", &commitment, 2, 2),
+        context(&[0; 16], "audience", &commitment, 1, 1),
+        context(&[0; 16], "audience", &commitment, 2, 1),
+    ];
+    for (i, one) in contexts.iter().enumerate() {
+        assert!(contexts[..i].iter().all(|other| other != one), "{i}");
+    }
+}
+
+#[test]
+fn the_key_is_not_shown_and_round_trips() {
+    assert_eq!(format!("{:?}", key()), "SessionKey(..)");
+    assert_eq!(*key().to_bytes(), [5; 32]);
+    let mut wiped = key();
+    wiped.zeroize();
+    assert_eq!(wiped.0, [0; 32]);
+}

@@ -1,1 +1,239 @@
+use std::sync::LazyLock;
 
+use p3_field::PrimeCharacteristicRing;
+use rand::RngExt;
+
+use super::*;
+use crate::{
+    digest::Field,
+    epoch::EPOCH_LIMIT,
+    fixture::{rng, statement, witness},
+    parameters::{Challenge, Masks, Parameters, config, parameters},
+    prove::prove,
+};
+
+/// One honest proof per circuit.
+static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(|| {
+    Circuit::ALL.map(|circuit| {
+        let witness = witness();
+        let statement = statement(&witness, circuit);
+        let proof = prove(&witness, &statement, &mut rng(21)).expect("valid witness");
+        (statement, proof)
+    })
+});
+
+/// A named change of something.
+type Change<T> = (&'static str, fn(&mut T));
+
+/// Statements that an honest proof does not show.
+const OTHER_STATEMENTS: [Change<Statement>; 13] = [
+    ("tenant", |s| s.tenant[15] ^= 1),
+    ("root", |s| s.root = s.tag),
+    ("root generation", |s| s.root_generation += 1),
+    ("older epoch", |s| s.epoch -= 1),
+    ("later epoch", |s| s.epoch += 1),
+    ("weaker level", |s| s.level -= 1),
+    ("stronger level", |s| s.level += 1),
+    ("scope", |s| s.scope = s.tag),
+    ("tag", |s| s.tag = s.root),
+    ("handle", |s| s.handle = s.tag),
+    ("tag and handle swapped", |s| std::mem::swap(&mut s.tag, &mut s.handle)),
+    ("context", |s| s.ctx[31] ^= 1),
+    ("last bit of the context", |s| s.ctx[0] ^= 0x80),
+];
+
+#[test]
+fn a_proof_is_refused_for_every_other_statement() {
+    for (statement, proof) in PROVEN.iter() {
+        assert!(verify(statement, proof).is_ok());
+        for (name, change) in &OTHER_STATEMENTS {
+            let mut other = statement.clone();
+            change(&mut other);
+            assert_eq!(verify(&other, proof), Err(ProofError::Rejected), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_proof_is_refused_for_the_other_circuit() {
+    for (statement, proof) in PROVEN.iter() {
+        for circuit in Circuit::ALL.into_iter().filter(|circuit| *circuit != statement.circuit) {
+            let other = Statement { circuit, ..statement.clone() };
+            assert!(matches!(verify(&other, proof), Err(ProofError::Size { .. })));
+            // Past the size window the parameters and the transcript disagree.
+            let result = catch_unwind(|| argue(&other, &decode(proof).expect("canonical")));
+            assert_eq!(result.expect("no panic"), Err(ProofError::Rejected));
+        }
+    }
+}
+
+#[test]
+fn an_epoch_out_of_range_is_refused_before_the_proof_is_read() {
+    let (statement, proof) = &PROVEN[0];
+    let other = Statement { epoch: EPOCH_LIMIT, ..statement.clone() };
+    assert_eq!(verify(&other, proof), Err(ProofError::Statement(StatementError::Epoch(EPOCH_LIMIT))));
+}
+
+#[test]
+fn changed_bytes_are_refused_without_a_panic() {
+    let rng = &mut rng(22);
+    for (statement, proof) in PROVEN.iter() {
+        let mut refused_after_decoding = 0;
+        for round in 0..400 {
+            let mut mutant = proof.clone();
+            // Half of the changes hit the head, where lengths and commitments are dense.
+            let at = rng.random_range(0..if round % 2 == 0 { 4096 } else { proof.len() });
+            mutant[at] = match round % 3 {
+                0 => proof[at] ^ 1 << rng.random_range(0..8),
+                1 => proof[at].wrapping_add(rng.random_range(1..=255)),
+                _ => 0xff - proof[at],
+            };
+            if mutant == *proof {
+                continue;
+            }
+            match verify(statement, &mutant) {
+                Err(ProofError::Rejected) => refused_after_decoding += 1,
+                Err(ProofError::Encoding) => {}
+                other => panic!("byte {at}: {other:?}"),
+            }
+        }
+        assert!(refused_after_decoding > 100, "the changes must reach the verifier");
+    }
+}
+
+#[test]
+fn a_truncated_or_padded_proof_is_refused() {
+    let (statement, proof) = &PROVEN[0];
+    let window = proof_size_window(Circuit::Cred1);
+    for length in (*window.start()..proof.len()).step_by(211).chain(proof.len() - 40..proof.len()) {
+        assert_eq!(verify(statement, &proof[..length]), Err(ProofError::Encoding), "{length} bytes");
+    }
+    for padding in [1, 4, 1000] {
+        let padded = [proof.as_slice(), &vec![0; padding]].concat();
+        assert_eq!(verify(statement, &padded), Err(ProofError::Encoding));
+    }
+}
+
+#[test]
+fn a_padded_integer_is_refused() {
+    let (statement, proof) = &PROVEN[0];
+    assert_eq!(proof[0], 1, "the encoding starts with the length of a Merkle cap");
+    let padded = [&[0x81, 0x00], &proof[1..]].concat();
+    assert!(postcard::take_from_bytes::<Proof>(&padded).is_ok(), "postcard itself accepts it");
+    assert_eq!(verify(statement, &padded), Err(ProofError::Encoding));
+}
+
+#[test]
+fn a_length_outside_the_window_is_refused_unread() {
+    for (statement, _) in PROVEN.iter() {
+        let window = proof_size_window(statement.circuit);
+        for got in [0, 1, window.start() - 1, window.end() + 1] {
+            assert!(matches!(verify(statement, &vec![0xff; got]), Err(ProofError::Size { .. })));
+        }
+        for got in [*window.start(), *window.end()] {
+            assert_eq!(verify(statement, &vec![0xff; got]), Err(ProofError::Encoding));
+        }
+    }
+}
+
+#[test]
+fn honest_proofs_lie_well_inside_the_window() {
+    for (statement, proof) in PROVEN.iter() {
+        let window = proof_size_window(statement.circuit);
+        assert!(proof.len() > window.start() + 8192 && proof.len() + 8192 < *window.end(), "{}", proof.len());
+    }
+}
+
+#[test]
+fn a_limb_at_the_modulus_is_refused() {
+    let (statement, proof) = &PROVEN[0];
+    let final_limb = proof.len() - 4;
+    let mut mutant = proof.clone();
+    mutant[final_limb..].copy_from_slice(&0x7f00_0001_u32.to_le_bytes());
+    assert_eq!(verify(statement, &mutant), Err(ProofError::Encoding));
+}
+
+/// Shapes of the commitments and of the values at the out-of-domain point.
+const VALUE_SHAPES: [Change<Proof>; 12] = [
+    ("local shorter", |p| p.opened_values.trace_local.truncate(55)),
+    ("local longer", |p| p.opened_values.trace_local.push(Challenge::ONE)),
+    ("local empty", |p| p.opened_values.trace_local.clear()),
+    ("next absent", |p| p.opened_values.trace_next = None),
+    ("quotient shorter", |p| p.opened_values.quotient_chunks.truncate(7)),
+    ("quotient empty", |p| p.opened_values.quotient_chunks.clear()),
+    ("quotient longer", |p| p.opened_values.quotient_chunks.push(vec![Challenge::ONE; 5])),
+    ("mask value absent", |p| p.opened_values.random = None),
+    ("mask commitment absent", |p| p.commitments.random = None),
+    ("mask absent", |p| (p.commitments.random, p.opened_values.random) = (None, None)),
+    ("commitments swapped", |p| {
+        std::mem::swap(&mut p.commitments.trace, &mut p.commitments.quotient_chunks);
+    }),
+    ("unused grinding", |p| p.ood_pow_witness += Field::ONE),
+];
+
+/// Shapes of the opening argument. Past advisories against this and other provers turned on such.
+const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
+    ("random codewords empty", |p| p.opening_proof.0.clear()),
+    ("random codeword shorter", |p| p.opening_proof.0[1][0][0].truncate(4)),
+    ("fold commitments shorter", |p| p.opening_proof.1.commit_phase_commits.truncate(1)),
+    ("fold commitments empty", |p| p.opening_proof.1.commit_phase_commits.clear()),
+    ("final polynomial longer", |p| p.opening_proof.1.final_poly.push(Challenge::ZERO)),
+    ("final polynomial shorter", |p| p.opening_proof.1.final_poly.truncate(7)),
+    ("final polynomial long", |p| p.opening_proof.1.final_poly = vec![Challenge::ONE; 4096]),
+    ("openings shorter", |p| p.opening_proof.1.input_openings.truncate(2)),
+    ("openings empty", |p| p.opening_proof.1.input_openings.clear()),
+    ("opened rows absent", |p| p.opening_proof.1.input_openings[1].opened_values.clear()),
+    ("value moved into the salt", |p| {
+        let opening = &mut p.opening_proof.1.input_openings[2];
+        let value = opening.opened_values[0][0].pop().expect("a value");
+        opening.opening_proof.0[0][0].insert(0, value);
+    }),
+    ("salts absent", |p| p.opening_proof.1.input_openings[1].opening_proof.0.clear()),
+    ("batches swapped", |p| p.opening_proof.1.input_openings.swap(0, 1)),
+    ("fold openings empty", |p| p.opening_proof.1.commit_phase_openings.clear()),
+    ("query repeated", |p| {
+        for opening in &mut p.opening_proof.1.input_openings {
+            opening.opened_values[1] = opening.opened_values[0].clone();
+            opening.opening_proof.0[1] = opening.opening_proof.0[0].clone();
+        }
+    }),
+    ("query grinding", |p| p.opening_proof.1.query_pow_witness += Field::ONE),
+    ("batch grinding", |p| p.opening_proof.1.batch_pow_witness += Field::ONE),
+];
+
+#[test]
+fn changed_shapes_are_refused_without_a_panic() {
+    let (statement, proof) = &PROVEN[0];
+    let proof = || decode(proof).expect("canonical");
+    for (name, change) in VALUE_SHAPES.iter().chain(&ARGUMENT_SHAPES) {
+        let mut mutant = proof();
+        change(&mut mutant);
+        assert_ne!(postcard::to_allocvec(&mutant), postcard::to_allocvec(&proof()), "{name} changes nothing");
+        assert_eq!(argue(statement, &mutant), Err(ProofError::Rejected), "{name}");
+    }
+    for degree_bits in [0, 1, 8, 10, 20, 24, 31, 40, 63, 64, 1000, usize::MAX] {
+        let mutant = Proof { degree_bits, ..proof() };
+        assert_eq!(argue(statement, &mutant), Err(ProofError::Rejected), "{degree_bits} degree bits");
+    }
+}
+
+/// A verifier with other parameters refuses, even with weaker ones: they are in the transcript.
+#[test]
+fn changed_parameters_are_refused() {
+    let (statement, proof) = &PROVEN[0];
+    let shipped = parameters(Circuit::Cred1);
+    let others = [
+        Parameters { queries: shipped.queries - 1, ..shipped },
+        Parameters { query_grinding: shipped.query_grinding - 1, ..shipped },
+        Parameters { batch_grinding: 0, ..shipped },
+        Parameters { log_blowup: shipped.log_blowup - 1, ..shipped },
+        Parameters { log_final_length: shipped.log_final_length - 1, ..shipped },
+        Parameters { log_arity_max: 2, ..shipped },
+    ];
+    let proof = decode(proof).expect("canonical");
+    for other in others {
+        let config = config(&other, statement, Masks::from_rng(&mut rng(1)));
+        let values = public_values(statement);
+        assert!(p3_uni_stark::verify(&config, parameters::circuit(), &proof, &values).is_err(), "{other:?}");
+    }
+}

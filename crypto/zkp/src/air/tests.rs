@@ -1,0 +1,205 @@
+//! For every constraint group a trace that breaks only that group: the whole circuit refuses it, the circuit
+//! without the group accepts it. So each group carries weight and each test has teeth.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use p3_field::PrimeCharacteristicRing;
+
+use super::*;
+use crate::{
+    digest::Digest,
+    fixture::{self, EPOCH, member, witness},
+    hash::{commitment, handle_scope, input, leaf},
+    layout::link_row,
+    parameters::{self, Masks, Parameters, config, parameters},
+    secret::Secret,
+    statement::{Circuit, Statement},
+    trace::{Trace, public_values},
+    verify::{ProofError, verify},
+    witness::Witness,
+};
+
+const GROUPS: [Group; 16] = [
+    Group::SecretConstant,
+    Group::FullRound,
+    Group::PartialRound,
+    Group::NextState,
+    Group::CommitmentInput,
+    Group::LeafInput,
+    Group::Bits,
+    Group::Expiry,
+    Group::Level,
+    Group::NodeInput,
+    Group::Capacity,
+    Group::Root,
+    Group::TagInput,
+    Group::TagOutput,
+    Group::HandleInput,
+    Group::HandleOutput,
+];
+
+/// Level of the path at which traces are tampered with.
+const TAMPERED: usize = 3;
+
+#[test]
+fn the_whole_circuit_refuses_every_forgery() {
+    for group in GROUPS {
+        let (trace, statement) = forge(group);
+        assert!(!accepts(&CredentialAir::new(), trace, &statement), "{group:?}");
+    }
+}
+
+#[test]
+fn without_its_group_every_forgery_passes() {
+    for group in GROUPS {
+        let (trace, statement) = forge(group);
+        assert!(accepts(&CredentialAir::without(group), trace, &statement), "{group:?}");
+    }
+}
+
+#[test]
+fn an_honest_trace_passes() {
+    let witness = witness();
+    let statement = fixture::statement(&witness, Circuit::Cred1);
+    let trace = Trace::new(&witness, &statement, &mut fixture::rng(1));
+    assert!(accepts(&CredentialAir::new(), trace, &statement));
+}
+
+/// The public path, with the shipped parameters: whoever skips the prover's own checks gains nothing.
+#[test]
+fn forcing_an_insufficient_credential_through_the_prover_does_not_help() {
+    for witness in [member(EPOCH - 1, 3), member(EPOCH + (1 << 16), 3), member(EPOCH, fixture::LEVEL - 1)] {
+        let statement = fixture::statement(&witness, Circuit::Cred1);
+        let trace = Trace::new(&witness, &statement, &mut fixture::rng(5));
+        let config = parameters::proving(&statement, Masks::from_rng(&mut fixture::rng(6)));
+        let values = public_values(&statement);
+        // In debug builds the prover checks the trace itself and panics.
+        let proof = catch_unwind(AssertUnwindSafe(|| {
+            p3_uni_stark::prove(&config, parameters::circuit(), trace.into_matrix(), &values)
+        }));
+        let Ok(Ok(proof)) = proof else { continue };
+        let proof = postcard::to_allocvec(&proof).expect("plain data");
+        assert_eq!(verify(&statement, &proof), Err(ProofError::Rejected));
+    }
+}
+
+/// Whether a proof of `trace` verifies, under weak parameters: what is tested is the circuit.
+fn accepts(air: &CredentialAir, trace: Trace, statement: &Statement) -> bool {
+    let weak = Parameters {
+        log_blowup: 3,
+        queries: 16,
+        batch_grinding: 0,
+        query_grinding: 0,
+        ..parameters(Circuit::Cred1)
+    };
+    let config = config(&weak, statement, Masks::from_rng(&mut fixture::rng(2)));
+    let values = public_values(statement);
+    // In debug builds the prover checks the trace itself and panics.
+    let proof = catch_unwind(AssertUnwindSafe(|| {
+        p3_uni_stark::prove(&config, air, trace.into_matrix(), &values).expect("masks suffice")
+    }));
+    proof.is_ok_and(|proof| p3_uni_stark::verify(&config, air, &proof, &values).is_ok())
+}
+
+/// A trace and statement that satisfy every constraint except those of `group`, to the cheater's gain.
+fn forge(group: Group) -> (Trace, Statement) {
+    let witness = match group {
+        Group::Expiry | Group::Bits => member(EPOCH - 1, 3),
+        Group::Level => member(EPOCH + 2000, fixture::LEVEL - 1),
+        _ => witness(),
+    };
+    let mut statement = fixture::statement(&witness, Circuit::Cred1);
+    let mut trace = Trace::new(&witness, &statement, &mut fixture::rng(3));
+    let other = Secret::random(&mut fixture::rng(4)).limbs();
+    let scopes = [statement.scope.limbs(), handle_scope(&statement.tenant).limbs()];
+    let stray = Digest::hash_to_field("stray", &[1; 32]);
+
+    match group {
+        // The pseudonyms of somebody else.
+        Group::SecretConstant => {
+            trace.secret(link_row(TAG_SLOT)..ROWS, &other);
+            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+            statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
+        }
+        Group::TagInput => {
+            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+        }
+        Group::HandleInput => {
+            statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
+        }
+        // Hashes that are steered towards a chosen output.
+        Group::FullRound => statement.root = tampered(&mut trace, &witness, 1, CELL_COLUMN + 6),
+        Group::PartialRound => statement.root = tampered(&mut trace, &witness, 3, CELL_COLUMN + 2),
+        Group::NextState => statement.root = tampered(&mut trace, &witness, 3, STATE_COLUMN + 9),
+        // Somebody else's credential.
+        Group::CommitmentInput => {
+            let input = input(Domain::Commitment, &other, &[Field::ZERO; LIMBS]);
+            let commitment = trace.slot(COMMITMENT_SLOT, &input);
+            statement.root = from_leaf(&mut trace, &witness, &commitment, Domain::Leaf);
+        }
+        Group::LeafInput => {
+            statement.root = from_leaf(&mut trace, &witness, &stray.limbs(), Domain::Leaf);
+        }
+        // An inner node that passes for a leaf.
+        Group::Capacity => {
+            let commitment = commitment(&witness.secret).limbs();
+            statement.root = from_leaf(&mut trace, &witness, &commitment, Domain::Node);
+        }
+        // A subtree that the member is not in.
+        Group::NodeInput => statement.root = climb(&mut trace, &witness, TAMPERED, stray.limbs()),
+        // Expired by one epoch, with a "bit" of minus one.
+        Group::Bits => {
+            trace.bits(LEAF_SLOT, 0, EXPIRY_BITS, 0);
+            trace.cells(link_row(LEAF_SLOT), CELL_COLUMN, &[-Field::ONE]);
+        }
+        // Expired, and of too low a level: the honest filling spells another number.
+        Group::Expiry | Group::Level => {}
+        Group::Root => statement.root = stray,
+        Group::TagOutput => statement.tag = stray,
+        Group::HandleOutput => statement.handle = stray,
+    }
+    (trace, statement)
+}
+
+fn pseudonym(
+    trace: &mut Trace,
+    slot: usize,
+    domain: Domain,
+    secret: &[Field; LIMBS],
+    scope: &[Field; LIMBS],
+) -> Digest {
+    Digest::from_limbs(&trace.slot(slot, &input(domain, secret, scope)))
+}
+
+/// Refills the leaf from `left` under `domain`, and the path above it. Returns the root.
+fn from_leaf(trace: &mut Trace, witness: &Witness, left: &[Field; LIMBS], domain: Domain) -> Digest {
+    let node = trace.slot(LEAF_SLOT, &input(domain, left, &witness.attributes.limbs()));
+    climb(trace, witness, 0, node)
+}
+
+/// Changes one value of the node at [`TAMPERED`] and refills the path above. Returns the root.
+fn tampered(trace: &mut Trace, witness: &Witness, row: usize, column: usize) -> Digest {
+    let leaf = leaf(&commitment(&witness.secret), &witness.attributes).limbs();
+    let node = (0..TAMPERED)
+        .fold(leaf, |node, level| trace.slot(NODE_SLOTS.start + level, &node_input(witness, level, node)));
+    let input = node_input(witness, TAMPERED, node);
+    let node = trace.slot_with(NODE_SLOTS.start + TAMPERED, &input, |at_row, at_column, value| {
+        if (at_row, at_column) == (row, column) { value + Field::ONE } else { value }
+    });
+    climb(trace, witness, TAMPERED + 1, node)
+}
+
+/// Refills the path from `level` on, where `node` enters. Returns the root.
+fn climb(trace: &mut Trace, witness: &Witness, level: usize, node: [Field; LIMBS]) -> Digest {
+    let root = (level..NODE_SLOTS.len())
+        .fold(node, |node, level| trace.slot(NODE_SLOTS.start + level, &node_input(witness, level, node)));
+    Digest::from_limbs(&root)
+}
+
+fn node_input(witness: &Witness, level: usize, node: [Field; LIMBS]) -> [Field; STATE] {
+    let sibling = witness.path.siblings()[level].limbs();
+    match witness.index >> level & 1 {
+        0 => input(Domain::Node, &node, &sibling),
+        _ => input(Domain::Node, &sibling, &node),
+    }
+}
