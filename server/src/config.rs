@@ -171,7 +171,9 @@ pub enum ConfigError {
         cause: String,
     },
     /// The file is not TOML or has a key that does not exist or of the wrong kind.
-    #[error("configuration file {path}: {cause}\n`trefoil serve --print-config` lists every key with its default")]
+    #[error(
+        "configuration file {path}: {cause}\n`trefoil serve --print-config` lists every key with its default"
+    )]
     File {
         /// The file.
         path: String,
@@ -344,7 +346,8 @@ fn overlay_file(table: &mut toml::Table, path: &Path) -> Result<(), ConfigError>
             return Err(refused(format!("unknown section or key `{section}`")));
         };
         for (key, value) in keys {
-            let slot = known.get_mut(&key).ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))?;
+            let slot =
+                known.get_mut(&key).ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))?;
             if slot.type_str() != value.type_str() {
                 let (want, got) = (slot.type_str(), value.type_str());
                 return Err(refused(format!("key `{section}.{key}` is {got}, expected {want}")));
@@ -352,7 +355,8 @@ fn overlay_file(table: &mut toml::Table, path: &Path) -> Result<(), ConfigError>
             *slot = value;
         }
         let candidate: Result<Config, _> = table.clone().try_into();
-        candidate.map_err(|cause| refused(format!("in section [{section}]: {}", cause.to_string().trim_end())))?;
+        candidate
+            .map_err(|cause| refused(format!("in section [{section}]: {}", cause.to_string().trim_end())))?;
     }
     Ok(())
 }
@@ -373,7 +377,9 @@ fn overlay_variable(table: &mut toml::Table, name: &str, value: &str) -> Result<
             let number = value.parse().map_err(|_| refused(format!("`{value}` is not a whole number")))?;
             toml::Value::Integer(number)
         }
-        toml::Value::Array(_) => toml::Value::Array(value.split(',').map(|item| item.trim().into()).collect()),
+        toml::Value::Array(_) => {
+            toml::Value::Array(value.split(',').map(|item| item.trim().into()).collect())
+        }
         _ => toml::Value::String(value.to_owned()),
     };
     let candidate: Result<Config, _> = table.clone().try_into();
@@ -384,7 +390,11 @@ fn overlay_variable(table: &mut toml::Table, name: &str, value: &str) -> Result<
 mod tests {
     use super::*;
 
-    fn load(file: Option<&str>, environment: &[(&str, &str)], flags: &Overrides) -> Result<Config, ConfigError> {
+    fn load(
+        file: Option<&str>,
+        environment: &[(&str, &str)],
+        flags: &Overrides,
+    ) -> Result<Config, ConfigError> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trefoil.toml");
         if let Some(text) = file {

@@ -2,11 +2,28 @@
 //!
 //! This is the only crate that knows HTTP, SQL and signals. It turns bytes into requests that cannot be malformed, asks
 //! the pipeline, and turns sealed results into answers. Decisions leave it; scores, embeddings and keys never do.
+//!
+//! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
 
+mod api;
+mod app;
+pub mod clock;
 pub mod config;
 pub mod data_dir;
-pub mod listener;
+mod directory;
+mod listener;
+mod metrics;
 pub mod problem;
+mod proofs;
+mod replay;
+mod seal_log;
+pub mod server;
 pub mod store;
+mod templates;
+pub mod tenant;
 pub mod tls;
-pub mod wrap;
+pub mod trust;
+mod verdicts;
+pub mod wire;
+pub mod wiring;
+mod wrap;

@@ -30,7 +30,7 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// A bound socket that is not yet served.
-pub struct Listener {
+pub(crate) struct Listener {
     socket: TcpListener,
     tls: TlsAcceptor,
     limits: Limits,
@@ -38,7 +38,7 @@ pub struct Listener {
 
 impl Listener {
     /// Binds the address; port 0 takes a free one.
-    pub async fn bind(
+    pub(crate) async fn bind(
         address: SocketAddr,
         tls: Arc<rustls::ServerConfig>,
         limits: Limits,
@@ -47,13 +47,13 @@ impl Listener {
     }
 
     /// The bound address.
-    pub fn address(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
     /// Serves until `stop` becomes true, then closes the socket, tells every connection to finish, and waits for the
     /// requests in flight up to `limits.drain_timeout_s`. Returns whether all of them finished.
-    pub async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
+    pub(crate) async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
         let Listener { socket, tls, limits } = self;
         let permits = Arc::new(Semaphore::new(limits.connections));
         let connection = Arc::new(Connection { tls, router, builder: builder(&limits), limits });

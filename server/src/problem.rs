@@ -27,6 +27,8 @@ pub enum Code {
     AudienceNotAllowed,
     /// The request MAC does not verify under the session's key.
     RequestMacInvalid,
+    /// The session was proven for another subject, audience, policy or level.
+    SessionScope,
     /// No such route.
     RouteUnknown,
     /// No such subject, or one without an active template, in the caller's tenant.
@@ -73,8 +75,10 @@ pub enum Code {
     QuotaExceeded,
     /// A queue is full: nothing was attempted.
     Overloaded,
-    /// The service is shutting down: nothing was attempted.
+    /// The service is shutting down or not ready: nothing was attempted.
     Draining,
+    /// The key-holder gave no decision.
+    Undecided,
     /// The answer did not arrive in time; it may have been computed.
     TimedOut,
     /// A fault of ours.
@@ -99,6 +103,7 @@ impl Code {
                 (S::FORBIDDEN, "audience-not-allowed", "The tenant does not serve this audience")
             }
             Code::RequestMacInvalid => (S::FORBIDDEN, "request-mac-invalid", "The request MAC is wrong"),
+            Code::SessionScope => (S::FORBIDDEN, "session-scope", "The session does not cover the request"),
             Code::RouteUnknown => (S::NOT_FOUND, "route-unknown", "No such route"),
             Code::SubjectUnknown => (S::NOT_FOUND, "subject-unknown", "No active template for this subject"),
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
@@ -137,6 +142,7 @@ impl Code {
             Code::QuotaExceeded => (S::TOO_MANY_REQUESTS, "quota-exceeded", "Too many requests in flight"),
             Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
             Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
+            Code::Undecided => (S::SERVICE_UNAVAILABLE, "undecided", "No decision could be made"),
             Code::TimedOut => (S::GATEWAY_TIMEOUT, "timed-out", "The answer took too long"),
             Code::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         }
@@ -155,7 +161,11 @@ impl Code {
     /// Seconds after which a retry makes sense; nothing was attempted for these codes.
     fn retry_after_s(self) -> Option<u32> {
         match self {
-            Code::QuotaExceeded | Code::Overloaded | Code::Draining | Code::IdempotencyInFlight => Some(1),
+            Code::QuotaExceeded
+            | Code::Overloaded
+            | Code::Draining
+            | Code::Undecided
+            | Code::IdempotencyInFlight => Some(1),
             _ => None,
         }
     }
@@ -187,13 +197,20 @@ impl Problem {
     /// A problem about one field of a JSON body.
     pub fn field(code: Code, pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
         let error = FieldError { pointer: pointer.into(), detail: detail.into() };
-        Problem { code, detail: Cow::Owned(format!("{}: {}", error.pointer, error.detail)), errors: vec![error] }
+        Problem {
+            code,
+            detail: Cow::Owned(format!("{}: {}", error.pointer, error.detail)),
+            errors: vec![error],
+        }
     }
 
     /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.
     pub fn internal(cause: impl std::fmt::Display) -> Problem {
         tracing::error!(%cause, "internal error");
-        Problem::new(Code::Internal, "the request failed on our side; retry, and quote request_id if it persists")
+        Problem::new(
+            Code::Internal,
+            "the request failed on our side; retry, and quote request_id if it persists",
+        )
     }
 
     /// The code.

@@ -108,12 +108,17 @@ impl Policy {
             return wrong("/policy/attestation_lifetime_s", "expected 1 to 120 seconds".to_owned());
         }
         let Some((score, _)) = self.threshold_score() else {
-            let known: Vec<String> = CALIBRATED.iter().map(|(name, class, _)| format!("{name} {class}")).collect();
-            let detail = format!("no calibration for this embedder and class; known are {}", known.join(", "));
+            let known: Vec<String> =
+                CALIBRATED.iter().map(|(name, class, _)| format!("{name} {class}")).collect();
+            let detail =
+                format!("no calibration for this embedder and class; known are {}", known.join(", "));
             return wrong("/policy/threshold", detail);
         };
         if !(-SCORE_MAX..=SCORE_MAX).contains(&score) {
-            return wrong("/policy/threshold/calibrated/score", format!("expected -{SCORE_MAX} to {SCORE_MAX}"));
+            return wrong(
+                "/policy/threshold/calibrated/score",
+                format!("expected -{SCORE_MAX} to {SCORE_MAX}"),
+            );
         }
         Ok(())
     }
@@ -227,7 +232,12 @@ impl Pepper {
     }
 
     /// A fresh API key: its text, shown once, and its record.
-    pub fn new_api_key(&self, tenant: TenantId, scopes: Scopes, now: u64) -> (Zeroizing<String>, store::ApiKey) {
+    pub fn new_api_key(
+        &self,
+        tenant: TenantId,
+        scopes: Scopes,
+        now: u64,
+    ) -> (Zeroizing<String>, store::ApiKey) {
         let (mut id, mut secret) = ([0; 8], Zeroizing::new([0; 32]));
         aws_lc_rs::rand::fill(&mut id).expect("the operating system's random source answers");
         aws_lc_rs::rand::fill(&mut *secret).expect("the operating system's random source answers");
@@ -319,7 +329,10 @@ mod tests {
         };
         refused(Policy { embedder: String::new(), ..policy() }, "/policy/embedder");
         refused(Policy { audiences: vec![], ..policy() }, "/policy/audiences");
-        refused(Policy { audiences: vec!["a".to_owned(), "\n".to_owned()], ..policy() }, "/policy/audiences/1");
+        refused(
+            Policy { audiences: vec!["a".to_owned(), "\n".to_owned()], ..policy() },
+            "/policy/audiences/1",
+        );
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/policy/attestation_lifetime_s");
         refused(Policy { threshold: Threshold::FmrClass(9), ..policy() }, "/policy/threshold");
         let threshold = Threshold::Calibrated { score: 32_769, fmr_class: 3 };
@@ -328,7 +341,8 @@ mod tests {
 
     #[test]
     fn a_policy_in_json_reads_as_documented() {
-        let json = r#"{"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["shop.example"]}"#;
+        let json =
+            r#"{"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["shop.example"]}"#;
         assert_eq!(serde_json::from_str::<Policy>(json).unwrap(), policy());
         let json = json.replace(r#"{"fmr_class": 3}"#, r#"{"calibrated": {"score": 16046, "fmr_class": 3}}"#);
         assert_eq!(serde_json::from_str::<Policy>(&json).unwrap().decision(), policy().decision());

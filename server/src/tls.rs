@@ -17,7 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// File names in the data directory.
-const CERTIFICATE_FILE: &str = "tls-certificate.pem";
+pub(crate) const CERTIFICATE_FILE: &str = "tls-certificate.pem";
 const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
 
 /// Why no TLS configuration can be made.

@@ -29,7 +29,8 @@ impl<const N: usize> Serialize for Hex<N> {
 impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Hex::parse(&text).ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
+        Hex::parse(&text)
+            .ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
     }
 }
 
@@ -146,7 +147,11 @@ impl<'de> Visitor<'de> for VectorVisitor {
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
         let mut bytes = BASE64.decode(text).map_err(|_| E::custom("expected padded base64"))?;
         if bytes.len() != 4 * DIM {
-            return Err(E::custom(format_args!("expected {} bytes (f32 x {DIM}), got {}", 4 * DIM, bytes.len())));
+            return Err(E::custom(format_args!(
+                "expected {} bytes (f32 x {DIM}), got {}",
+                4 * DIM,
+                bytes.len()
+            )));
         }
         let word = |i: usize| f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
         let vector = Vector(std::array::from_fn(word));
@@ -358,7 +363,11 @@ fn audience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     let fits = (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control);
-    if fits { Ok(text) } else { Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text"))) }
+    if fits {
+        Ok(text)
+    } else {
+        Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text")))
+    }
 }
 
 #[cfg(test)]

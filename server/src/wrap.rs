@@ -21,7 +21,9 @@ pub struct WrapKey {
 
 /// The bytes are not what this key wrapped under this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("stored bytes do not open under their key and name: the record was altered, moved, or belongs to another key")]
+#[error(
+    "stored bytes do not open under their key and name: the record was altered, moved, or belongs to another key"
+)]
 pub struct WrapError;
 
 /// What a wrapped template is bound to.
@@ -152,7 +154,10 @@ mod tests {
         let (tenant_key, wrapped_key) = master.new_tenant_key(&[1; 16]);
         let wrapped = tenant_key.wrap_template(&NAME, b"template");
         let reopened = master.open_tenant_key(&[1; 16], &wrapped_key).unwrap();
-        assert_eq!(reopened.open_template(&NAME, &wrapped.key, &wrapped.bytes).unwrap().as_slice(), b"template");
+        assert_eq!(
+            reopened.open_template(&NAME, &wrapped.key, &wrapped.bytes).unwrap().as_slice(),
+            b"template"
+        );
 
         let others = [
             TemplateName { tenant: [9; 16], ..NAME },

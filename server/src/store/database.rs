@@ -23,11 +23,13 @@ const READERS_MAX: usize = 8;
 /// Locks are held by another process only while it checks the file, so waiting longer means a fault.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Tells the caller how the commit went.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+/// Takes the connection inside a transaction, or why there is none.
+type Run = Box<dyn FnOnce(Result<&Connection, StoreError>) -> Acknowledge + Send>;
 
 struct Write {
-    /// Takes the connection inside a transaction, or why there is none.
-    run: Box<dyn FnOnce(Result<&Connection, StoreError>) -> Acknowledge + Send>,
+    run: Run,
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
 }

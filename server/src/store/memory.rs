@@ -1,7 +1,8 @@
 //! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
 
 use super::{
-    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant,
+    TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -43,7 +44,8 @@ impl Store for Memory {
     fn registry(&self) -> Result<Registry, StoreError> {
         let tables = self.tables();
         let newest = |tenant: &TenantId| tables.roots.range((*tenant, 0)..=(*tenant, u32::MAX)).next_back();
-        let accepted = |root: &&Root| newest(&root.tenant).is_some_and(|(_, n)| root.generation >= n.generation_min);
+        let accepted =
+            |root: &&Root| newest(&root.tenant).is_some_and(|(_, n)| root.generation >= n.generation_min);
         Ok(Registry {
             tenants: tables.tenants.values().cloned().collect(),
             api_keys: tables.api_keys.values().cloned().collect(),

@@ -2,7 +2,8 @@
 
 use super::database::{Database, conflict_or_fault, fault};
 use super::{
-    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant,
+    TenantId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -32,7 +33,10 @@ impl Sqlite {
 }
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values)).map_err(conflict_or_fault)
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(values))
+        .map_err(conflict_or_fault)
 }
 
 impl Store for Sqlite {
@@ -90,7 +94,8 @@ impl Store for Sqlite {
     }
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
-        let Template { tenant, handle, generation, lane, wrapped_key, wrapped, consent_ref, created_at } = template;
+        let Template { tenant, handle, generation, lane, wrapped_key, wrapped, consent_ref, created_at } =
+            template;
         self.0.write(move |connection| {
             execute(
                 connection,

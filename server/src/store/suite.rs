@@ -31,7 +31,13 @@ fn template(generation: u32) -> Template {
 }
 
 fn answer(key: &str) -> Idempotency {
-    Idempotency { tenant: T, key: key.to_owned(), request_digest: [11; 32], body: "{}".to_owned(), created_at: 12 }
+    Idempotency {
+        tenant: T,
+        key: key.to_owned(),
+        request_digest: [11; 32],
+        body: "{}".to_owned(),
+        created_at: 12,
+    }
 }
 
 fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {

@@ -42,22 +42,21 @@ fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32) -> Vec<u8> {
 
 impl Vault for SqliteVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        let rows: Vec<(TenantId, Vec<u8>, [u8; 32], bool, DecisionPolicy)> = self
+        let sealed = |row: &Row<'_>| {
+            let (tenant, basis_seed, frozen) =
+                (row.get("tenant")?, row.get("basis_seed")?, row.get("frozen")?);
+            let record =
+                TenantRecord { tenant, master: [0; 32], basis_seed, policy: read_policy(row)?, frozen };
+            Ok((record, row.get("wrapped_master")?))
+        };
+        let rows: Vec<(TenantRecord, Vec<u8>)> = self
             .database
-            .read(|connection| {
-                connection
-                    .prepare("SELECT * FROM tenants")?
-                    .query_map([], |row| {
-                        let policy = read_policy(row)?;
-                        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get("frozen")?, policy))
-                    })?
-                    .collect()
-            })
+            .read(|connection| connection.prepare("SELECT * FROM tenants")?.query_map([], sealed)?.collect())
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(tenant, wrapped, basis_seed, frozen, policy)| {
-                let master = self.secret(&master_name(&tenant), &wrapped)?;
-                Ok(TenantRecord { tenant, master, basis_seed, policy, frozen })
+            .map(|(record, wrapped)| {
+                let master = self.secret(&master_name(&record.tenant), &wrapped)?;
+                Ok(TenantRecord { master, ..record })
             })
             .collect()
     }
@@ -78,7 +77,8 @@ impl Vault for SqliteVault {
         rows.into_iter()
             .map(|(handle, generation, lane, wrapped, attempts)| {
                 let salt = self.secret(&salt_name(tenant, &handle, generation), &wrapped)?;
-                let lane = Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
+                let lane =
+                    Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
                 Ok(SubjectRecord { handle, generation, lane, salt, attempts })
             })
             .collect()
@@ -172,7 +172,8 @@ impl Vault for SqliteVault {
                     )
                     .map_err(fault)?;
                 for (handle, generation, attempts) in records {
-                    let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = attempts;
+                    let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } =
+                        attempts;
                     update
                         .execute(params![
                             tenant,
@@ -224,7 +225,8 @@ mod tests {
         let path = directory.path().join("vault.sqlite");
         let open = || SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
         let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
-        let tenant = TenantRecord { tenant: [1; 16], master: [2; 32], basis_seed: [3; 32], policy, frozen: false };
+        let tenant =
+            TenantRecord { tenant: [1; 16], master: [2; 32], basis_seed: [3; 32], policy, frozen: false };
         let lane = Lane::new(17).unwrap();
         let attempts = AttemptRecord::default();
         let subject = SubjectRecord { handle: [4; 32], generation: 5, lane, salt: [6; 32], attempts };
@@ -233,7 +235,8 @@ mod tests {
         vault.put_tenant(&TenantRecord { frozen: true, ..tenant.clone() }).unwrap();
         vault.put_subject(&[1; 16], &subject).unwrap();
         assert!(vault.put_subject(&[1; 16], &subject).is_err());
-        let failed = AttemptRecord { consecutive: 1, retry_at: 2, day: 3, day_failures: 4, generation_failures: 5 };
+        let failed =
+            AttemptRecord { consecutive: 1, retry_at: 2, day: 3, day_failures: 4, generation_failures: 5 };
         vault.put_attempts(&[1; 16], &[([4; 32], 5, failed), ([8; 32], 5, failed)]).unwrap();
         drop(vault);
 

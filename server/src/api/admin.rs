@@ -1,0 +1,53 @@
+//! The operator's routes.
+
+use super::caller::{Operator, PathBytes};
+use super::{JSON_BYTES_MAX, body};
+use crate::app::{App, blocking};
+use crate::metrics;
+use crate::problem::Problem;
+use crate::wire::{CreateApiKey, CreateTenant};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
+pub(super) async fn create_tenant(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
+    let created = blocking(move || app.directory.create_tenant(request, app.now())).await?;
+    body::answer(StatusCode::CREATED, &created)
+}
+
+/// `POST /v1/tenants/{tenant}/api-keys`. The answer is the only time that the secret is shown.
+pub(super) async fn create_api_key(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.config.limits).await?;
+    let created = blocking(move || app.directory.create_api_key(&tenant, &request, app.now())).await?;
+    body::answer(StatusCode::CREATED, &created)
+}
+
+/// `GET /livez`: the process answers.
+pub(super) async fn live() -> &'static str {
+    "live\n"
+}
+
+/// `GET /readyz`: whether the service takes requests, and if not why.
+pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
+    match app.unready() {
+        None => "ready\n".into_response(),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
+    }
+}
+
+/// `GET /metrics`: Prometheus text.
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], app.metrics.render(&app.gauges())).into_response()
+}

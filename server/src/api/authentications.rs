@@ -1,0 +1,204 @@
+//! The authentication of one face in one session. Checks go from the cheapest to the dearest; nothing is spent of
+//! anybody's attempt budget before the request is known to be its holder's.
+
+use super::caller::Caller;
+use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::replay::{FRESHNESS_S, Use};
+use crate::seal_log::Answer;
+use crate::tenant::{Scope, Tenant};
+use crate::wire::{self, AttestationForm, Authenticated, Authentication, Base64, Hex};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use trefoil_attest::{Attestation, Evidence};
+use trefoil_matching::{Embedding, Template};
+use trefoil_pipeline::{LaneRequest, Refusal, Stale, SubmitError, Verdict};
+use trefoil_zkp::session::verify_request_mac;
+
+/// Submissions of one request: the second follows a verdict that was evicted while the request waited.
+const SUBMISSIONS_MAX: usize = 2;
+
+/// `POST /v1/authentications`
+pub(super) async fn authenticate(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let tenant = &caller.tenant;
+    if !tenant.policy.audiences.contains(&request.audience) {
+        return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
+    }
+    let now = app.now();
+    check_fresh(&app, request.issued_at, now)?;
+    let probe = templates::quantise(&request.embedding)?;
+    let verdict = match app.verdicts.get(&request.session_id.0, now) {
+        Some(verdict) => verdict,
+        None => proof_sessions::revive(&app, tenant, &request.session_id.0, now).await?,
+    };
+    let digest = check_mac(&request, &verdict)?;
+    admit(&app, tenant, &request, &verdict, now)?;
+    spend_nonce(&app, &request, now)?;
+    let template = templates::load(&app, tenant, &request.subject.0).await?;
+    let answer = match decide(&app, tenant, &request, &template, &probe, digest).await {
+        Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
+            // Nothing was attempted, so the same request may come again.
+            app.replay.forget(&request.session_id.0, request.nonce.as_bytes());
+            return Err(problem);
+        }
+        other => other?,
+    };
+    body::answer(StatusCode::OK, &authenticated(answer, request.attestation))
+}
+
+fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
+    if issued_at.abs_diff(now) > FRESHNESS_S {
+        let detail =
+            format!("issued_at is more than {FRESHNESS_S} s from the service's clock; issue a new request");
+        return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
+    }
+    if issued_at < app.started_at {
+        let detail = "issued before this process started, which cannot know its nonce; issue a new request";
+        return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
+    }
+    Ok(())
+}
+
+/// Whether the request is the session holder's; the digest that the attestation will name.
+fn check_mac(request: &Authentication, verdict: &Verdict) -> Result<[u8; 32], Problem> {
+    let probe_digest = request.embedding.digest();
+    let header = request.header(&probe_digest);
+    verify_request_mac(&verdict.session_key(), &header, &request.mac.0).map_err(|_| {
+        Problem::new(Code::RequestMacInvalid, "the mac is not that of this request under the session's key")
+    })?;
+    Ok(wire::request_digest(&header))
+}
+
+/// Whether the session carries the request under the tenant's present roots and policy.
+fn admit(
+    app: &App,
+    tenant: &Tenant,
+    request: &Authentication,
+    verdict: &Verdict,
+    now: u64,
+) -> Result<(), Problem> {
+    let present = app.directory.registry().get(&tenant.id);
+    let present = present.ok_or_else(|| refusal(Refusal::Tenant))?;
+    let admitted = verdict.admits(&present, &request.subject.0, &request.audience, now);
+    admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
+}
+
+fn spend_nonce(app: &App, request: &Authentication, now: u64) -> Result<(), Problem> {
+    match app.replay.note(&request.session_id.0, request.nonce.as_bytes(), now) {
+        Use::First => Ok(()),
+        Use::Repeated => {
+            Err(Problem::new(Code::NonceReplayed, "this nonce was used in this session; get a new one"))
+        }
+        Use::Full => {
+            Err(Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second"))
+        }
+    }
+}
+
+/// Hands the request to the pipeline and waits for its sealed decision.
+async fn decide(
+    app: &Arc<App>,
+    tenant: &Arc<Tenant>,
+    request: &Authentication,
+    template: &Template,
+    probe: &Embedding,
+    request_digest: [u8; 32],
+) -> Result<Answer, Problem> {
+    for _ in 0..SUBMISSIONS_MAX {
+        let (reply, answer) = oneshot::channel();
+        let lane = LaneRequest {
+            session: request.session_id.0,
+            template: template.clone(),
+            probe: probe.clone(),
+            audience: request.audience.as_str().into(),
+            nonce: request.nonce.as_bytes().to_vec(),
+            request_digest,
+            reply,
+        };
+        submit(app, tenant, lane)?;
+        let timeout = app.config.limits.answer_timeout();
+        match tokio::time::timeout(timeout, answer).await {
+            Ok(Ok(Ok(answer))) => return Ok(answer),
+            Ok(Ok(Err(Refusal::Session(Stale::Missing)))) => {
+                proof_sessions::revive(app, tenant, &request.session_id.0, app.now()).await?;
+            }
+            Ok(Ok(Err(why))) => {
+                if why == Refusal::Template {
+                    app.templates.remove(&tenant.id, &request.subject.0);
+                }
+                return Err(refusal(why));
+            }
+            Ok(Err(_)) => return Err(Problem::internal("the pipeline dropped a request")),
+            Err(_) => {
+                let detail = "no answer in time; the attempt may have been counted";
+                return Err(Problem::new(Code::TimedOut, detail));
+            }
+        }
+    }
+    Err(Problem::new(Code::Overloaded, "the verdict was evicted twice; retry after a second"))
+}
+
+fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<crate::seal_log::Reply>) -> Result<(), Problem> {
+    let draining = || Problem::new(Code::Draining, "retry at another instance");
+    let intake = app.intake.load();
+    let intake = intake.as_ref().ok_or_else(draining)?;
+    intake.submit(tenant.id, lane).map_err(|error| match error {
+        SubmitError::Busy(_) => {
+            Problem::new(Code::Overloaded, "too many requests wait; retry after a second")
+        }
+        SubmitError::Draining(_) => draining(),
+    })
+}
+
+fn refusal(why: Refusal) -> Problem {
+    match why {
+        Refusal::Session(Stale::Expired | Stale::Root | Stale::Missing | Stale::Verifier) => {
+            proof_sessions::ended()
+        }
+        Refusal::Session(Stale::Scope) => Problem::new(
+            Code::SessionScope,
+            "the session was proven for another subject, audience, policy or level; open one for this request",
+        ),
+        Refusal::Template => Problem::new(Code::SubjectUnknown, "enrol the subject first"),
+        Refusal::Tenant => Problem::new(Code::TenantUnknown, "the tenant was removed"),
+        Refusal::KeyHolder => Problem::new(
+            Code::Undecided,
+            "the key-holder gave no decision, and nothing is accepted without one",
+        ),
+        Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
+    }
+}
+
+fn authenticated(answer: Answer, form: AttestationForm) -> Authenticated {
+    let Answer { decision, statement, digest, leaf_index, path, seal } = answer;
+    let seal_number = seal.header.seal_number;
+    let attestation = Attestation {
+        statement: &statement,
+        leaf_index,
+        tree_size: seal.header.tree_size,
+        path,
+        evidence: match form {
+            AttestationForm::Full => Evidence::Full(trefoil_attest::Seal::clone(&seal)),
+            AttestationForm::Compact => Evidence::Compact(seal.reference()),
+        },
+    };
+    Authenticated {
+        id: Hex(digest),
+        decision: match decision {
+            trefoil_attest::Decision::Match => wire::Decision::Match,
+            trefoil_attest::Decision::NoMatch => wire::Decision::NoMatch,
+        },
+        attestation: Base64(attestation.encode()),
+        seal_number,
+    }
+}

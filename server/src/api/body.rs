@@ -1,0 +1,118 @@
+//! Reading bodies: media type, size and time are bounded before anything is parsed.
+
+use crate::config::Limits;
+use crate::problem::{Code, Problem};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+
+/// Reads and parses a JSON body of at most `bytes_max`.
+pub(super) async fn json<T: DeserializeOwned>(
+    request: Request,
+    bytes_max: usize,
+    limits: &Limits,
+) -> Result<T, Problem> {
+    parse(&json_bytes(request, bytes_max, limits).await?)
+}
+
+/// Reads a JSON body without parsing it.
+pub(super) async fn json_bytes(
+    request: Request,
+    bytes_max: usize,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    bytes(request, "application/json", 0, bytes_max, limits).await
+}
+
+/// Reads a body of this media type and between these sizes.
+pub(super) async fn bytes(
+    request: Request,
+    media_type: &'static str,
+    bytes_min: usize,
+    bytes_max: usize,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    let (parts, body) = request.into_parts();
+    check_media_type(&parts.headers, media_type)?;
+    let too_large =
+        || Problem::new(Code::BodyTooLarge, format!("this route takes at most {bytes_max} bytes"));
+    let too_small =
+        || Problem::new(Code::ProofRejected, format!("no shorter than {bytes_min} bytes is possible"));
+    if let Some(length) = content_length(&parts.headers) {
+        if length > bytes_max as u64 {
+            return Err(too_large());
+        }
+        if length < bytes_min as u64 {
+            return Err(too_small());
+        }
+    }
+    let body = read(body, bytes_max, limits).await?.ok_or_else(too_large)?;
+    if body.len() < bytes_min { Err(too_small()) } else { Ok(body) }
+}
+
+/// Parses JSON; a problem of shape carries the JSON pointer of the offending field.
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let pointer = pointer(error.path());
+        let cause = error.into_inner();
+        if cause.is_data() {
+            Problem::field(Code::FieldInvalid, pointer, cause.to_string())
+        } else {
+            Problem::new(Code::MalformedJson, cause.to_string())
+        }
+    })?;
+    deserializer.end().map_err(|cause| Problem::new(Code::MalformedJson, cause.to_string()))?;
+    Ok(value)
+}
+
+/// A JSON answer.
+pub(super) fn answer(status: axum::http::StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
+    let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
+    Ok((status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+}
+
+async fn read(body: Body, bytes_max: usize, limits: &Limits) -> Result<Option<Bytes>, Problem> {
+    match tokio::time::timeout(limits.body_timeout(), Limited::new(body, bytes_max).collect()).await {
+        Ok(Ok(collected)) => Ok(Some(collected.to_bytes())),
+        Ok(Err(cause)) if cause.is::<LengthLimitError>() => Ok(None),
+        Ok(Err(_)) => Err(Problem::new(Code::MalformedRequest, "the body broke off")),
+        Err(_) => {
+            let seconds = limits.body_timeout_s;
+            Err(Problem::new(Code::BodyTimeout, format!("send the whole body within {seconds} s")))
+        }
+    }
+}
+
+fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Problem> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let essence = given.split(';').next().unwrap_or("").trim();
+    if essence.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::MediaTypeUnsupported, format!("send Content-Type: {expected}")))
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// RFC 6901.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        pointer.push('/');
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&index.to_string()),
+            Segment::Map { key } => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+            Segment::Enum { variant } => pointer.push_str(variant),
+            Segment::Unknown => pointer.push('?'),
+        }
+    }
+    pointer
+}

@@ -1,0 +1,94 @@
+//! Who calls: a tenant's API key, or the operator's token.
+
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::tenant::{Scope, Scopes, Tenant};
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
+pub(super) struct Caller {
+    pub(super) tenant: Arc<Tenant>,
+    scopes: Scopes,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// The operator.
+pub(super) struct Operator;
+
+/// `N` bytes from the one parameter of the path.
+pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
+
+impl Caller {
+    /// Refuses a key without this scope.
+    pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
+        if self.scopes.contains(scope) {
+            return Ok(());
+        }
+        let name = match scope {
+            Scope::Enrol => "enrol",
+            Scope::Authenticate => "authenticate",
+            Scope::Issue => "issue",
+        };
+        Err(Problem::new(Code::ScopeMissing, format!("use an API key with the scope `{name}`")))
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
+        if let Some(why) = app.unready() {
+            return Err(Problem::new(Code::Draining, why));
+        }
+        let unknown = || {
+            let detail = "send `Authorization: Bearer <API key>` with a key that exists";
+            Problem::new(Code::CallerUnauthenticated, detail)
+        };
+        let key = bearer(&parts.headers).ok_or_else(unknown)?;
+        let (tenant, scopes) = app.directory.caller(key).ok_or_else(unknown)?;
+        let permit = Arc::clone(&tenant.in_flight).try_acquire_owned().map_err(|_| {
+            Problem::new(
+                Code::QuotaExceeded,
+                "too many requests of this tenant are in flight; retry after a second",
+            )
+        })?;
+        Ok(Caller { tenant, scopes, _permit: permit })
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
+        let token = bearer(&parts.headers).unwrap_or("");
+        aws_lc_rs::constant_time::verify_slices_are_equal(token.as_bytes(), app.admin_token.as_bytes())
+            .map(|()| Operator)
+            .map_err(|_| {
+                let detail =
+                    "send `Authorization: Bearer <token>` with the token in the data directory's admin.token";
+                Problem::new(Code::CallerUnauthenticated, detail)
+            })
+    }
+}
+
+impl<const N: usize> FromRequestParts<Arc<App>> for PathBytes<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<PathBytes<N>, Problem> {
+        let malformed = || {
+            let detail = format!("the identifier in the path is not {} hexadecimal digits", 2 * N);
+            Problem::new(Code::MalformedRequest, detail)
+        };
+        let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| malformed())?;
+        crate::wire::Hex::parse(&text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}

@@ -1,0 +1,60 @@
+//! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
+
+use crate::app::App;
+use crate::problem::Problem;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// The outermost layer.
+pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let id = hex::encode(rand::random::<[u8; 16]>());
+    let method = request.method().clone();
+    // The pattern, not the path: a path names a subject.
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let started = app.clock.monotonic_ns();
+    let mut response = contain(next.run(request)).await;
+    let problem = response.extensions_mut().remove::<Problem>();
+    if let Some(problem) = &problem {
+        let allow = response.headers_mut().remove(header::ALLOW);
+        response = problem.render(&id);
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+    }
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hexadecimal is a header value"));
+    let status = response.status().as_u16();
+    let code = problem.as_ref().map(Problem::code);
+    app.metrics.responded(status, code);
+    tracing::debug!(
+        request_id = id,
+        %method,
+        route = route.as_ref().map_or("-", MatchedPath::as_str),
+        status,
+        code = code.map_or("-", |code| code.name()),
+        us = (app.clock.monotonic_ns() - started) / 1_000,
+        "request"
+    );
+    response
+}
+
+/// Turns a panic of a handler into a 500, so that it costs one request and not its connection.
+async fn contain(response: impl Future<Output = Response>) -> Response {
+    let mut response = pin!(response);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)))
+            .unwrap_or_else(|_| Poll::Ready(Problem::internal("a handler panicked").into_response()))
+    })
+    .await
+}

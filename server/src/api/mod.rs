@@ -1,0 +1,71 @@
+//! The HTTP API. Public listener: tenants' callers and anyone who verifies. Admin listener: operators.
+//!
+//! | method, path | scope | body | success |
+//! |---|---|---|---|
+//! | POST `/v1/subjects/{subject}/templates` | enrol | JSON | 201 |
+//! | DELETE `/v1/subjects/{subject}/templates` | enrol | - | 204 |
+//! | POST `/v1/credentials/roots` | issue | JSON | 201 |
+//! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
+//! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
+//! | GET `/v1/keys`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
+//! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
+//! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
+//!
+//! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
+
+mod admin;
+mod authentications;
+mod body;
+mod caller;
+mod envelope;
+mod proof_sessions;
+mod public;
+mod roots;
+mod templates;
+
+pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
+
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use std::sync::Arc;
+
+/// Largest JSON body without an embedding.
+const JSON_BYTES_MAX: usize = 4 * 1024;
+/// Largest JSON body with an embedding: 128 numbers of 24 digits, and the rest.
+const EMBEDDING_JSON_BYTES_MAX: usize = 8 * 1024;
+
+/// Routes of the public listener.
+pub(crate) fn public(app: Arc<App>) -> Router {
+    let routes = Router::new()
+        .route("/v1/subjects/{subject}/templates", post(templates::enrol).delete(templates::delete))
+        .route("/v1/credentials/roots", post(roots::publish))
+        .route("/v1/proof-sessions", post(proof_sessions::open))
+        .route("/v1/authentications", post(authentications::authenticate))
+        .route("/v1/keys", get(public::keys))
+        .route("/v1/seals/{number}", get(public::seal))
+        .route("/v1/fhe/parameters", get(public::fhe_parameters))
+        .route("/.well-known/trefoil-configuration", get(public::configuration));
+    finish(routes, app)
+}
+
+/// Routes of the admin listener.
+pub(crate) fn admin(app: Arc<App>) -> Router {
+    let routes = Router::new()
+        .route("/v1/tenants", post(admin::create_tenant))
+        .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
+        .route("/livez", get(admin::live))
+        .route("/readyz", get(admin::ready))
+        .route("/metrics", get(admin::metrics));
+    finish(routes, app)
+}
+
+fn finish(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
+    routes
+        .fallback(async || Problem::new(Code::RouteUnknown, "this listener has no such path"))
+        .method_not_allowed_fallback(async || Problem::new(Code::MethodNotAllowed, "see the Allow header"))
+        .layer(from_fn_with_state(Arc::clone(&app), envelope::around))
+        .with_state(app)
+}

@@ -1,0 +1,73 @@
+//! What anyone may fetch: keys, seals, parameters, discovery.
+
+use super::body;
+use crate::app::{App, blocking};
+use crate::problem::{Code, Problem};
+use crate::trust;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::sync::Arc;
+
+/// `GET /v1/keys`: the trust root as JSON. Pin it; a root fetched over the connection that it should vouch for proves
+/// nothing.
+pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
+    let headers =
+        [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
+    (headers, trust::to_json(&app.trust_root)).into_response()
+}
+
+/// `GET /v1/seals/{n}`: a seal, CBOR; it never changes.
+pub(super) async fn seal(
+    State(app): State<Arc<App>>,
+    number: Result<Path<u64>, axum::extract::rejection::PathRejection>,
+) -> Result<Response, Problem> {
+    let Path(number) =
+        number.map_err(|_| Problem::new(Code::MalformedRequest, "a seal is named by a whole number"))?;
+    let seal = blocking(move || Ok(app.store.seal(number)?)).await?;
+    let seal = seal.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/cbor"),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+    ];
+    Ok((headers, seal).into_response())
+}
+
+/// `GET /v1/fhe/parameters`: the encrypted match, for those who check its security.
+pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
+    let parameters = json!({
+        "scheme": "BFV",
+        "ring_degree": 4096,
+        "plaintext_modulus": 65537,
+        "ciphertext_moduli": [140_720_308_191_233_u64, 140_700_980_543_489_u64],
+        "secret": "ternary",
+        "error": "centred binomial, k = 21",
+        "lanes": trefoil_matching::LANES,
+        "dimensions": trefoil_matching::DIM,
+        "quantiser": "unit-r175",
+        "key_structure": "per-subject",
+        "probe_modes": ["plain"],
+    });
+    body::answer(StatusCode::OK, &parameters)
+}
+
+/// `GET /.well-known/trefoil-configuration`
+pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let issuer = app.trust_root.issuer();
+    let configuration = json!({
+        "issuer": issuer,
+        "api_version": "v1",
+        "keys": "/v1/keys",
+        "seals": "/v1/seals/{number}",
+        "fhe_parameters": "/v1/fhe/parameters",
+        "proof_sessions": "/v1/proof-sessions",
+        "authentications": "/v1/authentications",
+        "circuits": trefoil_zkp::Circuit::ALL.map(trefoil_zkp::Circuit::name),
+        "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
+        "probe_modes": ["plain"],
+        "attestation_forms": ["full", "compact"],
+        "request_freshness_s": crate::replay::FRESHNESS_S,
+    });
+    body::answer(StatusCode::OK, &configuration)
+}

@@ -1,0 +1,175 @@
+//! Enrolment and deletion of templates.
+//!
+//! Enrolment is blinded although gateway, matcher and key-holder share a process: the embedding is split, the
+//! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
+
+use super::caller::{Caller, PathBytes};
+use super::{EMBEDDING_JSON_BYTES_MAX, body};
+use crate::app::{App, InFlight, blocking};
+use crate::problem::{Code, Problem};
+use crate::store::{Handle, Idempotency, StoreError, Template};
+use crate::tenant::{Scope, Tenant};
+use crate::wire::{Enrolled, Enrolment, Hex, Vector};
+use crate::wrap::TemplateName;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+use trefoil_matching::{Embedding, Lane, split, unblind};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// Longest idempotency key in bytes.
+const IDEMPOTENCY_KEY_MAX: usize = 255;
+/// How long an answer is kept for callers that ask again: a day.
+pub(crate) const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
+
+/// `POST /v1/subjects/{subject}/templates`
+pub(super) async fn enrol(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(handle): PathBytes<32>,
+    request: Request,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Enrol)?;
+    let key = idempotency_key(request.headers())?;
+    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let Enrolment { embedding, consent_ref } = body::parse(&bytes)?;
+    let embedding = quantise(&embedding)?;
+    let tenant = Arc::clone(&caller.tenant);
+    let digest = app.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
+    drop(bytes);
+    let running = InFlight::claim(&app, tenant.id, &key)?;
+    let (body, replayed) = blocking(move || {
+        let _running = running;
+        match app.store.idempotency(&tenant.id, &key)? {
+            Some(answer) if answer.request_digest == digest => Ok((answer.body, true)),
+            Some(_) => Err(Problem::new(
+                Code::IdempotencyKeyReused,
+                "this Idempotency-Key was used with another request; use a fresh one",
+            )),
+            None => {
+                store(&app, &tenant, handle, &embedding, consent_ref, (key, digest)).map(|body| (body, false))
+            }
+        }
+    })
+    .await?;
+    let mut response =
+        (StatusCode::CREATED, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    if replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// `DELETE /v1/subjects/{subject}/templates`. The key-holder forgets the salt first: whatever happens then, the
+/// template can no longer be decrypted, and asking again finishes the rest.
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(handle): PathBytes<32>,
+) -> Result<StatusCode, Problem> {
+    caller.require(Scope::Enrol)?;
+    let tenant = caller.tenant.id;
+    blocking(move || {
+        let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
+        app.keyholder.shred(tenant, handle, template.generation).map_err(Problem::internal)?;
+        app.store.delete_template(&tenant, &handle)?;
+        app.templates.remove(&tenant, &handle);
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+/// The template of a subject, from memory or from the store.
+pub(super) async fn load(
+    app: &Arc<App>,
+    tenant: &Arc<Tenant>,
+    handle: &Handle,
+) -> Result<trefoil_matching::Template, Problem> {
+    if let Some(template) = app.templates.get(&tenant.id, handle) {
+        return Ok(template);
+    }
+    let (app, tenant, handle) = (Arc::clone(app), Arc::clone(tenant), *handle);
+    blocking(move || {
+        let record = app.store.template(&tenant.id, &handle)?.ok_or_else(unknown)?;
+        let Template { generation, lane, wrapped_key, wrapped, .. } = record;
+        let name = TemplateName { tenant: tenant.id, handle, generation, lane };
+        let bytes = tenant.key.open_template(&name, &wrapped_key, &wrapped).map_err(Problem::internal)?;
+        let template = trefoil_matching::Template::from_bytes(&bytes).map_err(Problem::internal)?;
+        app.templates.insert(template.clone());
+        Ok(template)
+    })
+    .await
+}
+
+/// Normalises, quantises and checks an embedding.
+pub(super) fn quantise(vector: &Vector) -> Result<Embedding, Problem> {
+    let unusable = |cause: trefoil_matching::QuantiseError| {
+        Problem::field(Code::EmbeddingInvalid, "/embedding", cause.to_string())
+    };
+    let embedding = Embedding::quantise(vector.coordinates()).map_err(unusable)?;
+    embedding.check_honest_band().map_err(unusable)?;
+    Ok(embedding)
+}
+
+/// Encrypts, wraps and stores a template; the JSON answer.
+fn store(
+    app: &App,
+    tenant: &Tenant,
+    handle: Handle,
+    embedding: &Embedding,
+    consent_ref: String,
+    (key, request_digest): (String, [u8; 32]),
+) -> Result<String, Problem> {
+    let exists = |cause: StoreError| match cause {
+        StoreError::Conflict => {
+            Problem::new(Code::TemplateExists, "the subject has an active template; delete it to enrol again")
+        }
+        other => other.into(),
+    };
+    let mut rng = rand::rng();
+    let generation = app.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
+    let lane = Lane::random(&mut rng);
+    let (blinded, blind) = split(embedding, &mut rng);
+    let encrypted =
+        app.keyholder.enrol(tenant.id, handle, generation, lane, &blinded).map_err(Problem::internal)?;
+    let template = unblind(&tenant.basis, encrypted, blind);
+    let lane = lane.index() as u8;
+    let name = TemplateName { tenant: tenant.id, handle, generation, lane };
+    let wrapped = tenant.key.wrap_template(&name, &template.to_bytes());
+    let now = app.now();
+    let record = Template {
+        tenant: tenant.id,
+        handle,
+        generation,
+        lane,
+        wrapped_key: wrapped.key,
+        wrapped: wrapped.bytes,
+        consent_ref,
+        created_at: now,
+    };
+    let body =
+        serde_json::to_string(&Enrolled { subject: Hex(handle), generation }).map_err(Problem::internal)?;
+    let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
+    if let Err(cause) = app.store.enrol(record, answer) {
+        // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
+        app.keyholder.shred(tenant.id, handle, generation).map_err(Problem::internal)?;
+        return Err(exists(cause));
+    }
+    app.templates.insert(template);
+    Ok(body)
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<String, Problem> {
+    let key = headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()).unwrap_or("");
+    if (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()) {
+        return Ok(key.to_owned());
+    }
+    let detail = "send `Idempotency-Key` with 1 to 255 visible characters, fresh for each enrolment";
+    Err(Problem::new(Code::IdempotencyKeyMissing, detail))
+}
+
+fn unknown() -> Problem {
+    Problem::new(Code::SubjectUnknown, "enrol the subject first")
+}

@@ -1,0 +1,109 @@
+//! What request handlers share.
+
+use crate::config::Config;
+use crate::directory::Directory;
+use crate::metrics::{Gauges, Metrics};
+use crate::problem::{Code, Problem};
+use crate::proofs::ProofPool;
+use crate::replay::ReplayGuard;
+use crate::seal_log::Reply;
+use crate::store::{Store, TenantId};
+use crate::templates::Templates;
+use crate::verdicts::Verdicts;
+use arc_swap::ArcSwapOption;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use trefoil_attest::TrustRoot;
+use trefoil_matching::KeyHolder;
+use trefoil_pipeline::{Clock, Intake};
+use zeroize::Zeroizing;
+
+/// The state behind both listeners. Everything in it is shared; what changes is behind its own bounded type.
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Requests dated earlier are refused, because their nonces are not remembered.
+    pub(crate) started_at: u64,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) directory: Directory,
+    pub(crate) keyholder: Arc<KeyHolder>,
+    pub(crate) verdicts: Verdicts,
+    pub(crate) proofs: ProofPool,
+    pub(crate) replay: ReplayGuard,
+    pub(crate) templates: Templates,
+    /// Empty once the service drains, so that the pipeline can end.
+    pub(crate) intake: ArcSwapOption<Intake<Reply>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) trust_root: TrustRoot,
+    pub(crate) admin_token: Zeroizing<String>,
+    pub(crate) draining: AtomicBool,
+    /// The seal log has stopped, see [`crate::seal_log`].
+    pub(crate) broken: Arc<AtomicBool>,
+    pub(crate) idempotency: InFlight,
+}
+
+impl App {
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.unix_s()
+    }
+
+    /// Why the service takes no requests, or nothing.
+    pub(crate) fn unready(&self) -> Option<&'static str> {
+        if self.draining.load(Ordering::Relaxed) {
+            Some("draining")
+        } else if self.broken.load(Ordering::Relaxed) {
+            Some("the seal log is broken: see the log, then restart")
+        } else {
+            None
+        }
+    }
+
+    /// What a scrape reads.
+    pub(crate) fn gauges(&self) -> Gauges {
+        Gauges {
+            cache: self.verdicts.stats(),
+            intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
+            proof_depth: self.proofs.depth(),
+            templates: self.templates.len(),
+            ready: self.unready().is_none(),
+        }
+    }
+}
+
+/// Runs `work` where it may block.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Problem::internal(cause)))
+}
+
+/// Idempotency keys of requests that are running.
+#[derive(Default)]
+pub(crate) struct InFlight(Mutex<HashSet<(TenantId, String)>>);
+
+/// Holds a key until dropped.
+pub(crate) struct Running {
+    app: Arc<App>,
+    name: (TenantId, String),
+}
+
+impl InFlight {
+    /// Claims a key, or says that a request with it is running.
+    pub(crate) fn claim(app: &Arc<App>, tenant: TenantId, key: &str) -> Result<Running, Problem> {
+        let name = (tenant, key.to_owned());
+        let mut running = app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !running.insert(name.clone()) {
+            let detail = "a request with this Idempotency-Key is still running; retry after a second";
+            return Err(Problem::new(Code::IdempotencyInFlight, detail));
+        }
+        Ok(Running { app: Arc::clone(app), name })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
+    }
+}

@@ -1,0 +1,159 @@
+//! Counters, and the Prometheus text form. Never labelled by subject, and no score is ever counted.
+//!
+//! HTTP counters are shared atomics: requests are by then thousands of times dearer than an increment. Stage times are
+//! written by one thread, the seal log.
+
+use crate::problem::Code;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trefoil_attest::Decision;
+use trefoil_cache::Stats;
+use trefoil_pipeline::StageTimes;
+
+/// The content type of [`Metrics::render`].
+pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    responses: [AtomicU64; 5],
+    refused: AtomicU64,
+    matches: AtomicU64,
+    denials: AtomicU64,
+    proofs_accepted: AtomicU64,
+    proofs_refused: AtomicU64,
+    batches: AtomicU64,
+    lanes: AtomicU64,
+    seals: AtomicU64,
+    stage_ns: [AtomicU64; 5],
+}
+
+/// What is read at scrape time rather than counted.
+pub(crate) struct Gauges {
+    /// Totals of the verdict cache.
+    pub cache: Stats,
+    /// Requests that wait for a batch.
+    pub intake_depth: usize,
+    /// Proofs that wait for a thread.
+    pub proof_depth: usize,
+    /// Templates in memory.
+    pub templates: usize,
+    /// Whether the service takes requests.
+    pub ready: bool,
+}
+
+impl Metrics {
+    /// A response with this status was sent; `problem` is set for refusals and faults.
+    pub(crate) fn responded(&self, status: u16, problem: Option<Code>) {
+        let class = usize::from(status / 100).clamp(1, 5) - 1;
+        self.responses[class].fetch_add(1, Ordering::Relaxed);
+        if problem.is_some() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A lane was answered.
+    pub(crate) fn decided(&self, decision: Decision) {
+        let counter = match decision {
+            Decision::Match => &self.matches,
+            Decision::NoMatch => &self.denials,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A proof was verified.
+    pub(crate) fn proof(&self, accepted: bool) {
+        let counter = if accepted { &self.proofs_accepted } else { &self.proofs_refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A seal was made over these batches (lanes and times of each) in `seal_ns`.
+    pub(crate) fn sealed(&self, batches: &[(usize, StageTimes)], seal_ns: u64) {
+        let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
+        add(&self.seals, 1);
+        add(&self.stage_ns[4], seal_ns);
+        for (lanes, times) in batches {
+            let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
+            add(&self.batches, 1);
+            add(&self.lanes, *lanes as u64);
+            for (counter, ns) in
+                self.stage_ns.iter().zip([proof_lookup_ns, match_ns, keyholder_ns, digest_ns])
+            {
+                add(counter, ns);
+            }
+        }
+    }
+
+    /// The Prometheus text form.
+    pub(crate) fn render(&self, gauges: &Gauges) -> String {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let mut text = Text(String::with_capacity(4096));
+        text.family("trefoil_http_responses_total", "counter", "Responses by status class");
+        for (class, counter) in (1..).zip(&self.responses) {
+            text.sample("trefoil_http_responses_total", &format!("{{class=\"{class}xx\"}}"), read(counter));
+        }
+        text.single("trefoil_http_problems_total", "counter", "Refusals and faults", read(&self.refused));
+        text.family("trefoil_authentications_total", "counter", "Authentications answered");
+        text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
+        text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", read(&self.denials));
+        text.family("trefoil_proofs_total", "counter", "Proofs verified");
+        text.sample("trefoil_proofs_total", "{outcome=\"accepted\"}", read(&self.proofs_accepted));
+        text.sample("trefoil_proofs_total", "{outcome=\"refused\"}", read(&self.proofs_refused));
+        text.single("trefoil_batches_total", "counter", "Batches sealed", read(&self.batches));
+        text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
+        text.single("trefoil_seals_total", "counter", "Seals stored", read(&self.seals));
+        text.family(
+            "trefoil_stage_seconds_total",
+            "counter",
+            "Time spent per stage, summed over batches and seals",
+        );
+        for (stage, counter) in STAGES.iter().zip(&self.stage_ns) {
+            text.sample(
+                "trefoil_stage_seconds_total",
+                &format!("{{stage=\"{stage}\"}}"),
+                read(counter) / 1e9,
+            );
+        }
+        let Gauges { cache, intake_depth, proof_depth, templates, ready } = gauges;
+        text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
+        for (event, count) in [
+            ("hit", cache.hits),
+            ("miss", cache.misses),
+            ("insertion", cache.insertions),
+            ("eviction", cache.evictions),
+            ("expiration", cache.expirations),
+        ] {
+            text.sample("trefoil_verdict_cache_total", &format!("{{event=\"{event}\"}}"), count as f64);
+        }
+        text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
+        text.single(
+            "trefoil_proof_queue_depth",
+            "gauge",
+            "Proofs that wait for a thread",
+            *proof_depth as f64,
+        );
+        text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
+        text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
+        text.0
+    }
+}
+
+const STAGES: [&str; 5] = ["proof_lookup", "match", "key_holder", "digest", "seal"];
+
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: f64) {
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.family(name, kind, help);
+        self.sample(name, "", value);
+    }
+}

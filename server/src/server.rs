@@ -1,0 +1,351 @@
+//! A running service: what is opened, started and joined, in which order.
+
+use crate::app::{App, InFlight};
+use crate::config::{self, Config};
+use crate::data_dir::{DataDir, DataDirError};
+use crate::directory::Directory;
+use crate::listener::Listener;
+use crate::metrics::Metrics;
+use crate::proofs::ProofPool;
+use crate::replay::ReplayGuard;
+use crate::seal_log::{Reply, SealLog};
+use crate::store::{Sqlite, SqliteVault, Store, StoreError};
+use crate::templates::Templates;
+use crate::tenant::Pepper;
+use crate::tls::{self, TlsError};
+use crate::verdicts::Verdicts;
+use crate::wrap::WrapKey;
+use crate::{api, seal_log};
+use arc_swap::ArcSwapOption;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use trefoil_attest::{KeySetStatus, Seal, TrustRoot, TrustedKeySet};
+use trefoil_matching::{KeyHolder, KeyHolding, Tier};
+use trefoil_pipeline::affinity::{Pin, Placement};
+use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
+use trefoil_sign::SigningKeys;
+use zeroize::Zeroizing;
+
+/// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
+const NONCES_MAX: usize = 1_200_000;
+/// Life of a signing key set: a year and a month, so that a yearly rotation has a margin.
+const SIGNING_KEY_LIFETIME_S: u64 = 397 * 86_400;
+/// How often expired sessions, verdicts and idempotency records are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// File names in the data directory.
+const SIGNING_KEYS_FILE: &str = "signing.keys";
+const ADMIN_TOKEN_FILE: &str = "admin.token";
+
+/// Why the service cannot start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A database cannot be opened.
+    #[error("{path}: {cause}")]
+    Store {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: StoreError,
+    },
+    /// An address cannot be bound.
+    #[error("cannot listen on {address}: {cause}; is another process using it?")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Reason.
+        cause: std::io::Error,
+    },
+    /// What is stored does not open, or contradicts itself.
+    #[error("{what}: {cause}")]
+    Stored {
+        /// Which part.
+        what: &'static str,
+        /// Reason.
+        cause: String,
+    },
+    /// A thread or the pipeline did not start.
+    #[error("{0}")]
+    Thread(String),
+}
+
+/// A running service. Call [`Server::shutdown`]: dropping it abandons requests in flight.
+pub struct Server {
+    app: Arc<App>,
+    pipeline: Service<Reply>,
+    seal_log: std::thread::JoinHandle<()>,
+    stop: watch::Sender<bool>,
+    public: (SocketAddr, JoinHandle<bool>),
+    admin: (SocketAddr, JoinHandle<bool>),
+    sweeper: JoinHandle<()>,
+    /// Released last.
+    directory: DataDir,
+}
+
+/// The signing keys of a data directory and the trust root that vouches for them.
+pub fn signing_keys(
+    directory: &DataDir,
+    issuer: &str,
+    now: u64,
+) -> Result<(SigningKeys, TrustRoot), StartError> {
+    let stored = |cause: String| StartError::Stored { what: "signing keys", cause };
+    let path = directory.join(SIGNING_KEYS_FILE);
+    let keys = if path.exists() {
+        let bytes = directory.file(SIGNING_KEYS_FILE, || Zeroizing::new(Vec::new()))?;
+        SigningKeys::from_secret_bytes(&bytes).map_err(|cause| stored(cause.to_string()))?
+    } else {
+        // A minute of tolerance for verifiers whose clock is behind.
+        let keys =
+            SigningKeys::generate(now.saturating_sub(60), now + SIGNING_KEY_LIFETIME_S, &mut rand::rng())
+                .map_err(|cause| stored(cause.to_string()))?;
+        directory.write(SIGNING_KEYS_FILE, &keys.to_secret_bytes())?;
+        keys
+    };
+    if !keys.public().is_valid_at(now) {
+        return Err(stored(format!("{} has expired; move it away to make new ones", path.display())));
+    }
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let root = TrustRoot::new(issuer, vec![active]).map_err(|cause| stored(cause.to_string()))?;
+    Ok((keys, root))
+}
+
+impl Server {
+    /// Opens the data directory, starts every thread, and serves on both listeners.
+    pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
+        let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
+        trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
+        let directory = DataDir::open(&config.server.data_dir)?;
+        let issuer = config.issuer();
+        let (keys, trust_root) = signing_keys(&directory, &issuer, clock.unix_s())?;
+        let tls = tls::server_config(&config.tls, &directory)?;
+        let (store, keyholder) = open_stores(&directory)?;
+        let head = chain_head(store.as_ref())?;
+        let accounts = Directory::load(
+            Arc::clone(&store),
+            Arc::clone(&keyholder),
+            WrapKey::new(&*directory.secret::<32>("master.key")?),
+            Pepper::new(&*directory.secret::<32>("pepper.key")?),
+            config.limits.in_flight_per_tenant,
+        )
+        .map_err(|cause| stored("tenants", &cause))?;
+
+        let metrics = Arc::new(Metrics::default());
+        let broken = Arc::new(AtomicBool::new(false));
+        let verdicts = Verdicts::new(config.proofs.cache_capacity);
+        let pipeline = Pipeline::new(
+            issuer,
+            accounts.registry(),
+            Arc::clone(&keyholder) as Arc<dyn KeyHolding>,
+            verdicts.cache(),
+            Tier::detected(),
+        );
+        let (release, seal_log) =
+            seal_log::SealLog::start(Arc::clone(&store), Arc::clone(&metrics), Arc::clone(&broken))
+                .map_err(|cause| StartError::Thread(cause.to_string()))?;
+        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release)?;
+        let app = Arc::new(App {
+            started_at: clock.unix_s(),
+            store,
+            directory: accounts,
+            keyholder,
+            verdicts,
+            proofs: ProofPool::start(proof_workers(&config.proofs), config.proofs.queue)
+                .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            replay: ReplayGuard::new(NONCES_MAX),
+            templates: Templates::new(config.store.templates_in_memory),
+            intake: ArcSwapOption::from_pointee(pipeline.intake()),
+            metrics,
+            trust_root,
+            admin_token: admin_token(&directory)?,
+            draining: AtomicBool::new(false),
+            broken,
+            idempotency: InFlight::default(),
+            config,
+            clock,
+        });
+        Server::listen(app, pipeline, seal_log, tls, directory).await
+    }
+
+    async fn listen(
+        app: Arc<App>,
+        pipeline: Service<Reply>,
+        seal_log: std::thread::JoinHandle<()>,
+        tls: Arc<rustls::ServerConfig>,
+        directory: DataDir,
+    ) -> Result<Server, StartError> {
+        let (stop, stopped) = watch::channel(false);
+        let bind = async |address| {
+            let failed = |cause| StartError::Bind { address, cause };
+            let listener = Listener::bind(address, Arc::clone(&tls), app.config.limits.clone()).await;
+            let listener = listener.map_err(failed)?;
+            let bound = listener.address().map_err(failed)?;
+            Ok::<_, StartError>((bound, listener))
+        };
+        let (public, public_listener) = bind(app.config.server.listen).await?;
+        let (admin, admin_listener) = bind(app.config.server.admin_listen).await?;
+        let public_router = api::public(Arc::clone(&app));
+        let admin_router = api::admin(Arc::clone(&app));
+        Ok(Server {
+            pipeline,
+            seal_log,
+            public: (public, tokio::spawn(public_listener.serve(public_router, stopped.clone()))),
+            admin: (admin, tokio::spawn(admin_listener.serve(admin_router, stopped.clone()))),
+            sweeper: tokio::spawn(sweep(Arc::clone(&app), stopped)),
+            stop,
+            app,
+            directory,
+        })
+    }
+
+    /// Address of the public listener.
+    pub fn public_address(&self) -> SocketAddr {
+        self.public.0
+    }
+
+    /// Address of the admin listener.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.0
+    }
+
+    /// The operator's token, also in the data directory.
+    pub fn admin_token(&self) -> &str {
+        &self.app.admin_token
+    }
+
+    /// What relying parties pin.
+    pub fn trust_root(&self) -> &TrustRoot {
+        &self.app.trust_root
+    }
+
+    /// The certificate that clients pin when it is self-signed.
+    pub fn certificate_path(&self) -> PathBuf {
+        match self.app.config.tls.certificate.as_os_str().is_empty() {
+            true => self.directory.join(tls::CERTIFICATE_FILE),
+            false => self.app.config.tls.certificate.clone(),
+        }
+    }
+
+    /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
+    /// everything in flight was answered before the drain timeout.
+    pub async fn shutdown(self) -> bool {
+        let Server { app, pipeline, seal_log, stop, public, admin, sweeper, directory } = self;
+        app.draining.store(true, Ordering::Relaxed);
+        // Both ends of the channel live until here, so the send arrives.
+        let _ = stop.send(true);
+        let answered = public.1.await.unwrap_or(false) & admin.1.await.unwrap_or(false);
+        let _ = sweeper.await;
+        app.intake.store(None);
+        let sealed = tokio::task::spawn_blocking(move || {
+            let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
+            drop(app);
+            drop(directory);
+            sealed
+        });
+        sealed.await.unwrap_or(false) && answered
+    }
+}
+
+fn open_stores(directory: &DataDir) -> Result<(Arc<dyn Store>, Arc<KeyHolder>), StartError> {
+    let failed = |path: &PathBuf| {
+        let path = path.display().to_string();
+        move |cause| StartError::Store { path, cause }
+    };
+    let path = directory.join("store.sqlite");
+    let store = Sqlite::open(&path).map_err(failed(&path))?;
+    let path = directory.join("vault.sqlite");
+    let key = WrapKey::new(&*directory.secret::<32>("vault.key")?);
+    let vault = SqliteVault::open(&path, key).map_err(failed(&path))?;
+    let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
+        .map_err(|cause| StartError::Stored { what: "key-holder's vault", cause: cause.to_string() })?;
+    Ok((Arc::new(store), Arc::new(keyholder)))
+}
+
+/// Where the stored chain of seals ends.
+fn chain_head(store: &dyn Store) -> Result<ChainHead, StartError> {
+    let stored = |cause: String| StartError::Stored { what: "seals", cause };
+    let Some((number, bytes)) = store.last_seal().map_err(|cause| stored(cause.to_string()))? else {
+        return Ok(ChainHead::GENESIS);
+    };
+    let seal = Seal::decode(&bytes).map_err(|cause| stored(format!("seal {number}: {cause}")))?;
+    Ok(ChainHead { next_number: number + 1, previous: seal.header.digest() })
+}
+
+fn start_pipeline(
+    config: &Config,
+    pipeline: Pipeline<crate::wiring::VerdictCache>,
+    keys: SigningKeys,
+    head: ChainHead,
+    clock: &Arc<dyn Clock>,
+    release: SealLog,
+) -> Result<Service<Reply>, StartError> {
+    let config::Pipeline { workers, cadence, batch_delay_us, queue } = config.pipeline;
+    let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
+    for warning in &placement.warnings {
+        tracing::warn!("{warning}");
+    }
+    let config = trefoil_pipeline::Config {
+        placement,
+        delay: Delay { idle_us_max: batch_delay_us, busy_us_max: batch_delay_us.saturating_mul(4) },
+        cadence: match cadence {
+            config::Cadence::Group => Cadence::Group,
+            config::Cadence::PerBatch => Cadence::PerBatch,
+        },
+        intake: queue,
+    };
+    Service::start(Arc::new(pipeline), keys, head, config, Arc::clone(clock), Arc::new(release))
+        .map_err(|cause| StartError::Thread(cause.to_string()))
+}
+
+fn proof_workers(proofs: &config::Proofs) -> usize {
+    match proofs.workers {
+        0 => std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2)),
+        workers => workers,
+    }
+}
+
+/// 32 random bytes as hexadecimal, with a newline so that the file reads well.
+fn admin_token(directory: &DataDir) -> Result<Zeroizing<String>, DataDirError> {
+    let bytes = directory.file(ADMIN_TOKEN_FILE, || {
+        let token = Zeroizing::new(hex::encode(rand::random::<[u8; 32]>()) + "\n");
+        Zeroizing::new(token.as_bytes().to_vec())
+    })?;
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    match text.len() {
+        64.. => Ok(Zeroizing::new(text)),
+        found => Err(DataDirError::Length {
+            path: directory.join(ADMIN_TOKEN_FILE).display().to_string(),
+            found,
+            expected: 64,
+        }),
+    }
+}
+
+async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
+        }
+        let now = app.now();
+        let app = Arc::clone(&app);
+        let swept = tokio::task::spawn_blocking(move || {
+            app.verdicts.sweep(now);
+            app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S))
+        });
+        if let Ok(Err(cause)) = swept.await {
+            tracing::warn!(%cause, "expired records were not removed");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Templates in memory, loaded from the store on first use.
+//!
+//! Two generations approximate least-recently-used within a hard bound: a look-up moves a template into the newer one,
+//! and when that is full it becomes the older and the older is dropped. A template is 48 KiB behind an `Arc`, so the
+//! entries themselves are small.
+
+use crate::store::{Handle, TenantId};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trefoil_matching::Template;
+
+/// Locks, so that I/O threads seldom meet.
+const SHARDS: usize = 16;
+
+type Key = (TenantId, Handle);
+
+/// See the module.
+pub(crate) struct Templates {
+    shards: [Mutex<Generations>; SHARDS],
+    per_generation_max: usize,
+}
+
+#[derive(Default)]
+struct Generations {
+    newer: HashMap<Key, Template>,
+    older: HashMap<Key, Template>,
+}
+
+impl Templates {
+    /// Holds at most about `capacity` templates.
+    pub(crate) fn new(capacity: usize) -> Templates {
+        Templates { shards: Default::default(), per_generation_max: (capacity / SHARDS / 2).max(1) }
+    }
+
+    /// The template, if it is held.
+    pub(crate) fn get(&self, tenant: &TenantId, handle: &Handle) -> Option<Template> {
+        let key = (*tenant, *handle);
+        let mut shard = self.shard(handle);
+        if let Some(template) = shard.newer.get(&key) {
+            return Some(template.clone());
+        }
+        let template = shard.older.remove(&key)?;
+        self.put(&mut shard, key, template.clone());
+        Some(template)
+    }
+
+    /// Holds a template.
+    pub(crate) fn insert(&self, template: Template) {
+        let key = (template.tenant, template.handle);
+        let mut shard = self.shard(&template.handle);
+        shard.older.remove(&key);
+        self.put(&mut shard, key, template);
+    }
+
+    /// Forgets a template.
+    pub(crate) fn remove(&self, tenant: &TenantId, handle: &Handle) {
+        let key = (*tenant, *handle);
+        let mut shard = self.shard(handle);
+        shard.newer.remove(&key);
+        shard.older.remove(&key);
+    }
+
+    /// Templates held.
+    pub(crate) fn len(&self) -> usize {
+        let count = |shard: &Mutex<Generations>| {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.newer.len() + shard.older.len()
+        };
+        self.shards.iter().map(count).sum()
+    }
+
+    fn put(&self, shard: &mut Generations, key: Key, template: Template) {
+        if shard.newer.len() >= self.per_generation_max {
+            shard.older = std::mem::take(&mut shard.newer);
+        }
+        shard.newer.insert(key, template);
+    }
+
+    /// Handles are outputs of a hash, or chosen by an authenticated tenant for itself: good enough to spread.
+    fn shard(&self, handle: &Handle) -> MutexGuard<'_, Generations> {
+        self.shards[usize::from(handle[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,68 @@
+//! The verdict cache as request handlers reach it: one cache session for each I/O thread.
+//!
+//! A session has one writer for its statistics, so each thread keeps its own in thread-local storage. The tag tells the
+//! caches of one process apart (tests run several services); sessions of a stopped service end with their threads.
+
+use crate::wiring::{VerdictCache, verdict_cache};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trefoil_cache::{Cache, Session as _, Stats};
+use trefoil_pipeline::{SessionId, Verdict};
+
+type CacheSession = <VerdictCache as Cache<Verdict>>::Session;
+
+thread_local! {
+    static SESSIONS: RefCell<Vec<(u64, CacheSession)>> = const { RefCell::new(Vec::new()) };
+}
+
+static CACHES: AtomicU64 = AtomicU64::new(0);
+
+/// See the module.
+pub(crate) struct Verdicts {
+    cache: Arc<VerdictCache>,
+    tag: u64,
+}
+
+impl Verdicts {
+    /// An empty cache for `capacity` verdicts.
+    pub(crate) fn new(capacity: usize) -> Verdicts {
+        Verdicts { cache: Arc::new(verdict_cache(capacity)), tag: CACHES.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The cache, for the pipeline's workers.
+    pub(crate) fn cache(&self) -> Arc<VerdictCache> {
+        Arc::clone(&self.cache)
+    }
+
+    /// The verdict of a session that is held and has not expired.
+    pub(crate) fn get(&self, id: &SessionId, now: u64) -> Option<Verdict> {
+        self.with(|session| session.get(id, now))
+    }
+
+    /// Holds a verdict until its own end.
+    pub(crate) fn insert(&self, id: SessionId, verdict: Verdict, now: u64) {
+        // A verdict that is not stored is a miss later, which verifies the stored proof again.
+        self.with(|session| session.insert(id, verdict, verdict.not_after, now));
+    }
+
+    /// Forgets verdicts that have expired, which bounds how long session keys stay in memory.
+    pub(crate) fn sweep(&self, now: u64) -> usize {
+        self.with(|session| session.sweep(now))
+    }
+
+    /// Totals over all sessions.
+    pub(crate) fn stats(&self) -> Stats {
+        self.cache.stats()
+    }
+
+    fn with<R>(&self, operate: impl FnOnce(&mut CacheSession) -> R) -> R {
+        SESSIONS.with_borrow_mut(|sessions| {
+            let at = sessions.iter().position(|(tag, _)| *tag == self.tag).unwrap_or_else(|| {
+                sessions.push((self.tag, self.cache.session()));
+                sessions.len() - 1
+            });
+            operate(&mut sessions[at].1)
+        })
+    }
+}
