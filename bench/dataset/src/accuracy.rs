@@ -60,15 +60,30 @@ impl Accuracy {
         self.at(highest_refused.map_or(i32::MIN, |score| score.saturating_add(1)))
     }
 
-    /// The equal error rate: the mean of both rates at the threshold where they are closest.
+    /// The equal error rate: where the line through the experiment's (FMR, FNMR) points meets
+    /// FMR = FNMR.
     #[must_use]
     pub fn equal_error_rate(&self) -> f64 {
-        let rates = self.genuine.iter().chain(&self.impostor).map(|&score| {
-            let Point { fmr, tar, .. } = self.at(score);
+        let rates = |threshold| {
+            let Point { fmr, tar, .. } = self.at(threshold);
             (fmr, 1.0 - tar)
-        });
-        let closest = rates.min_by(|a, b| (a.0 - a.1).abs().total_cmp(&(b.0 - b.1).abs()));
-        closest.map_or(0.0, |(fmr, fnmr)| (fmr + fnmr) / 2.0)
+        };
+        // At the lowest score everybody is accepted, above the highest nobody, and the difference of
+        // the rates falls on the way: bisect to two neighbouring thresholds around its zero.
+        let lowest = self.genuine[0].min(self.impostor[0]);
+        let (mut above, mut below) = (i64::from(lowest), i64::from(i32::MAX));
+        while below - above > 1 {
+            let middle = above.midpoint(below);
+            let (fmr, fnmr) = rates(middle as i32);
+            if fmr > fnmr {
+                above = middle;
+            } else {
+                below = middle;
+            }
+        }
+        let ((fmr, fnmr), (next_fmr, next_fnmr)) = (rates(above as i32), rates(below as i32));
+        let (excess, deficit) = (fmr - fnmr, next_fnmr - next_fmr);
+        fmr + (next_fmr - fmr) * excess / (excess + deficit)
     }
 }
 
@@ -76,4 +91,50 @@ impl Accuracy {
 fn accepted(sorted: &[i32], threshold: i32) -> f64 {
     let refused = sorted.partition_point(|&score| score < threshold);
     (sorted.len() - refused) as f64 / sorted.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DIM, Sample};
+
+    /// One probe of person 1 per score list against a template of person 1 and one of person 2.
+    fn accuracy(genuine: &[i32], impostor: &[i32]) -> Accuracy {
+        let sample = |person| Sample { person, vector: [0.0; DIM] };
+        let probes = genuine.iter().map(|_| sample(1)).collect();
+        let trials = Trials { templates: vec![sample(1), sample(2)], probes };
+        let scores = genuine.iter().zip(impostor).flat_map(|(&g, &i)| [g, i]).collect();
+        Accuracy::new(&trials, &ScoreMatrix::new(genuine.len(), 2, scores).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn separable_scores_have_no_error() {
+        let accuracy = accuracy(&[10, 11, 12, 13], &[-5, 0, 3, 9]);
+        assert_eq!(accuracy.equal_error_rate(), 0.0);
+        assert_eq!(accuracy.at_fmr(0.0), Point { threshold: 10, fmr: 0.0, tar: 1.0 });
+        assert_eq!(accuracy.at_fmr(0.25), Point { threshold: 4, fmr: 0.25, tar: 1.0 });
+        assert_eq!(accuracy.at_fmr(1.0).threshold, i32::MIN);
+    }
+
+    #[test]
+    fn identical_distributions_err_half_the_time() {
+        let scores: Vec<i32> = (0..100).collect();
+        assert!((accuracy(&scores, &scores).equal_error_rate() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_overlap_of_four_is_a_quarter() {
+        // Accepting from 8 on: one impostor in, one genuine out.
+        let accuracy = accuracy(&[5, 10, 11, 12], &[0, 1, 2, 8]);
+        assert_eq!(accuracy.at(8), Point { threshold: 8, fmr: 0.25, tar: 0.75 });
+        assert_eq!(accuracy.equal_error_rate(), 0.25);
+    }
+
+    #[test]
+    fn a_matrix_of_another_experiment_is_refused() {
+        let sample = |person| Sample { person, vector: [0.0; DIM] };
+        let trials = Trials { templates: vec![sample(1), sample(2)], probes: vec![sample(1)] };
+        assert!(Accuracy::new(&trials, &ScoreMatrix::new(2, 1, vec![0, 0]).unwrap()).is_none());
+        assert!(ScoreMatrix::new(2, 2, vec![0]).is_err());
+    }
 }

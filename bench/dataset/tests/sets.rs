@@ -1,0 +1,107 @@
+//! Loading sets from files, and splitting them.
+
+use std::path::PathBuf;
+use tempfile::TempDir;
+use trefoil_dataset::{DIM, EmbeddingSet, Protocol, ProtocolError, Row, SetError};
+
+struct Files {
+    folder: TempDir,
+}
+
+impl Files {
+    fn new(columns: usize, x: &[f32], y: &[u8]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let rows = x.len() / columns;
+        let x: Vec<u8> = x.iter().flat_map(|v| v.to_le_bytes()).collect();
+        std::fs::write(folder.path().join("x.npy"), npy("<f4", &format!("({rows}, {columns})"), &x)).unwrap();
+        std::fs::write(folder.path().join("y.npy"), npy("|u1", &format!("({},)", y.len()), y)).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn load(&self) -> Result<EmbeddingSet, SetError> {
+        EmbeddingSet::load(&self.path("x.npy"), &self.path("y.npy"))
+    }
+
+    fn error(&self) -> String {
+        self.load().unwrap_err().to_string()
+    }
+}
+
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", length.as_slice(), header.as_bytes(), data].concat()
+}
+
+/// A row with a single coordinate.
+fn axis(coordinate: usize, value: f32) -> Row {
+    let mut row = [0.0; DIM];
+    row[coordinate] = value;
+    row
+}
+
+#[test]
+fn a_set_is_loaded() {
+    let rows = [axis(0, 1.0), axis(1, -2.0)];
+    let set = Files::new(DIM, rows.as_flattened(), &[4, 9]).load().unwrap();
+    assert_eq!((set.rows(), set.persons()), (rows.as_slice(), [4, 9].as_slice()));
+    assert_eq!(format!("{set:?}"), "EmbeddingSet(2 rows)");
+}
+
+#[test]
+fn what_is_wrong_with_a_set_is_said() {
+    let wide = Files::new(512, &[1.0; 512], &[0]).error();
+    assert!(wide.starts_with("128 columns expected, found 512"), "{wide}");
+    let ids = Files::new(DIM, &[1.0; DIM], &[0, 1]).error();
+    assert!(ids.starts_with("1 embeddings but 2 person ids"), "{ids}");
+    let mut values = [1.0; 3 * DIM];
+    values[2 * DIM + 5] = f32::NAN;
+    assert_eq!(Files::new(DIM, &values, &[0, 0, 0]).error(), "row 2, column 5: not a finite number");
+    values[DIM] = f32::NEG_INFINITY;
+    assert_eq!(Files::new(DIM, &values, &[0, 0, 0]).error(), "row 1, column 0: not a finite number");
+    assert_eq!(Files::new(DIM, &[], &[]).error(), "the set has no rows");
+
+    let swapped = Files::new(DIM, &[1.0; DIM], &[0]);
+    let error = EmbeddingSet::load(&swapped.path("y.npy"), &swapped.path("x.npy")).unwrap_err().to_string();
+    assert!(error.contains("y.npy") && error.contains("2 dimension(s) expected, found 1"), "{error}");
+    let missing = EmbeddingSet::load(&swapped.path("z.npy"), &swapped.path("y.npy")).unwrap_err().to_string();
+    assert!(missing.contains("z.npy"), "{missing}");
+}
+
+#[test]
+fn people_are_enrolled_in_order_of_appearance() {
+    let rows = vec![axis(0, 1.0), axis(1, 1.0), axis(2, 1.0), axis(3, 1.0), axis(4, 1.0)];
+    let set = EmbeddingSet::new(rows, vec![7, 2, 7, 2, 5]).unwrap();
+    let trials = Protocol::Enrol1.split(&set).unwrap();
+    let persons = |samples: &[trefoil_dataset::Sample]| samples.iter().map(|s| s.person).collect::<Vec<_>>();
+    assert_eq!(persons(&trials.templates), [7, 2, 5]);
+    assert_eq!(persons(&trials.probes), [7, 2]);
+    assert_eq!(trials.probes[0].vector, axis(2, 1.0));
+    assert!(trials.is_genuine(0, 0) && !trials.is_genuine(0, 1));
+}
+
+#[test]
+fn three_photos_are_averaged_by_direction() {
+    // Lengths differ; only directions count.
+    let rows = vec![axis(0, 9.0), axis(0, 0.5), axis(1, 3.0), axis(2, 1.0)];
+    let set = EmbeddingSet::new(rows, vec![1; 4]).unwrap();
+    let trials = Protocol::Enrol3.split(&set).unwrap();
+    let template = &trials.templates[0].vector;
+    let expected = [2.0 / 5f32.sqrt(), 1.0 / 5f32.sqrt()];
+    assert!((template[0] - expected[0]).abs() < 1e-6 && (template[1] - expected[1]).abs() < 1e-6);
+    assert_eq!(trials.probes.len(), 1);
+}
+
+#[test]
+fn people_that_cannot_be_enrolled_are_named() {
+    let set = EmbeddingSet::new(vec![axis(0, 1.0); 5], vec![1, 1, 1, 8, 8]).unwrap();
+    let error = Protocol::Enrol3.split(&set).unwrap_err();
+    assert_eq!(error.to_string(), "person 8 has 2 row(s), enrol3 needs 3 of each person");
+    let opposite = vec![axis(0, 1.0), axis(0, 0.0), axis(0, 1.0)];
+    let set = EmbeddingSet::new(opposite, vec![1; 3]).unwrap();
+    assert_eq!(Protocol::Enrol3.split(&set), Err(ProtocolError::ZeroLength { person: 1 }));
+}
