@@ -65,24 +65,17 @@ impl<'a> Attestation<'a> {
         });
         let mut w = Writer(&mut out);
         w.map(6);
-        w.int(0);
-        w.text(ATTESTATION_FORMAT);
-        w.int(1);
-        w.bytes(statement);
-        w.int(2);
-        w.uint(*tree_size);
-        w.int(3);
-        w.uint(*leaf_index);
-        w.int(4);
-        write_path(&mut w, path);
+        w.key(0).text(ATTESTATION_FORMAT);
+        w.key(1).bytes(statement);
+        w.key(2).uint(*tree_size);
+        w.key(3).uint(*leaf_index);
+        write_path(w.key(4), path);
         match evidence {
             Evidence::Full(seal) => {
-                w.int(5);
-                seal.write(&mut w);
+                seal.write(w.key(5));
             }
             Evidence::Compact(SealReference { seal_number, digest }) => {
-                w.int(6);
-                w.array(2);
+                w.key(6).array(2);
                 w.uint(*seal_number);
                 w.bytes(digest);
             }
@@ -100,14 +93,10 @@ impl<'a> Attestation<'a> {
             return Err(r.error("attestation", Problem::WrongLength));
         }
         r.map("attestation", 6)?;
-        r.key("format", 0)?;
-        r.format("format", ATTESTATION_FORMAT)?;
-        r.key("statement", 1)?;
-        let statement = r.bytes("statement", 1..=STATEMENT_BYTES_MAX)?;
-        r.key("tree_size", 2)?;
-        let tree_size = r.uint("tree_size")?;
-        r.key("leaf_index", 3)?;
-        let leaf_index = r.uint("leaf_index")?;
+        r.key("format", 0)?.format("format", ATTESTATION_FORMAT)?;
+        let statement = r.key("statement", 1)?.bytes("statement", 1..=STATEMENT_BYTES_MAX)?;
+        let tree_size = r.key("tree_size", 2)?.uint("tree_size")?;
+        let leaf_index = r.key("leaf_index", 3)?.uint("leaf_index")?;
         r.key("path", 4)?;
         let length = r.array("path", 0..=PATH_MAX)?;
         let path = (0..length).map(|_| r.fixed("path")).collect::<Result<_, _>>()?;

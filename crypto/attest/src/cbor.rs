@@ -46,6 +46,12 @@ impl Writer<'_> {
         self.head(UNSIGNED, value);
     }
 
+    /// A map key; the value is written next.
+    pub(crate) fn key(&mut self, key: i64) -> &mut Self {
+        self.int(key);
+        self
+    }
+
     pub(crate) fn int(&mut self, value: i64) {
         match u64::try_from(value) {
             Ok(value) => self.head(UNSIGNED, value),
@@ -162,10 +168,10 @@ impl<'a> Reader<'a> {
 
     /// The next integer must be exactly `key`: with all keys required and written in canonical order this refuses
     /// unknown, missing, repeated and reordered keys alike.
-    pub(crate) fn key(&mut self, field: &'static str, key: i64) -> Result<(), DecodeError> {
+    pub(crate) fn key(&mut self, field: &'static str, key: i64) -> Result<&mut Self, DecodeError> {
         let start = self.clone();
         match self.int(field)? {
-            found if found == key => Ok(()),
+            found if found == key => Ok(self),
             found => Err(start.error(field, Problem::UnexpectedKey { expected: key, found })),
         }
     }

@@ -3,7 +3,8 @@
 //! A [`Statement`] says what was decided; its digest is a leaf of an RFC 9162 [`tree`]; a [`Seal`] signs the root
 //! with three post-quantum families; an [`Attestation`] carries all of it to a relying party, who needs a
 //! [`TrustRoot`], a [`Policy`], the time, and [`verify`]. This crate runs on a client: pure Rust dependencies,
-//! `no_std` with `alloc`, no clock, no network, no secrets.
+//! `no_std` with `alloc`, no clock, no network, no secrets. The feature `json` (on by default) adds the text forms of
+//! [`json`].
 //!
 //! ```
 //! use trefoil_attest::{Nonce, Policy, TrustRoot, VerifyError, verify};
@@ -21,6 +22,8 @@ mod attestation;
 mod cbor;
 mod error;
 mod family;
+#[cfg(feature = "json")]
+pub mod json;
 mod key_set;
 mod policy;
 mod seal;

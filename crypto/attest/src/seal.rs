@@ -26,7 +26,7 @@ const CWT_CLAIMS: i64 = 15;
 const VDS: i64 = 395;
 const VDP: i64 = 396;
 /// `RFC9162_SHA256` (RFC 9942).
-const VDS_RFC9162_SHA256: u64 = 1;
+const VDS_RFC9162_SHA256: i64 = 1;
 /// CBOR tag of COSE_Sign1 (RFC 9052).
 const COSE_SIGN1: u64 = 18;
 /// Longest protected header; bounds the reader.
@@ -90,7 +90,7 @@ impl SealHeader {
         w.array(4);
         w.bytes(&self.key_set_id);
         self.write_claims(&mut w);
-        w.uint(VDS_RFC9162_SHA256);
+        w.int(VDS_RFC9162_SHA256);
         w.bytes(&self.root);
         Sha3_256::digest(&out).into()
     }
@@ -114,68 +114,44 @@ impl SealHeader {
         let mut out = Vec::with_capacity(384);
         let mut w = Writer(&mut out);
         w.map(4);
-        w.int(ALG);
-        w.int(family.cose_algorithm());
-        w.int(KID);
-        w.bytes(&self.key_set_id);
-        w.int(CWT_CLAIMS);
-        self.write_claims(&mut w);
-        w.int(VDS);
-        w.uint(VDS_RFC9162_SHA256);
+        w.key(ALG).int(family.cose_algorithm());
+        w.key(KID).bytes(&self.key_set_id);
+        self.write_claims(w.key(CWT_CLAIMS));
+        w.key(VDS).int(VDS_RFC9162_SHA256);
         out
     }
 
     fn write_claims(&self, w: &mut Writer<'_>) {
         w.map(4);
-        w.int(1);
-        w.text(&self.issuer);
-        w.int(6);
-        w.uint(self.time);
-        w.int(265);
-        w.text(SEAL_FORMAT);
-        w.int(TREFOIL_CLAIM);
-        w.map(4);
-        w.int(1);
-        w.uint(self.suite.number());
-        w.int(2);
-        w.uint(self.seal_number);
-        w.int(3);
-        w.bytes(&self.previous);
-        w.int(4);
-        w.uint(self.tree_size);
+        w.key(1).text(&self.issuer);
+        w.key(6).uint(self.time);
+        w.key(265).text(SEAL_FORMAT);
+        w.key(TREFOIL_CLAIM).map(4);
+        w.key(1).uint(self.suite.number());
+        w.key(2).uint(self.seal_number);
+        w.key(3).bytes(&self.previous);
+        w.key(4).uint(self.tree_size);
     }
 
     /// Reads the protected header of the first family; the root comes from beside it.
     fn from_protected(protected: &[u8], root: Hash) -> Result<Self, DecodeError> {
         let mut r = Reader::new(protected);
         r.map("seal.protected", 4)?;
-        r.key("seal.alg", ALG)?;
-        r.key("seal.alg", Family::ALL[0].cose_algorithm())?;
-        r.key("seal.kid", KID)?;
-        let key_set_id = r.fixed("seal.kid")?;
-        r.key("seal.claims", CWT_CLAIMS)?;
-        r.map("seal.claims", 4)?;
-        r.key("seal.iss", 1)?;
-        let issuer = r.text("seal.iss", NAME_BYTES_MAX)?.into();
-        r.key("seal.iat", 6)?;
-        let time = r.uint("seal.iat")?;
-        r.key("seal.eat_profile", 265)?;
-        r.format("seal.eat_profile", SEAL_FORMAT)?;
-        r.key("seal.trefoil", TREFOIL_CLAIM)?;
-        r.map("seal.trefoil", 4)?;
-        r.key("seal.suite", 1)?;
-        let suite = read_suite(&mut r)?;
-        r.key("seal.number", 2)?;
-        let seal_number = r.uint("seal.number")?;
-        r.key("seal.previous", 3)?;
-        let previous = r.fixed("seal.previous")?;
-        r.key("seal.tree_size", 4)?;
-        let tree_size = r.uint("seal.tree_size")?;
+        r.key("seal.alg", ALG)?.key("seal.alg", Family::ALL[0].cose_algorithm())?;
+        let key_set_id = r.key("seal.kid", KID)?.fixed("seal.kid")?;
+        r.key("seal.claims", CWT_CLAIMS)?.map("seal.claims", 4)?;
+        let issuer = r.key("seal.iss", 1)?.text("seal.iss", NAME_BYTES_MAX)?.into();
+        let time = r.key("seal.iat", 6)?.uint("seal.iat")?;
+        r.key("seal.eat_profile", 265)?.format("seal.eat_profile", SEAL_FORMAT)?;
+        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 4)?;
+        let suite = read_suite(r.key("seal.suite", 1)?)?;
+        let seal_number = r.key("seal.number", 2)?.uint("seal.number")?;
+        let previous = r.key("seal.previous", 3)?.fixed("seal.previous")?;
+        let tree_size = r.key("seal.tree_size", 4)?.uint("seal.tree_size")?;
         let end = r.clone();
         let header = Self { issuer, key_set_id, seal_number, previous, tree_size, root, time, suite };
         header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
-        r.key("seal.vds", VDS)?;
-        r.key("seal.vds", VDS_RFC9162_SHA256 as i64)?;
+        r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
         r.finish("seal.protected")?;
         Ok(header)
     }
@@ -222,10 +198,8 @@ impl Seal {
         w.array(4);
         w.bytes(&self.header.protected(family));
         w.map(1);
-        w.int(VDP);
-        w.map(1);
-        w.int(-1);
-        w.array(1);
+        w.key(VDP).map(1);
+        w.key(-1).array(1);
         w.bytes(&proof);
         w.null();
         w.bytes(&self.signatures[family.index()]);

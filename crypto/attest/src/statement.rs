@@ -3,13 +3,13 @@
 //! Claim keys are those of the CWT registry (RFC 8392) and EAT (RFC 9711) where one exists; everything else sits
 //! in one map under a private-use key, so that each field costs one key byte. `NOTES.md` has the CDDL.
 
-use alloc::vec::Vec;
+mod codec;
+
 use core::fmt;
 
 use sha3::{Digest as _, Sha3_256};
 
-use crate::cbor::{Reader, Writer};
-use crate::error::{DecodeError, Problem};
+pub(crate) use self::codec::read_suite;
 use crate::suite::Suite;
 
 /// Name and version of the statement format (`eat_profile`).
@@ -132,179 +132,7 @@ pub fn statement_digest(encoded: &[u8]) -> [u8; 32] {
     Sha3_256::digest(encoded).into()
 }
 
-impl<'a> Statement<'a> {
-    /// The canonical encoding.
-    ///
-    /// # Errors
-    /// A field outside its limits.
-    pub fn encode(&self) -> Result<Vec<u8>, StatementError> {
-        let mut out = Vec::with_capacity(512);
-        self.encode_into(&mut out)?;
-        Ok(out)
-    }
-
-    /// Appends the canonical encoding to `out`, which is untouched on error.
-    ///
-    /// # Errors
-    /// A field outside its limits.
-    pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), StatementError> {
-        self.check()?;
-        let Self {
-            suite,
-            issuer,
-            tenant,
-            audience,
-            handle,
-            nonce,
-            request_digest,
-            decision,
-            probe_mode,
-            policy_id,
-            policy_version,
-            fmr_class,
-            embedder,
-            quantiser,
-            template_generation,
-            ref proof,
-            batch_id,
-            lane,
-            issued_at,
-            expires_at,
-        } = *self;
-        let mut w = Writer(out);
-        w.map(8);
-        w.int(1);
-        w.text(issuer);
-        w.int(3);
-        w.text(audience);
-        w.int(4);
-        w.uint(expires_at);
-        w.int(6);
-        w.uint(issued_at);
-        w.int(7);
-        let mut token_id = [lane; 17];
-        token_id[..16].copy_from_slice(&batch_id);
-        w.bytes(&token_id);
-        w.int(10);
-        w.bytes(nonce);
-        w.int(265);
-        w.text(STATEMENT_FORMAT);
-        w.int(TREFOIL_CLAIM);
-        w.map(11);
-        w.int(1);
-        w.uint(suite.number());
-        w.int(2);
-        w.bytes(&tenant);
-        w.int(3);
-        w.bytes(&handle);
-        w.int(4);
-        w.bytes(&request_digest);
-        w.int(5);
-        w.uint(decision.number());
-        w.int(6);
-        w.uint(probe_mode.number());
-        w.int(7);
-        w.array(2);
-        w.uint(policy_id.into());
-        w.uint(policy_version.into());
-        w.int(8);
-        w.uint(fmr_class.into());
-        w.int(9);
-        w.array(2);
-        w.text(embedder);
-        w.text(quantiser);
-        w.int(10);
-        w.uint(template_generation.into());
-        w.int(11);
-        write_proof(&mut w, proof.as_ref());
-        Ok(())
-    }
-
-    /// Decodes the one canonical encoding of a statement.
-    ///
-    /// # Errors
-    /// Any other bytes, with the field and offset of the first difference.
-    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
-        if bytes.len() > STATEMENT_BYTES_MAX {
-            return Err(r.error("statement", Problem::WrongLength));
-        }
-        r.map("statement", 8)?;
-        r.key("iss", 1)?;
-        let issuer = r.text("iss", NAME_BYTES_MAX)?;
-        r.key("aud", 3)?;
-        let audience = r.text("aud", NAME_BYTES_MAX)?;
-        r.key("exp", 4)?;
-        let expires_at = r.uint("exp")?;
-        r.key("iat", 6)?;
-        let issued_at = r.uint("iat")?;
-        if !lifetime_is_legal(issued_at, expires_at) {
-            return Err(r.error("exp", Problem::OutOfRange));
-        }
-        r.key("cti", 7)?;
-        let token_id: [u8; 17] = r.fixed("cti")?;
-        let mut batch_id = [0; 16];
-        batch_id.copy_from_slice(&token_id[..16]);
-        let lane = token_id[16];
-        if lane >= LANES {
-            return Err(r.error("cti", Problem::OutOfRange));
-        }
-        r.key("eat_nonce", 10)?;
-        let nonce = r.bytes("eat_nonce", NONCE_BYTES_MIN..=NONCE_BYTES_MAX)?;
-        r.key("eat_profile", 265)?;
-        r.format("eat_profile", STATEMENT_FORMAT)?;
-        r.key("trefoil", TREFOIL_CLAIM)?;
-        r.map("trefoil", 11)?;
-        r.key("suite", 1)?;
-        let suite = read_suite(&mut r)?;
-        r.key("tenant", 2)?;
-        let tenant = r.fixed("tenant")?;
-        r.key("handle", 3)?;
-        let handle = r.fixed("handle")?;
-        r.key("request_digest", 4)?;
-        let request_digest = r.fixed("request_digest")?;
-        r.key("decision", 5)?;
-        let decision = read_enumerated(&mut r, "decision", Decision::from_number)?;
-        r.key("probe_mode", 6)?;
-        let probe_mode = read_enumerated(&mut r, "probe_mode", ProbeMode::from_number)?;
-        r.key("policy", 7)?;
-        r.array("policy", 2..=2)?;
-        let (policy_id, policy_version) = (r.number("policy")?, r.number("policy")?);
-        r.key("fmr_class", 8)?;
-        let fmr_class = r.number("fmr_class")?;
-        r.key("model", 9)?;
-        r.array("model", 2..=2)?;
-        let embedder = r.text("embedder", MODEL_BYTES_MAX)?;
-        let quantiser = r.text("quantiser", MODEL_BYTES_MAX)?;
-        r.key("template_generation", 10)?;
-        let template_generation = r.number("template_generation")?;
-        r.key("proof", 11)?;
-        let proof = read_proof(&mut r)?;
-        r.finish("statement")?;
-        Ok(Self {
-            suite,
-            issuer,
-            tenant,
-            audience,
-            handle,
-            nonce,
-            request_digest,
-            decision,
-            probe_mode,
-            policy_id,
-            policy_version,
-            fmr_class,
-            embedder,
-            quantiser,
-            template_generation,
-            proof,
-            batch_id,
-            lane,
-            issued_at,
-            expires_at,
-        })
-    }
-
+impl Statement<'_> {
     fn check(&self) -> Result<(), StatementError> {
         let refuse = |field, limits| Err(StatementError { field, limits });
         if !is_name(self.issuer, NAME_BYTES_MAX) {
@@ -384,50 +212,11 @@ impl ProbeMode {
     }
 }
 
-/// Whether `text` can stand in a name field: the rule of [`Reader::text`].
+/// Whether `text` can stand in a name field: the rule by which names are read.
 pub(crate) fn is_name(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
 fn lifetime_is_legal(issued_at: u64, expires_at: u64) -> bool {
     expires_at.checked_sub(issued_at).is_some_and(|life| (1..=LIFETIME_SECONDS_MAX).contains(&life))
-}
-
-pub(crate) fn read_suite(r: &mut Reader<'_>) -> Result<Suite, DecodeError> {
-    let start = r.clone();
-    let number = r.uint("suite")?;
-    Suite::from_number(number).ok_or_else(|| start.error("suite", Problem::UnknownSuite(number)))
-}
-
-fn read_enumerated<T>(
-    r: &mut Reader<'_>,
-    field: &'static str,
-    from_number: impl FnOnce(u64) -> Option<T>,
-) -> Result<T, DecodeError> {
-    let start = r.clone();
-    from_number(r.uint(field)?).ok_or_else(|| start.error(field, Problem::OutOfRange))
-}
-
-fn write_proof(w: &mut Writer<'_>, proof: Option<&Proof>) {
-    let Some(&Proof { circuit, root, level, epoch }) = proof else {
-        return w.null();
-    };
-    w.array(4);
-    w.uint(circuit.into());
-    w.bytes(&root);
-    w.uint(level.into());
-    w.uint(epoch.into());
-}
-
-fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
-    if r.is_null() {
-        return r.null("proof").map(|()| None);
-    }
-    r.array("proof", 4..=4)?;
-    Ok(Some(Proof {
-        circuit: r.number("proof.circuit")?,
-        root: r.fixed("proof.root")?,
-        level: r.number("proof.level")?,
-        epoch: r.number("proof.epoch")?,
-    }))
 }

@@ -1,0 +1,187 @@
+//! JSON forms: the trust-root file, and a view of an attestation for people and JSON APIs.
+//!
+//! The view carries the same bytes as the binary form; everything beside them is derived from them, and reading a
+//! view whose text says something else than its bytes fails.
+
+mod view;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use serde::{Deserialize, Serialize};
+
+pub use self::view::{attestation_from_json, attestation_to_json};
+use crate::error::DecodeError;
+use crate::family::Family;
+use crate::key_set::{Hex, PublicKeySet};
+use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet};
+
+/// Longest JSON text of an attestation.
+pub const ATTESTATION_JSON_BYTES_MAX: usize = 64 * 1024;
+/// Longest JSON text of a trust root: 64 key sets of about 4.4 KB.
+pub const TRUST_ROOT_JSON_BYTES_MAX: usize = 512 * 1024;
+
+/// A JSON text that was refused.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// Longer than the limit.
+    TooLong,
+    /// Not JSON, or not of the expected shape: unknown, missing or repeated fields.
+    Syntax(serde_json::Error),
+    /// Another format or version.
+    Format,
+    /// A field that is not unpadded base64url of the right length.
+    Base64(&'static str),
+    /// A key set whose `id` is not the digest of its keys.
+    KeySetId,
+    /// A key set whose `status` and `since` do not fit together.
+    Status,
+    /// The parts are well formed and the whole is not.
+    TrustRoot(TrustRootError),
+    /// The bytes inside are not a valid attestation.
+    Attestation(DecodeError),
+    /// The text says something else than the bytes inside.
+    ViewDiffers,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "the JSON text is too long; pass exactly one object"),
+            Self::Syntax(error) => write!(f, "unexpected JSON: {error}"),
+            Self::Format => write!(f, "unknown format or version; update this program"),
+            Self::Base64(field) => write!(f, "{field} is not unpadded base64url of the right length"),
+            Self::KeySetId => write!(f, "a key set's id does not match its keys; fetch the file again"),
+            Self::Status => write!(f, "status is active without since, or retired or revoked with since"),
+            Self::TrustRoot(error) => error.fmt(f),
+            Self::Attestation(error) => error.fmt(f),
+            Self::ViewDiffers => {
+                write!(f, "the text does not say what the attestation inside says; do not accept")
+            }
+        }
+    }
+}
+
+impl core::error::Error for JsonError {}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrustRootFile {
+    format: String,
+    issuer: String,
+    key_sets: Vec<KeySetEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeySetEntry {
+    id: String,
+    status: StatusName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
+    not_before: u64,
+    not_after: u64,
+    #[serde(rename = "ml-dsa-65")]
+    ml_dsa_65: String,
+    #[serde(rename = "falcon-512-padded-r3")]
+    falcon_512: String,
+    #[serde(rename = "slh-dsa-sha2-128f")]
+    slh_dsa_sha2_128f: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StatusName {
+    Active,
+    Retired,
+    Revoked,
+}
+
+impl TrustRoot {
+    /// The text form: what an issuer publishes and `verify --trust-root` reads.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let file = TrustRootFile {
+            format: TRUST_ROOT_FORMAT.into(),
+            issuer: self.issuer().into(),
+            key_sets: self.key_sets().iter().map(KeySetEntry::from).collect(),
+        };
+        let value = serde_json::to_value(file).unwrap_or_default();
+        format!("{value:#}\n")
+    }
+
+    /// Reads the text form.
+    ///
+    /// # Errors
+    /// See [`JsonError`].
+    pub fn from_json(text: &str) -> Result<Self, JsonError> {
+        if text.len() > TRUST_ROOT_JSON_BYTES_MAX {
+            return Err(JsonError::TooLong);
+        }
+        let file: TrustRootFile = serde_json::from_str(text).map_err(JsonError::Syntax)?;
+        if file.format != TRUST_ROOT_FORMAT {
+            return Err(JsonError::Format);
+        }
+        let key_sets = file.key_sets.into_iter().map(TrustedKeySet::try_from).collect::<Result<_, _>>()?;
+        Self::new(file.issuer, key_sets).map_err(JsonError::TrustRoot)
+    }
+}
+
+impl From<&TrustedKeySet> for KeySetEntry {
+    fn from(TrustedKeySet { keys, status }: &TrustedKeySet) -> Self {
+        let (status, since) = match *status {
+            KeySetStatus::Active => (StatusName::Active, None),
+            KeySetStatus::Retired { since } => (StatusName::Retired, Some(since)),
+            KeySetStatus::Revoked { since } => (StatusName::Revoked, Some(since)),
+        };
+        let encoded = |family| Base64UrlUnpadded::encode_string(keys.public_key(family));
+        Self {
+            id: hex(&keys.id()),
+            status,
+            since,
+            not_before: keys.not_before,
+            not_after: keys.not_after,
+            ml_dsa_65: encoded(Family::MlDsa65),
+            falcon_512: encoded(Family::Falcon512),
+            slh_dsa_sha2_128f: encoded(Family::SlhDsaSha2_128f),
+        }
+    }
+}
+
+impl TryFrom<KeySetEntry> for TrustedKeySet {
+    type Error = JsonError;
+
+    fn try_from(entry: KeySetEntry) -> Result<Self, JsonError> {
+        let status = match (entry.status, entry.since) {
+            (StatusName::Active, None) => KeySetStatus::Active,
+            (StatusName::Retired, Some(since)) => KeySetStatus::Retired { since },
+            (StatusName::Revoked, Some(since)) => KeySetStatus::Revoked { since },
+            _ => return Err(JsonError::Status),
+        };
+        let keys = PublicKeySet {
+            ml_dsa_65: Box::new(public_key(&entry.ml_dsa_65, Family::MlDsa65)?),
+            falcon_512: Box::new(public_key(&entry.falcon_512, Family::Falcon512)?),
+            slh_dsa_sha2_128f: public_key(&entry.slh_dsa_sha2_128f, Family::SlhDsaSha2_128f)?,
+            not_before: entry.not_before,
+            not_after: entry.not_after,
+        };
+        match hex(&keys.id()) == entry.id {
+            true => Ok(Self { keys, status }),
+            false => Err(JsonError::KeySetId),
+        }
+    }
+}
+
+fn public_key<const N: usize>(text: &str, family: Family) -> Result<[u8; N], JsonError> {
+    let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| JsonError::Base64(family.id()))?;
+    bytes.try_into().map_err(|_| JsonError::Base64(family.id()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Hex(bytes).to_string()
+}

@@ -1,0 +1,158 @@
+//! The one encoding of a statement.
+
+use alloc::vec::Vec;
+
+use super::{
+    Decision, LANES, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode, Proof,
+    STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, TREFOIL_CLAIM, lifetime_is_legal,
+};
+use crate::cbor::{Reader, Writer};
+use crate::error::{DecodeError, Problem};
+use crate::suite::Suite;
+
+impl<'a> Statement<'a> {
+    /// The canonical encoding.
+    ///
+    /// # Errors
+    /// A field outside its limits.
+    pub fn encode(&self) -> Result<Vec<u8>, StatementError> {
+        let mut out = Vec::with_capacity(512);
+        self.encode_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the canonical encoding to `out`, which is untouched on error.
+    ///
+    /// # Errors
+    /// A field outside its limits.
+    pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), StatementError> {
+        self.check()?;
+        let mut w = Writer(out);
+        w.map(8);
+        w.key(1).text(self.issuer);
+        w.key(3).text(self.audience);
+        w.key(4).uint(self.expires_at);
+        w.key(6).uint(self.issued_at);
+        let mut token_id = [self.lane; 17];
+        token_id[..16].copy_from_slice(&self.batch_id);
+        w.key(7).bytes(&token_id);
+        w.key(10).bytes(self.nonce);
+        w.key(265).text(STATEMENT_FORMAT);
+        w.key(TREFOIL_CLAIM);
+        self.write_trefoil(&mut w);
+        Ok(())
+    }
+
+    fn write_trefoil(&self, w: &mut Writer<'_>) {
+        w.map(11);
+        w.key(1).uint(self.suite.number());
+        w.key(2).bytes(&self.tenant);
+        w.key(3).bytes(&self.handle);
+        w.key(4).bytes(&self.request_digest);
+        w.key(5).uint(self.decision.number());
+        w.key(6).uint(self.probe_mode.number());
+        w.key(7).array(2);
+        w.uint(self.policy_id.into());
+        w.uint(self.policy_version.into());
+        w.key(8).uint(self.fmr_class.into());
+        w.key(9).array(2);
+        w.text(self.embedder);
+        w.text(self.quantiser);
+        w.key(10).uint(self.template_generation.into());
+        w.key(11);
+        match self.proof {
+            None => w.null(),
+            Some(Proof { circuit, root, level, epoch }) => {
+                w.array(4);
+                w.uint(circuit.into());
+                w.bytes(&root);
+                w.uint(level.into());
+                w.uint(epoch.into());
+            }
+        }
+    }
+
+    /// Decodes the one canonical encoding of a statement.
+    ///
+    /// # Errors
+    /// Any other bytes, with the field and offset of the first difference.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        if bytes.len() > STATEMENT_BYTES_MAX {
+            return Err(r.error("statement", Problem::WrongLength));
+        }
+        r.map("statement", 8)?;
+        let issuer = r.key("iss", 1)?.text("iss", NAME_BYTES_MAX)?;
+        let audience = r.key("aud", 3)?.text("aud", NAME_BYTES_MAX)?;
+        let expires_at = r.key("exp", 4)?.uint("exp")?;
+        let issued_at = r.key("iat", 6)?.uint("iat")?;
+        if !lifetime_is_legal(issued_at, expires_at) {
+            return Err(r.error("exp", Problem::OutOfRange));
+        }
+        let [batch_id @ .., lane]: [u8; 17] = r.key("cti", 7)?.fixed("cti")?;
+        if lane >= LANES {
+            return Err(r.error("cti", Problem::OutOfRange));
+        }
+        let nonce = r.key("eat_nonce", 10)?.bytes("eat_nonce", NONCE_BYTES_MIN..=NONCE_BYTES_MAX)?;
+        r.key("eat_profile", 265)?.format("eat_profile", STATEMENT_FORMAT)?;
+        r.key("trefoil", TREFOIL_CLAIM)?.map("trefoil", 11)?;
+        // Fields of a struct expression are evaluated in the order written: the order on the wire.
+        let statement = Self {
+            issuer,
+            audience,
+            expires_at,
+            issued_at,
+            batch_id,
+            lane,
+            nonce,
+            suite: read_suite(r.key("suite", 1)?)?,
+            tenant: r.key("tenant", 2)?.fixed("tenant")?,
+            handle: r.key("handle", 3)?.fixed("handle")?,
+            request_digest: r.key("request_digest", 4)?.fixed("request_digest")?,
+            decision: read_enumerated(r.key("decision", 5)?, "decision", Decision::from_number)?,
+            probe_mode: read_enumerated(r.key("probe_mode", 6)?, "probe_mode", ProbeMode::from_number)?,
+            policy_id: read_pair(r.key("policy", 7)?, "policy")?.number("policy.id")?,
+            policy_version: r.number("policy.version")?,
+            fmr_class: r.key("fmr_class", 8)?.number("fmr_class")?,
+            embedder: read_pair(r.key("model", 9)?, "model")?.text("model.embedder", MODEL_BYTES_MAX)?,
+            quantiser: r.text("model.quantiser", MODEL_BYTES_MAX)?,
+            template_generation: r.key("template_generation", 10)?.number("template_generation")?,
+            proof: read_proof(r.key("proof", 11)?)?,
+        };
+        r.finish("statement")?;
+        Ok(statement)
+    }
+}
+
+pub(crate) fn read_suite(r: &mut Reader<'_>) -> Result<Suite, DecodeError> {
+    let start = r.clone();
+    let number = r.uint("suite")?;
+    Suite::from_number(number).ok_or_else(|| start.error("suite", Problem::UnknownSuite(number)))
+}
+
+fn read_pair<'r, 'a>(r: &'r mut Reader<'a>, field: &'static str) -> Result<&'r mut Reader<'a>, DecodeError> {
+    r.array(field, 2..=2)?;
+    Ok(r)
+}
+
+fn read_enumerated<T>(
+    r: &mut Reader<'_>,
+    field: &'static str,
+    from_number: impl FnOnce(u64) -> Option<T>,
+) -> Result<T, DecodeError> {
+    let start = r.clone();
+    from_number(r.uint(field)?).ok_or_else(|| start.error(field, Problem::OutOfRange))
+}
+
+fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
+    if r.is_null() {
+        return r.null("proof").map(|()| None);
+    }
+    r.array("proof", 4..=4)?;
+    Ok(Some(Proof {
+        circuit: r.number("proof.circuit")?,
+        root: r.fixed("proof.root")?,
+        level: r.number("proof.level")?,
+        epoch: r.number("proof.epoch")?,
+    }))
+}
