@@ -1,2 +1,7 @@
-//! (under construction)
-fn main() {}
+//! The program `trefoil-bench`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    trefoil_bench::cli::main()
+}

@@ -1,0 +1,99 @@
+//! What a relying party would check, for sampled attestations.
+
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot, VerifyError, verify};
+use trefoil_pipeline::SealedLane;
+
+use crate::population::{AUDIENCE, POLICY_ID, Population, TENANT};
+use crate::workload::Ticket;
+
+/// A released lane, kept for verification.
+pub(crate) struct Sample {
+    lane: SealedLane<Ticket>,
+    seal: Arc<Seal>,
+}
+
+/// A uniform sample of bounded size of all lanes offered (reservoir sampling, algorithm R).
+pub(crate) struct Reservoir {
+    kept: Vec<Sample>,
+    size: usize,
+    offered: u64,
+    rng: StdRng,
+}
+
+impl Reservoir {
+    pub(crate) fn new(size: usize) -> Self {
+        Reservoir { kept: Vec::with_capacity(size), size, offered: 0, rng: StdRng::seed_from_u64(0) }
+    }
+
+    /// A random number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.rng.random_range(0..n)
+    }
+
+    pub(crate) fn offer(&mut self, lane: SealedLane<Ticket>, seal: &Arc<Seal>) {
+        self.offered += 1;
+        let sample = Sample { lane, seal: Arc::clone(seal) };
+        if self.kept.len() < self.size {
+            self.kept.push(sample);
+        } else if let Some(place) = self.kept.get_mut(self.rng.random_range(0..self.offered) as usize) {
+            *place = sample;
+        }
+    }
+
+    pub(crate) fn into_samples(self) -> Vec<Sample> {
+        self.kept
+    }
+}
+
+/// Verifies every sample as its relying party would at the second of its seal; returns how many there were.
+///
+/// The first sample is verified a second time with one bit of its statement flipped and must then fail: a
+/// verification that accepts everything would go unnoticed otherwise.
+///
+/// # Errors
+/// What is wrong with the first attestation that does not verify or says something else than it must.
+pub(crate) fn verify_samples(
+    samples: &[Sample],
+    population: &Population,
+    trust_root: &TrustRoot,
+) -> Result<usize, String> {
+    for (at, Sample { lane, seal }) in samples.iter().enumerate() {
+        let ticket = lane.bound.reply;
+        let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(ticket.nonce()))
+            .tenant(TENANT)
+            .handle(population.people[ticket.person].tag)
+            .request_digest(ticket.request_digest())
+            .policy_version(POLICY_ID, 1)
+            .any_decision();
+        let check = |statement: &[u8]| -> Result<_, VerifyError> {
+            let attestation = Attestation {
+                statement,
+                leaf_index: lane.leaf_index,
+                tree_size: seal.header.tree_size,
+                path: lane.path.clone(),
+                evidence: Evidence::Full(Seal::clone(seal)),
+            };
+            Ok(verify(&attestation.encode(), &policy, seal.header.time)?.statement().decision)
+        };
+        let decision = check(&lane.bound.statement).map_err(|e| format!("ticket {}: {e}", ticket.number))?;
+        if decision != ticket.expected {
+            return Err(format!(
+                "ticket {}: attested {decision:?}, not {:?}",
+                ticket.number, ticket.expected
+            ));
+        }
+        if at == 0 {
+            let mut altered = lane.bound.statement.clone();
+            let middle = altered.len() / 2;
+            altered[middle] ^= 1;
+            if check(&altered).is_ok() {
+                return Err("an altered statement verified".to_owned());
+            }
+        }
+    }
+    Ok(samples.len())
+}

@@ -1,0 +1,377 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::json;
+use trefoil_dataset::Protocol;
+use trefoil_kernels::Tier;
+use trefoil_matching::LANES;
+use trefoil_pipeline::Cadence;
+use trefoil_pipeline::affinity::{Pin, Placement};
+
+use crate::exact::{Exact, Source, exact};
+use crate::failure::Failure;
+use crate::population::Population;
+use crate::record::{self, Report};
+use crate::run::{Run, run};
+use crate::stages::{Stages, stages};
+use crate::wiring::CacheChoice;
+
+const EXAMPLES: &str = "\
+Examples:
+  Is the encrypted match exact? Every score of a real face set, bit for bit:
+    trefoil-bench exact --set lfw_facenet128
+  The same for your own vectors (float32 rows of 128, one integer id per row):
+    trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
+  Where does the time of one batch of 32 go?
+    trefoil-bench stages --users 4096
+  How many authentications per second, and what does the cache cost?
+    trefoil-bench run --workers 2 --seconds 5 --cache engine
+    trefoil-bench run --workers 2 --seconds 5 --cache dashmap
+  Keep a result under bench/records/ and name the machine:
+    trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
+
+Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
+TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
+say what the numbers mean.";
+
+/// Benchmarks of Trefoil that verify what they time.
+#[derive(Debug, Parser)]
+#[command(name = "trefoil-bench", version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare every encrypted score of an embedding set with plain arithmetic
+    Exact(ExactArgs),
+    /// Time each step of one batch of 32 on one pinned worker
+    Stages(StagesArgs),
+    /// Load the pipeline in a closed loop and count sealed authentications
+    Run(RunArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Without a reference for the set the scores are compared with plain arithmetic only.")]
+struct ExactArgs {
+    /// Set to compare: a folder in --data with x.npy and y.npy, such as lfw_facenet128
+    #[arg(long, value_name = "NAME", required_unless_present = "x", conflicts_with_all = ["x", "y"])]
+    set: Option<String>,
+    /// Embeddings: a .npy file of float32 rows of 128
+    #[arg(long, value_name = "FILE", requires = "y")]
+    x: Option<PathBuf>,
+    /// People: a .npy file with one integer per row
+    #[arg(long, value_name = "FILE", requires = "x")]
+    y: Option<PathBuf>,
+    /// How rows become templates and probes
+    #[arg(long, value_enum, default_value_t = ProtocolName::Enrol1)]
+    protocol: ProtocolName,
+    /// Folder of the sets [default: bench/data of the source tree]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Threads [default: one per core]
+    #[arg(long, value_parser = workers)]
+    workers: Option<usize>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+struct StagesArgs {
+    /// How probes arrive; sharing between matcher and key-holder does not exist yet
+    #[arg(long, value_enum, default_value_t = Mode::Plain)]
+    mode: Mode,
+    /// Key structure; keys per tenant do not exist yet
+    #[arg(long, value_enum, default_value_t = KeyStructure::PerSubject)]
+    keys: KeyStructure,
+    /// Timed batches
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    iters: u32,
+    /// Batches before them
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Cache to look verdicts up in
+    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
+    cache: CacheChoice,
+    #[command(flatten)]
+    world: WorldArgs,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Pinned workers; more than cores is allowed and warned of [default: one per core]
+    #[arg(long, value_parser = workers)]
+    workers: Option<usize>,
+    /// Length of a window
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    seconds: f64,
+    /// Windows, all of which are kept
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeats: u32,
+    /// Seconds before the first window
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
+    warmup: f64,
+    /// Batches per seal
+    #[arg(long, value_enum, default_value_t = CadenceName::Group)]
+    cadence: CadenceName,
+    /// Cache to look verdicts up in
+    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
+    cache: CacheChoice,
+    /// Distinct batches that workers go round
+    #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    batches: u32,
+    /// Attestations to verify after the run
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    verify: u32,
+    #[command(flatten)]
+    world: WorldArgs,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+struct WorldArgs {
+    /// Enrolled templates, 48 KiB each; a multiple of 32
+    #[arg(long, default_value_t = 4_096, value_parser = multiple_of_32)]
+    users: usize,
+    /// People who hold them, each with a credential proof of their own; a multiple of 32
+    #[arg(long, default_value_t = 256, value_parser = multiple_of_32)]
+    people: usize,
+    /// Fixes who is drawn, what they show and who is an impostor
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
+    #[arg(long, value_name = "DIR")]
+    world_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Output {
+    /// Print the record as JSON instead of a summary
+    #[arg(long)]
+    json: bool,
+    /// Also write it to bench/records/NAME.json
+    #[arg(long, value_name = "NAME", value_parser = record::check_name)]
+    record: Option<String>,
+    /// Words that name this machine in the record
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProtocolName {
+    /// A person's first row is the template
+    Enrol1,
+    /// The template is the mean of a person's first three rows
+    Enrol3,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// Over the channel to the matcher, in the clear
+    Plain,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KeyStructure {
+    /// One key per template
+    PerSubject,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CadenceName {
+    /// One seal over every batch that waits
+    Group,
+    /// One seal per batch
+    PerBatch,
+}
+
+/// Parses the process's arguments, runs, prints.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = Cli::parse_from(&arguments);
+    match execute(cli, &command_line(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(match failure {
+                Failure::Usage(_) => 2,
+                Failure::Fault(_) => 1,
+            })
+        }
+    }
+}
+
+/// Whether the outputs were right.
+fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
+    let tier = Tier::from_env().map_err(|error| Failure::usage(error.to_string()))?;
+    let (name, report, output) = match cli.command {
+        Command::Exact(args) => ("exact", args.run(tier)?, args.output),
+        Command::Stages(args) => ("stages", args.run(tier)?, args.output),
+        Command::Run(args) => ("run", args.run(tier)?, args.output),
+    };
+    let record = record::assemble(name, command_line, output.label.as_deref(), tier, &report);
+    if output.json {
+        println!("{}", record::render(&record));
+    } else {
+        print!("{}", report.summary);
+    }
+    if let Some(name) = &output.record {
+        eprintln!("record: {}", record::write(name, &record)?.display());
+    }
+    if let Some(problem) = &report.problem {
+        eprintln!("error: {problem}");
+    }
+    Ok(report.problem.is_none())
+}
+
+impl ExactArgs {
+    fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        let source = match (&self.set, &self.x, &self.y) {
+            (None, Some(x), Some(y)) => Source::Files { x: x.clone(), y: y.clone() },
+            (Some(name), None, None) => Source::Set {
+                data: self.data.clone().unwrap_or_else(|| in_source_tree("data")),
+                name: name.clone(),
+            },
+            _ => return Err(Failure::usage("give either --set, or both --x and --y")),
+        };
+        exact(&Exact {
+            source,
+            protocol: match self.protocol {
+                ProtocolName::Enrol1 => Protocol::Enrol1,
+                ProtocolName::Enrol3 => Protocol::Enrol3,
+            },
+            workers: self.workers.unwrap_or_else(cores),
+            tier,
+        })
+    }
+}
+
+impl StagesArgs {
+    fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        refuse_debug_build()?;
+        // Both have one value today; naming it keeps recorded commands meaningful when there are more.
+        let (Mode::Plain, KeyStructure::PerSubject) = (self.mode, self.keys);
+        let parameters = Stages {
+            users: self.world.users,
+            iterations: self.iters as usize,
+            warmup: self.warmup as usize,
+            seed: self.world.seed,
+            cache: self.cache,
+            tier,
+        };
+        stages(parameters, self.world.population()?)
+    }
+}
+
+impl RunArgs {
+    fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        refuse_debug_build()?;
+        let parameters = Run {
+            workers: self.workers.unwrap_or_else(cores),
+            seconds: self.seconds,
+            warmup_s: self.warmup,
+            repeats: self.repeats as usize,
+            cadence: match self.cadence {
+                CadenceName::Group => Cadence::Group,
+                CadenceName::PerBatch => Cadence::PerBatch,
+            },
+            cache: self.cache,
+            users: self.world.users,
+            batches: self.batches as usize,
+            seed: self.world.seed,
+            samples: self.verify as usize,
+            tier,
+        };
+        run(parameters, self.world.population()?)
+    }
+}
+
+impl WorldArgs {
+    fn population(&self) -> Result<Arc<Population>, Failure> {
+        let folder = self.world_dir.clone().unwrap_or_else(|| in_source_tree("../target/bench-world"));
+        Ok(Arc::new(Population::new(self.people, &folder, cores())?))
+    }
+}
+
+/// A time without optimisation says nothing about the program.
+fn refuse_debug_build() -> Result<(), Failure> {
+    if cfg!(debug_assertions) {
+        return Err(Failure::usage(
+            "this is a debug build: its times mean nothing. Use cargo run --release -p trefoil-bench -- ...",
+        ));
+    }
+    Ok(())
+}
+
+fn in_source_tree(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn cores() -> usize {
+    Placement::new(None, Pin::Auto).workers()
+}
+
+/// The command as it can be typed again, whatever the path of the binary.
+fn command_line(arguments: &[OsString]) -> String {
+    let quoted = |argument: &OsString| {
+        let text = argument.to_string_lossy().into_owned();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
+        if text.chars().all(plain) && !text.is_empty() { text } else { json!(text).to_string() }
+    };
+    let rest = arguments.iter().skip(1).map(quoted);
+    std::iter::once("trefoil-bench".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
+}
+
+/// Most threads: well above any machine, well below what a typing error can ask for.
+const WORKERS_MAX: usize = 1_024;
+/// Most templates: 48 GiB of them.
+const USERS_MAX: usize = 1 << 20;
+
+fn workers(text: &str) -> Result<usize, String> {
+    let workers = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (1..=WORKERS_MAX).contains(&workers) { Ok(workers) } else { Err(format!("give 1 to {WORKERS_MAX}")) }
+}
+
+fn multiple_of_32(text: &str) -> Result<usize, String> {
+    let count: usize = text.parse().map_err(|_| "not a number".to_owned())?;
+    if count.is_multiple_of(LANES) && (LANES..=USERS_MAX).contains(&count) {
+        Ok(count)
+    } else {
+        Err(format!("give a multiple of {LANES} from {LANES} to {USERS_MAX}, so that every batch is full"))
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=600.0).contains(&seconds) { Ok(seconds) } else { Err("give 0.01 to 600 seconds".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn recorded_commands_can_be_typed_again() {
+        let arguments =
+            ["/x/trefoil-bench", "run", "--label", "a \"b\" c", "--seconds=1"].map(OsString::from);
+        let line = command_line(&arguments);
+        assert_eq!(line, "trefoil-bench run --label \"a \\\"b\\\" c\" --seconds=1");
+    }
+}

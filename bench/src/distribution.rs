@@ -1,0 +1,74 @@
+//! Repeated measurements of one quantity.
+
+use serde_json::{Value, json};
+
+/// All runs of one quantity, in the order in which they were measured, with the statistics that are quoted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Distribution {
+    runs: Vec<f64>,
+    sorted: Vec<f64>,
+}
+
+impl Distribution {
+    pub(crate) fn new(runs: Vec<f64>) -> Self {
+        let mut sorted = runs.clone();
+        sorted.sort_by(f64::total_cmp);
+        Distribution { runs, sorted }
+    }
+
+    /// From nanoseconds to microseconds.
+    pub(crate) fn of_ns(runs: impl IntoIterator<Item = u64>) -> Self {
+        Self::new(runs.into_iter().map(|ns| ns as f64 / 1_000.0).collect())
+    }
+
+    /// The middle run, or the mean of the two middle runs.
+    pub(crate) fn median(&self) -> f64 {
+        let n = self.sorted.len();
+        match n {
+            0 => f64::NAN,
+            _ => (self.sorted[(n - 1) / 2] + self.sorted[n / 2]) / 2.0,
+        }
+    }
+
+    pub(crate) fn min(&self) -> f64 {
+        self.sorted.first().copied().unwrap_or(f64::NAN)
+    }
+
+    /// The smallest run that at least nine tenths of the runs do not exceed.
+    pub(crate) fn p90(&self) -> f64 {
+        let rank = (self.sorted.len() * 9).div_ceil(10);
+        rank.checked_sub(1).map_or(f64::NAN, |at| self.sorted[at])
+    }
+
+    /// The runs in order.
+    pub(crate) fn runs(&self) -> &[f64] {
+        &self.runs
+    }
+
+    /// The runs in order, to three decimals.
+    pub(crate) fn runs_json(&self) -> Value {
+        json!(self.runs.iter().copied().map(rounded).collect::<Vec<_>>())
+    }
+}
+
+/// To three decimals: finer digits of a measurement carry nothing. JSON has no NaN; it becomes null.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_of_odd_even_and_no_runs() {
+        let odd = Distribution::new(vec![3.0, 1.0, 2.0]);
+        assert_eq!((odd.median(), odd.min(), odd.p90()), (2.0, 1.0, 3.0));
+        assert_eq!(odd.runs_json(), json!([3.0, 1.0, 2.0]));
+        let even = Distribution::of_ns([4_000, 1_000]);
+        assert_eq!((even.median(), even.min(), even.p90()), (2.5, 1.0, 4.0));
+        let ten = Distribution::new((1..=10).map(f64::from).collect());
+        assert_eq!(ten.p90(), 9.0);
+        assert!(Distribution::default().median().is_nan() && Distribution::default().p90().is_nan());
+    }
+}

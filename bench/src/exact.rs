@@ -1,0 +1,271 @@
+//! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
+//!
+//! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe meets every batch.
+//! Each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
+//! gives the scores. The matrix of scores must be that of plain arithmetic, bit for bit, and the bits must be those
+//! that the scores imply.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rand::RngExt as _;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
+use trefoil_matching::{
+    Basis, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, Template, Tier, split, unblind,
+};
+
+use crate::clock::WORLD_START_S;
+use crate::distribution::rounded;
+use crate::failure::Failure;
+use crate::opener::{Keys, OpenVault, Opener};
+use crate::parallel;
+use crate::population::TENANT;
+use crate::record::Report;
+use crate::world::NO_LIMIT;
+
+/// Which vectors to compare.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// The set `name` in the folder `data`, with the reference in `data/reference.json` if it has one.
+    Set {
+        /// Folder of the sets.
+        data: PathBuf,
+        /// A folder in it with `x.npy` and `y.npy`.
+        name: String,
+    },
+    /// Two files: float32 rows of 128, integer ids.
+    Files {
+        /// The rows.
+        x: PathBuf,
+        /// The ids.
+        y: PathBuf,
+    },
+}
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Exact {
+    /// The vectors.
+    pub source: Source,
+    /// How they become templates and probes.
+    pub protocol: Protocol,
+    /// Threads.
+    pub workers: usize,
+    /// Highest tier for the matcher.
+    pub tier: Tier,
+}
+
+/// False-match rate 10^-3 on `lfw_facenet128` with `enrol1`; for the comparison of bits any threshold serves.
+const THRESHOLD: i32 = 16_046;
+
+/// Runs the comparison.
+///
+/// # Errors
+/// When the set cannot be read or a step refuses. A difference is in the report, not here.
+pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
+    let Exact { source, protocol, workers, tier } = parameters;
+    let set = load(source)?;
+    let reference = reference(source, *protocol)?;
+    let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
+    let plain = trials
+        .score(|row| Embedding::quantise(row), Embedding::dot)
+        .map_err(|error| Failure::usage(format!("an embedding cannot be quantised: {error}")))?;
+    let enrolment = Enrolment::new(&trials)?;
+    let started = Instant::now();
+    let (encrypted, bits_wrong) = enrolment.compare(&trials, *workers, *tier)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let sha256 = hex::encode(encrypted.sha256());
+    let plain_sha256 = hex::encode(plain.sha256());
+    let equal = reference.as_ref().map(|reference| *reference == sha256);
+    let jobs = encrypted.probes() * encrypted.templates().div_ceil(LANES);
+    let problem = problem(equal, sha256 == plain_sha256, bits_wrong);
+    let scores = encrypted.probes() * encrypted.templates();
+    let result = json!({
+        "set": match source { Source::Set { name, .. } => Some(name), Source::Files { .. } => None },
+        "protocol": protocol.to_string(), "quantiser": "unit-r175",
+        "probes": encrypted.probes(), "templates": encrypted.templates(), "scores": scores,
+        "sha256": sha256, "expected": reference, "equal": equal,
+        "plain_sha256": plain_sha256, "equal_to_plain": sha256 == plain_sha256,
+        "threshold": THRESHOLD, "decisions_wrong": bits_wrong,
+        "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
+    });
+    let verdict = match (&problem, equal) {
+        (Some(problem), _) => format!("WRONG: {problem}"),
+        (None, Some(_)) => "equal to the reference and to plain arithmetic".to_owned(),
+        (None, None) => "equal to plain arithmetic; the set has no reference".to_owned(),
+    };
+    let summary =
+        format!("{scores} scores in {jobs} encrypted jobs, {seconds:.1} s\nsha256 {sha256}\n{verdict}\n");
+    Ok(Report { summary, result, problem })
+}
+
+fn problem(equal: Option<bool>, equal_to_plain: bool, bits_wrong: u64) -> Option<String> {
+    if !equal_to_plain {
+        return Some("the encrypted scores differ from plain arithmetic".to_owned());
+    }
+    if equal == Some(false) {
+        return Some("the scores differ from the reference".to_owned());
+    }
+    (bits_wrong > 0).then(|| format!("{bits_wrong} decisions are not those that the scores imply"))
+}
+
+fn load(source: &Source) -> Result<EmbeddingSet, Failure> {
+    let (x, y) = match source {
+        Source::Files { x, y } => (x.clone(), y.clone()),
+        Source::Set { data, name } => {
+            let folder = data.join(name);
+            if !folder.join("x.npy").is_file() {
+                return Err(unknown_set(data, name));
+            }
+            (folder.join("x.npy"), folder.join("y.npy"))
+        }
+    };
+    EmbeddingSet::load(&x, &y).map_err(|error| Failure::usage(format!("{}: {error}", x.display())))
+}
+
+fn unknown_set(data: &Path, name: &str) -> Failure {
+    let mut names: Vec<String> = fs::read_dir(data)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("x.npy").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Failure::usage(format!("no set {name:?} in {}; sets there: {known}", data.display()))
+}
+
+/// The known digest of the set's matrix: `<set>/r175/<protocol>` in `reference.json`.
+fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Failure> {
+    let Source::Set { data, name } = source else { return Ok(None) };
+    let path = data.join("reference.json");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::fault(format!("{}: {error}", path.display()))),
+    };
+    let all: Value = serde_json::from_str(&text).map_err(Failure::in_step(path.display()))?;
+    let Some(entry) = all.get(format!("{name}/r175/{protocol}")) else { return Ok(None) };
+    // An entry that cannot be read must not pass for a set without a reference.
+    match entry["sha256"].as_str() {
+        Some(digest) => Ok(Some(digest.to_owned())),
+        None => Err(Failure::fault(format!("{}: {name}/r175/{protocol} has no sha256", path.display()))),
+    }
+}
+
+/// All templates of a set, encrypted, and the keys to look inside.
+struct Enrolment {
+    keyholder: KeyHolder,
+    basis: Basis,
+    templates: Vec<Template>,
+    keys: Keys,
+}
+
+impl Enrolment {
+    fn new(trials: &Trials) -> Result<Self, Failure> {
+        let mut rng: StdRng = rand::make_rng();
+        let vault = OpenVault::default();
+        let keyholder =
+            KeyHolder::new(Box::new(vault.clone()), &mut rng).map_err(Failure::in_step("key-holder"))?;
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
+        let seed = keyholder.create_tenant(TENANT, policy).map_err(Failure::in_step("tenant"))?;
+        let basis = Basis::from_seed(seed);
+        let mut templates = Vec::with_capacity(trials.templates.len());
+        for (index, (sample, lane)) in
+            trials.templates.iter().zip(Lane::all().collect::<Vec<_>>().iter().cycle()).enumerate()
+        {
+            let embedding = quantise(&sample.vector)?;
+            let (blinded, blind) = split(&embedding, &mut rng);
+            let encrypted = keyholder
+                .enrol(TENANT, handle(index), 1, *lane, &blinded)
+                .map_err(Failure::in_step("enrolment"))?;
+            templates.push(unblind(&basis, encrypted, blind));
+        }
+        let keys = Keys::of(&vault, &TENANT)?;
+        Ok(Enrolment { keyholder, basis, templates, keys })
+    }
+
+    /// The encrypted scores, and how many of the key-holder's bits disagree with them.
+    fn compare(&self, trials: &Trials, workers: usize, tier: Tier) -> Result<(ScoreMatrix, u64), Failure> {
+        let state = || (Matcher::new(tier, rand::rng().random()), Opener::new(&self.keys));
+        let rows =
+            parallel::map_with(workers, trials.probes.len(), "probes", state, |(matcher, opener), probe| {
+                let embedding = quantise(&trials.probes[probe].vector)?;
+                let mut row = Vec::with_capacity(self.templates.len());
+                let mut wrong = 0;
+                for group in self.templates.chunks(LANES) {
+                    wrong += self.score(group, &embedding, (matcher, opener), &mut row)?;
+                }
+                Ok((row, wrong))
+            });
+        let rows = rows.into_iter().collect::<Result<Vec<(Vec<i32>, u64)>, Failure>>()?;
+        let wrong = rows.iter().map(|(_, wrong)| wrong).sum();
+        let scores = rows.into_iter().flat_map(|(row, _)| row).collect();
+        let matrix = ScoreMatrix::new(trials.probes.len(), self.templates.len(), scores)
+            .map_err(Failure::in_step("scores"))?;
+        Ok((matrix, wrong))
+    }
+
+    /// One job: `probe` against up to 32 templates. Appends the scores to `row`; returns how many bits are wrong.
+    fn score(
+        &self,
+        group: &[Template],
+        probe: &Embedding,
+        (matcher, opener): (&mut Matcher, &mut Opener<'_>),
+        row: &mut Vec<i32>,
+    ) -> Result<u64, Failure> {
+        let lanes: Vec<(&Template, &Embedding)> = group.iter().map(|template| (template, probe)).collect();
+        let job = matcher
+            .mask(rand::rng().random(), TENANT, &self.basis, &lanes)
+            .map_err(Failure::in_step("match"))?;
+        let decisions = self.keyholder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;
+        let scores = opener.scores(&job)?;
+        let mut wrong = 0;
+        for template in group {
+            let score = scores[template.lane.index()];
+            wrong += u64::from(decisions.accepted(template.lane) != (score >= THRESHOLD));
+            row.push(score);
+        }
+        Ok(wrong)
+    }
+}
+
+fn quantise(vector: &[f32]) -> Result<Embedding, Failure> {
+    Embedding::quantise(vector).map_err(Failure::in_step("quantiser"))
+}
+
+/// A handle for the template `index`. The match needs no credential, only distinct names.
+fn handle(index: usize) -> Handle {
+    Sha256::digest((index as u64).to_le_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_any_kind_is_a_problem() {
+        assert_eq!(problem(Some(true), true, 0), None);
+        assert_eq!(problem(None, true, 0), None);
+        assert!(problem(Some(false), true, 0).is_some());
+        assert!(problem(None, false, 0).is_some());
+        assert!(problem(Some(true), true, 1).is_some());
+    }
+
+    #[test]
+    fn references_are_looked_up_by_set_and_protocol() {
+        let folder = tempfile::tempdir().expect("folder");
+        let source = |name: &str| Source::Set { data: folder.path().to_owned(), name: name.to_owned() };
+        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("no file"), None);
+        let text = r#"{"a/r175/enrol1": {"sha256": "00"}, "b/r175/enrol1": {"sha": "00"}}"#;
+        fs::write(folder.path().join("reference.json"), text).expect("file");
+        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
+        assert_eq!(reference(&source("a"), Protocol::Enrol3).expect("no entry"), None);
+        assert!(reference(&source("b"), Protocol::Enrol1).is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Benchmarks that verify what they time.
+//!
+//! * [`exact`] runs the encrypted matcher over a whole embedding set and compares every score with arithmetic in
+//!   the clear;
+//! * [`stages`] times the steps of one batch of 32 on one pinned worker;
+//! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified.
+//!
+//! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
+//! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
+//! `METHODOLOGY.md` and `LIMITS.md` say how to read the numbers.
+
+mod audit;
+pub mod cli;
+mod clock;
+mod distribution;
+pub mod exact;
+mod failure;
+mod host;
+mod opener;
+mod parallel;
+mod population;
+mod record;
+pub mod run;
+mod seals;
+pub mod stages;
+pub mod wiring;
+mod workload;
+mod world;
+
+pub use failure::Failure;
+pub use population::Population;
+pub use record::Report;

@@ -1,0 +1,234 @@
+//! Time of each step of one batch of 32 on one pinned worker.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use trefoil_cache::Cache;
+use trefoil_matching::{LANES, Tier};
+use trefoil_pipeline::affinity::{Pin, Placement};
+use trefoil_pipeline::{
+    Bound, Cadence, ChainHead, Clock, Outcome, Pipeline, Pool, Release, Sealer, StageTimes, Verdict, Worker,
+};
+
+use crate::audit;
+use crate::clock::WorldClock;
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::population::Population;
+use crate::record::Report;
+use crate::seals::{Ledger, Tally};
+use crate::wiring::{CacheChoice, OverCache, over_cache};
+use crate::workload::{self, Prepared, Ticket};
+use crate::world::{World, signing_keys};
+
+/// What to time.
+#[derive(Clone, Copy, Debug)]
+pub struct Stages {
+    /// Enrolled templates; a multiple of 32.
+    pub users: usize,
+    /// Timed batches.
+    pub iterations: usize,
+    /// Batches before that.
+    pub warmup: usize,
+    /// Fixes users, probes and impostors.
+    pub seed: u64,
+    /// The cache that verdicts are looked up in.
+    pub cache: CacheChoice,
+    /// Highest tier to compute on.
+    pub tier: Tier,
+}
+
+/// Times the stages.
+///
+/// # Errors
+/// When the world cannot be made. Wrong outputs are in the report, not here.
+pub fn stages(parameters: Stages, population: Arc<Population>) -> Result<Report, Failure> {
+    let capacity = 2 * population.people.len();
+    over_cache(parameters.cache, capacity, Timing { parameters, population })?
+}
+
+struct Timing {
+    parameters: Stages,
+    population: Arc<Population>,
+}
+
+impl OverCache for Timing {
+    type Output = Result<Report, Failure>;
+
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
+    where
+        C::Session: 'static,
+    {
+        let Timing { parameters, population } = self;
+        let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
+        let world = World::new(cache, population, users, tier)?;
+        let prepared = workload::prepare(&world, warmup + iterations, seed)?;
+        let clock = Arc::new(WorldClock::start());
+        let placement = Placement::new(Some(1), Pin::Auto);
+        let (outcomes, expected_matches) = compute(&world, &prepared, &clock, &placement)?;
+        let mut refused = 0;
+        let mut times = Vec::with_capacity(outcomes.len());
+        let mut bound = Vec::with_capacity(outcomes.len());
+        for outcome in outcomes {
+            refused += outcome.refused.len();
+            times.push(outcome.times);
+            bound.push(Bound { lanes: outcome.bound, times: outcome.times });
+        }
+        let (keys, trust_root) = signing_keys()?;
+        let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
+        let sealed: Vec<u64> = tally.seals.iter().map(|seal| seal.seal_ns).collect();
+        let lanes = tally.matches + tally.denials;
+        let problem = problem(&tally, refused, lanes, expected_matches, (warmup + iterations) * LANES);
+        let checked = audit::verify_samples(&tally.samples.into_samples(), &world.population, &trust_root);
+        let (verified, problem) = match checked {
+            Ok(verified) => (verified, problem),
+            Err(why) => (0, problem.or(Some(why))),
+        };
+        let timed = (times.len() - iterations)..;
+        let stage = by_stage(&times[timed.clone()], &sealed[timed.start.min(sealed.len())..]);
+        let mut result = figures(&stage);
+        result.extend(context(&parameters, &world, &placement));
+        result.insert(
+            "verified".into(),
+            json!({"attestations": verified, "matches": tally.matches,
+            "denials": tally.denials, "expected_matches": expected_matches, "wrong": tally.wrong}),
+        );
+        Ok(Report { summary: summary(&stage, users), result: Value::Object(result), problem })
+    }
+}
+
+/// Runs all batches back to back on the only, pinned, worker of a pool.
+fn compute<C: Cache<Verdict>>(
+    world: &World<C>,
+    prepared: &[Prepared],
+    clock: &Arc<WorldClock>,
+    placement: &Placement,
+) -> Result<(Vec<Outcome<Ticket>>, u64), Failure>
+where
+    C::Session: 'static,
+{
+    let audience = workload::audience();
+    let tickets = (0u64..).step_by(LANES);
+    let batches: Vec<_> =
+        prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(world, &audience, ticket)).collect();
+    let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("worker"))?);
+    let (done, results) = crossbeam_channel::bounded(1);
+    let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
+    pool.spawn(move || {
+        let mut worker = own.worker(|| pipeline.worker());
+        let run = |batch| pipeline.run(batch, &mut worker, clock.as_ref());
+        // A receiver that is gone has nobody who waits for the outcomes.
+        done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
+    });
+    let outcomes = results.recv().map_err(Failure::in_step("worker"))?;
+    Ok((outcomes, prepared.iter().map(Prepared::matches).sum()))
+}
+
+/// Seals each batch alone, one after the other, while nothing else runs.
+fn seal_alone<C: Cache<Verdict>>(
+    pipeline: &Pipeline<C>,
+    keys: trefoil_sign::SigningKeys,
+    bound: Vec<Bound<Ticket>>,
+    clock: &Arc<WorldClock>,
+) -> Result<Tally, Failure> {
+    let ledger = Arc::new(Ledger::new(Arc::clone(clock), SAMPLES));
+    let (sender, sealer) = Sealer::start(
+        keys,
+        pipeline.issuer().to_owned(),
+        ChainHead::GENESIS,
+        Cadence::PerBatch,
+        Arc::clone(clock) as Arc<dyn Clock>,
+        Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
+        |_| {},
+    )
+    .map_err(Failure::in_step("sealer"))?;
+    for batch in bound {
+        sender.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+    }
+    drop(sender);
+    sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
+    Ok(ledger.take())
+}
+
+/// Attestations to verify.
+const SAMPLES: usize = 64;
+
+fn problem(
+    tally: &Tally,
+    refused: usize,
+    lanes: u64,
+    expected_matches: u64,
+    expected: usize,
+) -> Option<String> {
+    let refused = refused as u64 + tally.refused;
+    if refused > 0 || lanes != expected as u64 {
+        return Some(format!(
+            "{refused} lanes refused, {lanes} of {expected} sealed: {:?}",
+            tally.first_refusal
+        ));
+    }
+    (tally.wrong > 0 || tally.matches != expected_matches).then(|| {
+        format!(
+            "{} lanes decided wrongly; {} matches instead of {expected_matches}",
+            tally.wrong, tally.matches
+        )
+    })
+}
+
+/// Names of the stages and their runs, microseconds per batch.
+type ByStage = Vec<(&'static str, Distribution)>;
+
+fn by_stage(times: &[StageTimes], sealed_ns: &[u64]) -> ByStage {
+    let of = |stage: fn(&StageTimes) -> u64| Distribution::of_ns(times.iter().map(stage));
+    let total = times
+        .iter()
+        .zip(sealed_ns)
+        .map(|(t, seal)| t.match_ns + t.keyholder_ns + t.proof_lookup_ns + t.digest_ns + seal);
+    vec![
+        ("match", of(|t| t.match_ns)),
+        ("keyholder", of(|t| t.keyholder_ns)),
+        ("proof_lookup", of(|t| t.proof_lookup_ns)),
+        ("digest", of(|t| t.digest_ns)),
+        ("seal", Distribution::of_ns(sealed_ns.iter().copied())),
+        ("total", Distribution::of_ns(total)),
+    ]
+}
+
+fn figures(stages: &ByStage) -> Map<String, Value> {
+    let each = |figure: &dyn Fn(&Distribution) -> Value| -> Value {
+        stages.iter().map(|(name, runs)| ((*name).to_owned(), figure(runs))).collect::<Map<_, _>>().into()
+    };
+    let mut result = Map::new();
+    result.insert("stages_us".into(), each(&|d| json!(rounded(d.median()))));
+    result.insert("min_us".into(), each(&|d| json!(rounded(d.min()))));
+    result.insert("p90_us".into(), each(&|d| json!(rounded(d.p90()))));
+    result.insert("runs_us".into(), each(&Distribution::runs_json));
+    result
+}
+
+fn context<C: Cache<Verdict>>(
+    parameters: &Stages,
+    world: &World<C>,
+    placement: &Placement,
+) -> Map<String, Value> {
+    let Stages { users, iterations, warmup, seed, cache, tier } = *parameters;
+    let context = json!({
+        "mode": "plain", "keys": "per-subject", "cadence": "per-batch", "cache": cache.name(),
+        "users": users, "people": world.population.people.len(), "lanes": LANES,
+        "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
+        "template_store_bytes": world.template_bytes(),
+        "placement": placement.cpus, "warnings": placement.warnings,
+        "proofs_from_file": world.population.from_file,
+        "proofs_seconds": rounded(world.population.seconds),
+    });
+    context.as_object().cloned().unwrap_or_default()
+}
+
+fn summary(stages: &ByStage, users: usize) -> String {
+    let mut text = format!("us per batch of {LANES} of {users} users: median (min, p90)\n");
+    for (name, runs) in stages {
+        let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
+        text.push_str(&format!("  {name:<13} {median:>10.1}  ({min:.1}, {p90:.1})\n"));
+    }
+    text
+}

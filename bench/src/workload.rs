@@ -1,0 +1,121 @@
+//! Batches to run, and what must come of them.
+
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::Decision;
+use trefoil_cache::Cache;
+use trefoil_matching::{Embedding, LANES};
+use trefoil_pipeline::{Batch, LaneRequest, Verdict};
+
+use crate::failure::Failure;
+use crate::population::{AUDIENCE, TENANT};
+use crate::world::{THRESHOLD, World};
+
+/// Of so many probes one shows somebody else's face.
+const IMPOSTOR_EVERY: u32 = 4;
+
+/// Which request a sealed lane answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    /// Unique in a run; the nonce and the request digest follow from it.
+    pub(crate) number: u64,
+    /// The person who asked.
+    pub(crate) person: usize,
+    /// What must be decided.
+    pub(crate) expected: Decision,
+}
+
+impl Ticket {
+    /// The relying party's nonce, as long as the shortest allowed.
+    pub(crate) fn nonce(&self) -> Vec<u8> {
+        let mut nonce = vec![0; trefoil_attest::NONCE_BYTES_MIN];
+        nonce[..8].copy_from_slice(&self.number.to_le_bytes());
+        nonce
+    }
+
+    /// Stands for the digest of the request, which the service computes before the pipeline.
+    pub(crate) fn request_digest(&self) -> [u8; 32] {
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&self.number.to_le_bytes());
+        digest
+    }
+}
+
+/// One lane of a prepared batch.
+struct PreparedLane {
+    user: usize,
+    probe: Embedding,
+    expected: Decision,
+}
+
+/// 32 probes of 32 users, in lane order.
+pub(crate) struct Prepared {
+    lanes: Vec<PreparedLane>,
+}
+
+impl Prepared {
+    /// How many of its lanes must match.
+    pub(crate) fn matches(&self) -> u64 {
+        self.lanes.iter().filter(|lane| lane.expected == Decision::Match).count() as u64
+    }
+
+    /// The batch to run. Tickets are numbered from `first_ticket`.
+    pub(crate) fn batch<C: Cache<Verdict>>(
+        &self,
+        world: &World<C>,
+        audience: &Arc<str>,
+        first_ticket: u64,
+    ) -> Batch<Ticket> {
+        let request = |(lane, number): (&PreparedLane, u64)| {
+            let user = &world.users[lane.user];
+            let ticket = Ticket { number, person: user.person, expected: lane.expected };
+            LaneRequest {
+                session: world.population.people[user.person].session,
+                template: user.template.clone(),
+                probe: lane.probe.clone(),
+                audience: Arc::clone(audience),
+                nonce: ticket.nonce(),
+                request_digest: ticket.request_digest(),
+                reply: ticket,
+            }
+        };
+        Batch { tenant: TENANT, lanes: self.lanes.iter().zip(first_ticket..).map(request).collect() }
+    }
+}
+
+/// Prepares `count` batches of 32 users drawn at random, one per lane. The same seed gives the same batches.
+///
+/// # Errors
+/// When a probe cannot be quantised.
+pub(crate) fn prepare<C: Cache<Verdict>>(
+    world: &World<C>,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<Prepared>, Failure> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let people = world.population.people.len();
+    let per_lane = world.users.len() / LANES;
+    let lane = |lane: usize, rng: &mut StdRng| {
+        // The number of people is a multiple of 32, so user % 32 is the lane of the user's template.
+        let user = rng.random_range(0..per_lane) * LANES + lane;
+        let owner = world.users[user].person;
+        let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
+        let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };
+        let probe = world.capture(shown, rng)?;
+        let matches = world.users[user].enrolled.dot(&probe) >= THRESHOLD;
+        let expected = if matches { Decision::Match } else { Decision::NoMatch };
+        Ok(PreparedLane { user, probe, expected })
+    };
+    (0..count)
+        .map(|_| {
+            Ok(Prepared { lanes: (0..LANES).map(|l| lane(l, &mut rng)).collect::<Result<_, Failure>>()? })
+        })
+        .collect()
+}
+
+/// The audience as requests carry it.
+pub(crate) fn audience() -> Arc<str> {
+    AUDIENCE.into()
+}

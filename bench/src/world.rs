@@ -1,0 +1,167 @@
+//! One tenant with enrolled people over a cache: what the pipeline needs to authenticate them.
+
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_cache::{Cache, Session as _};
+use trefoil_matching::{
+    AttemptPolicy, Basis, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, LANES, Lane, MemoryVault,
+    Template, Tier, split, unblind,
+};
+use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
+use trefoil_sign::SigningKeys;
+
+use crate::clock::WORLD_START_S;
+use crate::failure::Failure;
+use crate::population::{LEVEL, POLICY_ID, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
+
+/// Name under which benchmarks attest.
+pub(crate) const ISSUER: &str = "bench.trefoil.example";
+/// Cosine 0.59. Synthetic faces of two people stay within 0.45 of orthogonal, captures of one person above 0.8.
+pub(crate) const THRESHOLD: i32 = 18_000;
+/// A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
+pub(crate) const NO_LIMIT: AttemptPolicy =
+    AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
+
+/// One enrolled template.
+pub(crate) struct User {
+    /// Index of the person who holds it.
+    pub(crate) person: usize,
+    /// The template, in the lane `person % 32`.
+    pub(crate) template: Template,
+    /// What was enrolled, for predictions in the clear.
+    pub(crate) enrolled: Embedding,
+}
+
+/// Everything that a run reads.
+pub(crate) struct World<C> {
+    pub(crate) population: Arc<Population>,
+    pub(crate) users: Vec<User>,
+    pub(crate) cache: Arc<C>,
+    pub(crate) pipeline: Arc<Pipeline<C>>,
+    faces: Vec<[f32; DIM]>,
+}
+
+impl<C: Cache<Verdict>> World<C> {
+    /// Enrols `users` templates, caches everybody's verdict and connects a pipeline on `tier`.
+    ///
+    /// User `u` is template generation `u / people + 1` of person `u % people`: a person who enrolled
+    /// again. Each is a real enrolment under a key and a salt of its own, so memory traffic and key work are those
+    /// of `users` subjects, while one proof serves all templates of a person. A person keeps one lane,
+    /// `person % 32` instead of a random one, so that every lane has equally many users and batches are full.
+    ///
+    /// # Errors
+    /// When an enrolment is refused.
+    pub(crate) fn new(
+        cache: C,
+        population: Arc<Population>,
+        users: usize,
+        tier: Tier,
+    ) -> Result<Self, Failure> {
+        let mut rng: StdRng = rand::make_rng();
+        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)
+            .map_err(Failure::in_step("key-holder"))?;
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
+        let seed = keyholder.create_tenant(TENANT, policy).map_err(Failure::in_step("tenant"))?;
+        let basis = Basis::from_seed(seed);
+        let mut faces_rng = StdRng::seed_from_u64(FACES_SEED);
+        let faces: Vec<_> = population.people.iter().map(|_| direction(&mut faces_rng)).collect();
+        let enrolled = enrol(&keyholder, &basis, &population, &faces, users)?;
+        let registry = Registry::default();
+        registry.put(tenant(basis, population.root));
+        let cache = Arc::new(cache);
+        let mut session = cache.session();
+        for person in &population.people {
+            let stored = session.insert(person.session, person.verdict, VERDICT_EXPIRY_S, WORLD_START_S);
+            if !stored.is_stored() {
+                return Err(Failure::fault(format!("a verdict was not cached: {stored:?}")));
+            }
+        }
+        let keyholder: Arc<dyn KeyHolding> = Arc::new(keyholder);
+        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, Arc::clone(&cache), tier);
+        Ok(World { population, users: enrolled, cache, pipeline: Arc::new(pipeline), faces })
+    }
+
+    /// A new capture of `person`'s face.
+    pub(crate) fn capture(&self, person: usize, rng: &mut StdRng) -> Result<Embedding, Failure> {
+        capture(&self.faces[person], rng)
+    }
+
+    /// Memory of all templates, bytes: what batches of random users are read from.
+    pub(crate) fn template_bytes(&self) -> usize {
+        self.users.len() * TEMPLATE_BYTES
+    }
+}
+
+/// Two residues of 48 bits per coefficient.
+const TEMPLATE_BYTES: usize = 2 * 6 * DIM * LANES;
+
+const FACES_SEED: u64 = 2;
+
+fn enrol(
+    keyholder: &KeyHolder,
+    basis: &Basis,
+    population: &Population,
+    faces: &[[f32; DIM]],
+    users: usize,
+) -> Result<Vec<User>, Failure> {
+    let mut rng: StdRng = rand::make_rng();
+    let mut captures = StdRng::seed_from_u64(FACES_SEED + 1);
+    let lanes: Vec<Lane> = Lane::all().collect();
+    let mut enrolled_users = Vec::with_capacity(users);
+    for user in 0..users {
+        let (person, generation) = (user % faces.len(), user / faces.len() + 1);
+        let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
+        let enrolled = capture(&faces[person], &mut captures)?;
+        let (blinded, blind) = split(&enrolled, &mut rng);
+        let handle = population.people[person].handle;
+        let encrypted = keyholder
+            .enrol(TENANT, handle, generation, lanes[person % LANES], &blinded)
+            .map_err(Failure::in_step("enrolment"))?;
+        enrolled_users.push(User { person, template: unblind(basis, encrypted, blind), enrolled });
+    }
+    Ok(enrolled_users)
+}
+
+fn tenant(basis: Basis, root: [u8; 32]) -> Tenant {
+    Tenant {
+        id: TENANT,
+        basis,
+        policy: Policy {
+            id: POLICY_ID,
+            version: 1,
+            fmr_class: 3,
+            embedder: "synthetic-128".into(),
+            level_min: LEVEL,
+            attestation_lifetime_s: 60,
+        },
+        roots: vec![(ROOT_GENERATION, root)],
+    }
+}
+
+/// A direction nearly uniform on the sphere: sums of 12 uniforms are close to normal.
+fn direction(rng: &mut StdRng) -> [f32; DIM] {
+    std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
+}
+
+/// `face` with noise of a third of its length.
+fn capture(face: &[f32; DIM], rng: &mut StdRng) -> Result<Embedding, Failure> {
+    let noise = direction(rng);
+    let seen: [f32; DIM] = std::array::from_fn(|i| face[i] + noise[i] / 3.0);
+    Embedding::quantise(&seen).map_err(Failure::in_step("face"))
+}
+
+/// Signing keys for a day of the world's time, and the trust root that a relying party would hold.
+///
+/// # Errors
+/// When key generation fails.
+pub(crate) fn signing_keys() -> Result<(SigningKeys, TrustRoot), Failure> {
+    let mut rng: StdRng = rand::make_rng();
+    let keys = SigningKeys::generate(WORLD_START_S - 60, VERDICT_EXPIRY_S, &mut rng)
+        .map_err(Failure::in_step("signing keys"))?;
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let root = TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))?;
+    Ok((keys, root))
+}
