@@ -1,21 +1,71 @@
-//! Blinded enrolment.
+//! Blinded enrolment: nobody who takes part in it, apart from the owner of the embedding, sees the embedding.
 
 use crate::{Basis, EncryptedTemplate, Template};
 use rand::CryptoRng;
-use trefoil_bfv::Embedding;
+use trefoil_bfv::{Embedding, Share, ShareError};
 
-/// The key-holder's share of an embedding: `y + rho` mod 65537, uniform by itself.
-pub struct BlindedTemplate(());
+/// The key-holder's share of an embedding `y`: `y + rho` modulo 65537, uniform by itself. Wiped on drop.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BlindedTemplate {
+    share: Share,
+}
 
 /// The matcher's share of an embedding: `rho`, uniform by itself. Wiped on drop.
-pub struct Blind(());
+#[derive(Debug, PartialEq, Eq)]
+pub struct Blind {
+    share: Share,
+}
 
 /// Splits an embedding into two shares, neither of which says anything alone.
-pub fn split(_embedding: &Embedding, _rng: &mut impl CryptoRng) -> (BlindedTemplate, Blind) {
-    todo!()
+pub fn split(embedding: &Embedding, rng: &mut impl CryptoRng) -> (BlindedTemplate, Blind) {
+    let rho = Share::random(rng);
+    (BlindedTemplate { share: Share::of(embedding).plus(&rho) }, Blind { share: rho })
 }
 
 /// Takes `rho` out of the ciphertext that [`crate::KeyHolder::enrol`] made of `y + rho`.
-pub fn unblind(_basis: &Basis, _encrypted: EncryptedTemplate, _blind: Blind) -> Template {
-    todo!()
+pub fn unblind(basis: &Basis, encrypted: EncryptedTemplate, blind: Blind) -> Template {
+    let mut template = encrypted.template;
+    template.ciphertext =
+        template.ciphertext.subtract(basis.inner().scheme(), template.lane.index(), &blind.share);
+    template
+}
+
+impl BlindedTemplate {
+    /// Length of the encoding: 272.
+    pub const BYTES: usize = Share::BYTES;
+
+    /// The canonical encoding, for the way to a remote key-holder.
+    pub fn to_bytes(&self) -> [u8; BlindedTemplate::BYTES] {
+        self.share.to_bytes()
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`ShareError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<BlindedTemplate, ShareError> {
+        Share::from_bytes(bytes).map(|share| BlindedTemplate { share })
+    }
+
+    pub(crate) fn share(&self) -> &Share {
+        &self.share
+    }
+}
+
+impl Blind {
+    /// Length of the encoding: 272.
+    pub const BYTES: usize = Share::BYTES;
+
+    /// The canonical encoding, for a client that splits its embedding itself.
+    pub fn to_bytes(&self) -> [u8; Blind::BYTES] {
+        self.share.to_bytes()
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`ShareError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Blind, ShareError> {
+        Share::from_bytes(bytes).map(|share| Blind { share })
+    }
 }

@@ -1,10 +1,14 @@
 //! The key-holder's role.
 
+use crate::tenant::Tenant;
 use crate::{
-    BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, Lane, LaneSet, MatchJob, TenantId, Vault,
-    VaultError,
+    AttemptRecord, BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, Lane, LaneSet, MatchJob,
+    SubjectRecord, Template, TenantId, TenantRecord, Vault, VaultError,
 };
 use rand::CryptoRng;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, RwLock};
+use trefoil_bfv::{Decryptor, Drbg, LANES, NORM_SQUARED_MAX, Opened, Salt, Scheme, SubjectKey};
 
 /// Whoever can decide a job: the key-holder in this process, or a connection to one elsewhere.
 pub trait KeyHolding: Send + Sync {
@@ -16,7 +20,18 @@ pub trait KeyHolding: Send + Sync {
 }
 
 /// The holder of the keys, thresholds and attempt budgets. Shared between threads by reference.
-pub struct KeyHolder(());
+///
+/// Memory is proportional to the subjects enrolled, about 200 bytes each, and 128 KiB per tenant.
+///
+/// Locks, none of which is held during arithmetic: `tenants` is written only when a tenant is created and otherwise read for
+/// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.
+pub struct KeyHolder {
+    vault: Box<dyn Vault>,
+    rng: Mutex<Drbg>,
+    tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+    /// Idle scratch memory: as many as batches were ever decrypted at the same time.
+    decryptors: Mutex<Vec<Decryptor>>,
+}
 
 /// One bit per lane. A lane that failed, whose budget is spent or that is empty is 0: they look the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +89,18 @@ impl KeyHolder {
     ///
     /// # Errors
     /// [`KeyHolderError::Vault`] when the vault cannot be read.
-    pub fn new(_vault: Box<dyn Vault>, _rng: &mut impl CryptoRng) -> Result<KeyHolder, KeyHolderError> {
-        todo!()
+    pub fn new(vault: Box<dyn Vault>, rng: &mut impl CryptoRng) -> Result<KeyHolder, KeyHolderError> {
+        let mut tenants = HashMap::new();
+        for record in vault.tenants()? {
+            let subjects = vault.subjects(&record.tenant)?;
+            tenants.insert(record.tenant, Arc::new(Tenant::restore(&record, subjects)));
+        }
+        Ok(KeyHolder {
+            vault,
+            rng: Mutex::new(Drbg::from_rng(rng)),
+            tenants: RwLock::new(tenants),
+            decryptors: Mutex::new(Vec::new()),
+        })
     }
 
     /// Makes a master key and a basis for a new tenant; returns the seed of the basis for [`crate::Basis::from_seed`].
@@ -84,34 +109,50 @@ impl KeyHolder {
     /// [`KeyHolderError`] when the tenant exists, the threshold is impossible or the vault fails.
     pub fn create_tenant(
         &self,
-        _tenant: TenantId,
-        _policy: DecisionPolicy,
+        tenant: TenantId,
+        policy: DecisionPolicy,
     ) -> Result<[u8; 32], KeyHolderError> {
-        todo!()
+        check_threshold(&policy)?;
+        let mut record = TenantRecord { tenant, master: [0; 32], basis_seed: [0; 32], policy, frozen: false };
+        {
+            let mut rng = self.rng.lock().expect(UNPOISONED);
+            rng.fill(&mut record.master);
+            rng.fill(&mut record.basis_seed);
+        }
+        let created = Arc::new(Tenant::restore(&record, Vec::new()));
+        // Held across the vault write: two creations of one tenant must not both succeed.
+        let mut tenants = self.tenants.write().expect(UNPOISONED);
+        if tenants.contains_key(&tenant) {
+            return Err(KeyHolderError::TenantExists);
+        }
+        self.vault.put_tenant(&record)?;
+        tenants.insert(tenant, created);
+        Ok(record.basis_seed)
     }
 
     /// The seed of the tenant's basis.
     ///
     /// # Errors
     /// [`KeyHolderError::UnknownTenant`].
-    pub fn basis_seed(&self, _tenant: TenantId) -> Result<[u8; 32], KeyHolderError> {
-        todo!()
+    pub fn basis_seed(&self, tenant: TenantId) -> Result<[u8; 32], KeyHolderError> {
+        Ok(self.tenant(&tenant)?.basis.seed())
     }
 
     /// Replaces a tenant's threshold and attempt budget. Failures counted so far stay counted.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown, the threshold is impossible or the vault fails.
-    pub fn set_policy(&self, _tenant: TenantId, _policy: DecisionPolicy) -> Result<(), KeyHolderError> {
-        todo!()
+    pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
+        check_threshold(&policy)?;
+        self.tenant(&tenant)?.update(&*self.vault, |current, _| *current = policy)
     }
 
     /// Lets a frozen tenant decide again. For an operator who has found the cause.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
-    pub fn lift_freeze(&self, _tenant: TenantId) -> Result<(), KeyHolderError> {
-        todo!()
+    pub fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
+        self.tenant(&tenant)?.update(&*self.vault, |_, frozen| *frozen = false)
     }
 
     /// Encrypts a blinded template into `lane` under a fresh key of this subject and generation.
@@ -120,31 +161,92 @@ impl KeyHolder {
     /// [`KeyHolderError`] when the tenant is unknown, the generation exists or the vault fails.
     pub fn enrol(
         &self,
-        _tenant: TenantId,
-        _handle: Handle,
-        _generation: u32,
-        _lane: Lane,
-        _template: &BlindedTemplate,
+        tenant: TenantId,
+        handle: Handle,
+        generation: u32,
+        lane: Lane,
+        template: &BlindedTemplate,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
-        todo!()
+        let of = self.tenant(&tenant)?;
+        let (salt, mut rng) = {
+            let mut rng = self.rng.lock().expect(UNPOISONED);
+            (Salt::random(&mut *rng), Drbg::from_rng(&mut *rng))
+        };
+        let attempts = AttemptRecord::default();
+        of.insert(
+            &*self.vault,
+            &SubjectRecord { handle, generation, lane, salt: *salt.expose_bytes(), attempts },
+        )?;
+        // Every enrolment has a salt of its own, so a key never encrypts twice.
+        let key = of.key(&handle, generation, &salt);
+        let ciphertext = of.basis.encrypt_lane(&key, lane.index(), template.share(), &mut rng);
+        Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, ciphertext } })
     }
 
     /// Erases the salt of a template's key, which makes the template undecryptable. Shredding twice succeeds.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
-    pub fn shred(&self, _tenant: TenantId, _handle: Handle, _generation: u32) -> Result<(), KeyHolderError> {
-        todo!()
+    pub fn shred(&self, tenant: TenantId, handle: Handle, generation: u32) -> Result<(), KeyHolderError> {
+        self.tenant(&tenant)?.remove(&*self.vault, handle, generation)
     }
 
     /// Decides every lane of `job`. `now` is in unix seconds.
     ///
+    /// A failure is counted for each lane before anything is decrypted, and taken back if the lane matches.
+    ///
     /// # Errors
     /// [`KeyHolderError`] when no lane could be decided.
-    pub fn decide(&self, _job: &MatchJob, _now: u64) -> Result<Decisions, KeyHolderError> {
-        todo!()
+    pub fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+        let tenant = self.tenant(&job.tenant)?;
+        if !job.is_well_formed() {
+            tenant.record_malformed(&*self.vault, job, now)?;
+            return Err(KeyHolderError::Malformed);
+        }
+        let admitted = tenant.admit(job, now)?;
+        let keys = tenant.keys(job, &admitted);
+        let opened = self.open(&keys, job);
+        if !is_honest(&opened, job) {
+            tenant.record_malformed(&*self.vault, job, now)?;
+            return Err(KeyHolderError::Malformed);
+        }
+        let matches = |lane: Lane, threshold| opened.scores()[lane.index()] >= threshold;
+        tenant.settle(&*self.vault, job, &admitted, matches, now).map(Decisions)
+    }
+
+    fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
+        let tenants = self.tenants.read().expect(UNPOISONED);
+        tenants.get(id).cloned().ok_or(KeyHolderError::UnknownTenant)
+    }
+
+    fn open(&self, keys: &[Option<SubjectKey>; LANES], job: &MatchJob) -> Opened {
+        let idle = self.decryptors.lock().expect(UNPOISONED).pop();
+        let mut decryptor = idle.unwrap_or_else(|| Decryptor::new(Scheme::shared()));
+        let opened = decryptor.decrypt(keys.iter().flatten(), &job.masked);
+        self.decryptors.lock().expect(UNPOISONED).push(decryptor);
+        opened
     }
 }
+
+/// Whether a decrypted job can come from an honest matcher: errors within the band that flooding gives, and nothing in lanes
+/// without a subject. Occupied lanes cannot be checked further: every residue modulo 65537 is a possible score.
+fn is_honest(opened: &Opened, job: &MatchJob) -> bool {
+    let empty_lanes = opened.scores().iter().zip(&job.subjects).filter(|(_, subject)| subject.is_none());
+    let stray = empty_lanes.fold(0, |bits, (score, _)| bits | score);
+    opened.within_band() && stray == 0
+}
+
+fn check_threshold(policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
+    let threshold = policy.threshold;
+    if (-NORM_SQUARED_MAX..=NORM_SQUARED_MAX).contains(&threshold) {
+        Ok(())
+    } else {
+        Err(KeyHolderError::Threshold(threshold))
+    }
+}
+
+/// A poisoned lock ends the process's decisions: its state may be inconsistent, and no decision is better.
+const UNPOISONED: &str = "no thread panicked while it held this lock";
 
 impl KeyHolding for KeyHolder {
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {

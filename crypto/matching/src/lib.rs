@@ -18,6 +18,7 @@ mod lane;
 mod matcher;
 mod policy;
 mod template;
+mod tenant;
 mod vault;
 
 pub use attempts::AttemptRecord;
@@ -29,7 +30,7 @@ pub use lane::{Lane, LaneSet};
 pub use matcher::{MatchError, Matcher};
 pub use policy::{AttemptPolicy, DecisionPolicy};
 pub use template::{EncryptedTemplate, Template, TemplateError};
-pub use trefoil_bfv::{DIM, Embedding, LANES, QuantiseError};
+pub use trefoil_bfv::{DIM, Embedding, LANES, QuantiseError, ShareError};
 pub use trefoil_kernels::Tier;
 pub use vault::{MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
 

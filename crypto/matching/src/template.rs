@@ -1,12 +1,21 @@
 //! Encrypted templates.
 
 use crate::{Handle, Lane, TenantId};
-use std::sync::Arc;
+use std::fmt;
+use trefoil_bfv::{CiphertextError, Scheme, TemplateCiphertext};
+
+/// First bytes of an encoded [`Template`]: format and version.
+const MAGIC: [u8; 4] = *b"TFT1";
+/// First bytes of an encoded [`EncryptedTemplate`].
+const BLINDED_MAGIC: [u8; 4] = *b"TFE1";
+
+/// Bytes of one packed polynomial: 2 primes, 4096 coefficients, 6 bytes.
+const CIPHERTEXT_BYTES: usize = 2 * 4096 * 6;
 
 /// An encrypted template ready for matching: one polynomial of 48 KiB, shared by clones.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Template {
-    /// The tenant whose basis it was made with.
+    /// The tenant with whose basis it was made.
     pub tenant: TenantId,
     /// The subject.
     pub handle: Handle,
@@ -14,12 +23,14 @@ pub struct Template {
     pub generation: u32,
     /// The lane it lives in.
     pub lane: Lane,
-    #[expect(dead_code)]
-    ciphertext: Arc<()>,
+    pub(crate) ciphertext: TemplateCiphertext,
 }
 
 /// An encrypted template that still carries the matcher's blind. Only [`crate::unblind`] makes use of it.
-pub struct EncryptedTemplate(());
+#[derive(Clone, PartialEq, Eq)]
+pub struct EncryptedTemplate {
+    pub(crate) template: Template,
+}
 
 /// Why bytes are not a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,30 +39,96 @@ pub enum TemplateError {
     #[error("a template has exactly {expected} bytes, not {0}", expected = Template::BYTES)]
     Length(usize),
     /// The first bytes do not name this format and version.
-    #[error("these bytes are not a template of version 1")]
+    #[error("these bytes are not a template of this kind and version")]
     Format,
     /// The lane is above 31.
     #[error("lane {0} does not exist: lanes are 0 to 31")]
     Lane(u8),
-    /// A coefficient is not reduced.
-    #[error("coefficient {0} is not reduced")]
-    Coefficient(usize),
+    /// The ciphertext is not canonical.
+    #[error(transparent)]
+    Ciphertext(#[from] CiphertextError),
 }
 
 impl Template {
-    /// Length of the encoding.
-    pub const BYTES: usize = 4 + 16 + 32 + 4 + 1 + 2 * 6 * 4096;
+    /// Length of the encoding: magic, tenant, handle, generation (little-endian), lane, ciphertext.
+    pub const BYTES: usize = 4 + 16 + 32 + 4 + 1 + CIPHERTEXT_BYTES;
 
     /// The canonical encoding, which [`Template::from_bytes`] reads.
     pub fn to_bytes(&self) -> Vec<u8> {
-        todo!()
+        self.encode(MAGIC)
     }
 
     /// Reads the canonical encoding and nothing else.
     ///
     /// # Errors
     /// [`TemplateError`] for any other bytes.
-    pub fn from_bytes(_bytes: &[u8]) -> Result<Template, TemplateError> {
-        todo!()
+    pub fn from_bytes(bytes: &[u8]) -> Result<Template, TemplateError> {
+        Template::decode(MAGIC, bytes)
+    }
+
+    fn encode(&self, magic: [u8; 4]) -> Vec<u8> {
+        let Template { tenant, handle, generation, lane, ciphertext } = self;
+        let mut bytes = Vec::with_capacity(Template::BYTES);
+        bytes.extend_from_slice(&magic);
+        bytes.extend_from_slice(tenant);
+        bytes.extend_from_slice(handle);
+        bytes.extend_from_slice(&generation.to_le_bytes());
+        bytes.push(lane.index() as u8);
+        bytes.extend_from_slice(ciphertext.as_bytes());
+        bytes
+    }
+
+    fn decode(magic: [u8; 4], bytes: &[u8]) -> Result<Template, TemplateError> {
+        if bytes.len() != Template::BYTES {
+            return Err(TemplateError::Length(bytes.len()));
+        }
+        let mut rest = bytes;
+        if take(&mut rest) != magic {
+            return Err(TemplateError::Format);
+        }
+        let tenant = take(&mut rest);
+        let handle = take(&mut rest);
+        let generation = u32::from_le_bytes(take(&mut rest));
+        let [lane] = take(&mut rest);
+        let lane = Lane::new(lane).ok_or(TemplateError::Lane(lane))?;
+        let ciphertext = TemplateCiphertext::from_bytes(Scheme::shared(), rest)?;
+        Ok(Template { tenant, handle, generation, lane, ciphertext })
+    }
+}
+
+impl EncryptedTemplate {
+    /// The canonical encoding, for the way from a remote key-holder.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.template.encode(BLINDED_MAGIC)
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`TemplateError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<EncryptedTemplate, TemplateError> {
+        Template::decode(BLINDED_MAGIC, bytes).map(|template| EncryptedTemplate { template })
+    }
+}
+
+/// Splits `N` bytes off the front. The caller has checked the whole length.
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (front, back) = rest.split_first_chunk().expect("the length was checked");
+    *rest = back;
+    *front
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template")
+            .field("lane", &self.lane)
+            .field("generation", &self.generation)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EncryptedTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EncryptedTemplate(..)")
     }
 }

@@ -1,38 +1,47 @@
 //! Where the key-holder keeps what must outlive the process.
 
 use crate::{AttemptRecord, DecisionPolicy, Handle, Lane, TenantId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use zeroize::Zeroize;
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
 ///
 /// Whoever reads a vault can decrypt; whoever erases a salt has shredded its template. An implementation returns
-/// from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone.
+/// from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone. The
+/// key-holder reads everything when it starts, keeps it in memory, and never makes two writes for one tenant at a time.
 pub trait Vault: Send + Sync {
     /// Every tenant. Called once, when the key-holder starts.
     ///
     /// # Errors
     /// [`VaultError`] when the memory cannot be read.
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError>;
+
     /// Every subject of `tenant`. Called once per tenant, when the key-holder starts.
     ///
     /// # Errors
     /// [`VaultError`] when the memory cannot be read.
     fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError>;
+
     /// Writes or replaces the record of a tenant.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError>;
+
     /// Writes a new subject.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError>;
+
     /// Erases a subject's salt and attempts. Erasing an absent subject succeeds.
     ///
     /// # Errors
     /// [`VaultError`] when the erasure is not durable.
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError>;
-    /// Updates the attempt records of subjects that exist; others are ignored.
+
+    /// Updates the attempt records of subjects that exist; others are ignored. Called once per batch that has a failure.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
@@ -43,7 +52,38 @@ pub trait Vault: Send + Sync {
     ) -> Result<(), VaultError>;
 }
 
-/// A tenant as the vault keeps it.
+/// A shared vault, so that whoever opened it can go on using it beside the key-holder.
+impl<V: Vault + ?Sized> Vault for Arc<V> {
+    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
+        (**self).tenants()
+    }
+
+    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
+        (**self).subjects(tenant)
+    }
+
+    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
+        (**self).put_tenant(record)
+    }
+
+    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
+        (**self).put_subject(tenant, record)
+    }
+
+    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
+        (**self).delete_subject(tenant, handle, generation)
+    }
+
+    fn put_attempts(
+        &self,
+        tenant: &TenantId,
+        records: &[(Handle, u32, AttemptRecord)],
+    ) -> Result<(), VaultError> {
+        (**self).put_attempts(tenant, records)
+    }
+}
+
+/// A tenant as the vault keeps it. The master key is wiped on drop.
 #[derive(Clone)]
 pub struct TenantRecord {
     /// The tenant.
@@ -58,7 +98,7 @@ pub struct TenantRecord {
     pub frozen: bool,
 }
 
-/// A subject as the vault keeps it.
+/// A subject as the vault keeps it. The salt is wiped on drop.
 #[derive(Clone)]
 pub struct SubjectRecord {
     /// The subject.
@@ -73,6 +113,18 @@ pub struct SubjectRecord {
     pub attempts: AttemptRecord,
 }
 
+impl Drop for TenantRecord {
+    fn drop(&mut self) {
+        self.master.zeroize();
+    }
+}
+
+impl Drop for SubjectRecord {
+    fn drop(&mut self) {
+        self.salt.zeroize();
+    }
+}
+
 /// The vault could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[error("the key-holder's vault failed: {0}")]
@@ -80,34 +132,68 @@ pub struct VaultError(pub String);
 
 /// A vault that forgets everything with the process. For tests, benchmarks and demonstrations.
 #[derive(Default)]
-pub struct MemoryVault(());
+pub struct MemoryVault {
+    records: Mutex<Records>,
+}
+
+#[derive(Default)]
+struct Records {
+    tenants: HashMap<TenantId, TenantRecord>,
+    subjects: HashMap<TenantId, HashMap<(Handle, u32), Box<SubjectRecord>>>,
+}
+
+impl MemoryVault {
+    fn records(&self) -> Result<MutexGuard<'_, Records>, VaultError> {
+        self.records.lock().map_err(|_| VaultError("a thread panicked while it held the records".into()))
+    }
+}
 
 impl Vault for MemoryVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        todo!()
+        Ok(self.records()?.tenants.values().cloned().collect())
     }
-    fn subjects(&self, _tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        todo!()
+
+    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
+        let records = self.records()?;
+        Ok(records
+            .subjects
+            .get(tenant)
+            .into_iter()
+            .flat_map(|of| of.values())
+            .map(|record| (**record).clone())
+            .collect())
     }
-    fn put_tenant(&self, _record: &TenantRecord) -> Result<(), VaultError> {
-        todo!()
+
+    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
+        self.records()?.tenants.insert(record.tenant, record.clone());
+        Ok(())
     }
-    fn put_subject(&self, _tenant: &TenantId, _record: &SubjectRecord) -> Result<(), VaultError> {
-        todo!()
+
+    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
+        let key = (record.handle, record.generation);
+        self.records()?.subjects.entry(*tenant).or_default().insert(key, Box::new(record.clone()));
+        Ok(())
     }
-    fn delete_subject(
-        &self,
-        _tenant: &TenantId,
-        _handle: &Handle,
-        _generation: u32,
-    ) -> Result<(), VaultError> {
-        todo!()
+
+    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
+        if let Some(subjects) = self.records()?.subjects.get_mut(tenant) {
+            subjects.remove(&(*handle, generation));
+        }
+        Ok(())
     }
+
     fn put_attempts(
         &self,
-        _tenant: &TenantId,
-        _records: &[(Handle, u32, AttemptRecord)],
+        tenant: &TenantId,
+        updates: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError> {
-        todo!()
+        if let Some(subjects) = self.records()?.subjects.get_mut(tenant) {
+            for (handle, generation, attempts) in updates {
+                if let Some(record) = subjects.get_mut(&(*handle, *generation)) {
+                    record.attempts = *attempts;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,144 @@
+//! Encodings: one per value, everything else refused, nothing panics.
+
+use super::*;
+use proptest::prelude::*;
+use std::sync::LazyLock;
+use trefoil_matching::{EncryptedTemplate, JobError, TemplateError};
+
+struct Samples {
+    template: Vec<u8>,
+    encrypted: Vec<u8>,
+    /// Jobs with 1 and 32 subjects.
+    jobs: [Vec<u8>; 2],
+}
+
+static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &face)).collect();
+    let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
+    let (blinded, _) = split(&face, &mut world.rng);
+    let encrypted = world.keyholder.enrol(TENANT, handle(50), 3, lane_of(5), &blinded).expect("new");
+    Samples {
+        template: templates[5].to_bytes(),
+        encrypted: encrypted.to_bytes(),
+        jobs: [world.mask(&lanes[5..6]).to_bytes(), world.mask(&lanes).to_bytes()],
+    }
+});
+
+#[test]
+fn encodings_are_read_back() {
+    let samples = &*SAMPLES;
+    let template = Template::from_bytes(&samples.template).expect("its own encoding");
+    assert_eq!(
+        (template.tenant, template.handle, template.generation, template.lane),
+        (TENANT, handle(5), 0, lane_of(5))
+    );
+    assert_eq!(template.to_bytes(), samples.template);
+    assert_eq!(samples.template.len(), Template::BYTES);
+    let encrypted = EncryptedTemplate::from_bytes(&samples.encrypted).expect("its own encoding");
+    assert_eq!(encrypted.to_bytes(), samples.encrypted);
+    for (bytes, subjects) in samples.jobs.iter().zip([1, 32]) {
+        let job = MatchJob::from_bytes(bytes).expect("its own encoding");
+        assert_eq!(job.to_bytes(), *bytes);
+        assert_eq!(job.occupied().len(), subjects);
+    }
+    assert_eq!(samples.jobs[1].len(), MatchJob::BYTES_MAX);
+}
+
+#[test]
+fn a_blinded_template_is_not_a_template() {
+    let samples = &*SAMPLES;
+    assert_eq!(Template::from_bytes(&samples.encrypted), Err(TemplateError::Format));
+    assert_eq!(EncryptedTemplate::from_bytes(&samples.template), Err(TemplateError::Format));
+}
+
+#[test]
+fn every_truncation_and_one_byte_more_are_refused() {
+    let samples = &*SAMPLES;
+    for n in 0..samples.template.len() {
+        assert_eq!(Template::from_bytes(&samples.template[..n]), Err(TemplateError::Length(n)));
+        assert!(EncryptedTemplate::from_bytes(&samples.encrypted[..n]).is_err());
+    }
+    for job in &samples.jobs {
+        for n in 0..job.len() {
+            assert_eq!(MatchJob::from_bytes(&job[..n]), Err(JobError::Length(n)));
+        }
+        let longer = [&job[..], &[0]].concat();
+        assert_eq!(MatchJob::from_bytes(&longer), Err(JobError::Length(longer.len())));
+    }
+    assert!(Template::from_bytes(&[&samples.template[..], &[0]].concat()).is_err());
+}
+
+#[test]
+fn non_canonical_values_are_refused() {
+    let samples = &*SAMPLES;
+    let mut template = samples.template.clone();
+    template[56] = 32;
+    assert_eq!(Template::from_bytes(&template), Err(TemplateError::Lane(32)));
+    let mut template = samples.template.clone();
+    template[0] ^= 1;
+    assert_eq!(Template::from_bytes(&template), Err(TemplateError::Format));
+    // The first prime itself, in place of the last residue modulo it.
+    let mut template = samples.template.clone();
+    template[57 + 6 * 4095..57 + 6 * 4096].copy_from_slice(&140_720_308_191_233u64.to_le_bytes()[..6]);
+    assert!(matches!(Template::from_bytes(&template), Err(TemplateError::Ciphertext(_))));
+
+    let [one, all] = &samples.jobs;
+    let header = 40;
+    let mut repeated = all.clone();
+    repeated.copy_within(header..header + 36, header + 36);
+    assert_eq!(MatchJob::from_bytes(&repeated), Err(JobError::Subjects));
+    let mut nobody = one.clone();
+    nobody.drain(header..header + 36);
+    nobody[36..40].fill(0);
+    assert_eq!(MatchJob::from_bytes(&nobody), Err(JobError::Subjects));
+    let mut magic = one.clone();
+    magic[3] = b'2';
+    assert_eq!(MatchJob::from_bytes(&magic), Err(JobError::Format));
+    // The lane bits say two subjects where there is one.
+    let mut bits = one.clone();
+    bits[39] |= 0x80;
+    assert!(matches!(MatchJob::from_bytes(&bits), Err(JobError::Length(_))));
+    let c0 = header + 36;
+    let mut unreduced = one.clone();
+    unreduced[c0 + 6 * 40..c0 + 6 * 41].fill(0xff);
+    assert!(matches!(MatchJob::from_bytes(&unreduced), Err(JobError::Ciphertext(_))));
+    let mut transparent = one.clone();
+    transparent[c0 + 12 * 32 + 6 * 4096..].fill(0);
+    assert!(matches!(MatchJob::from_bytes(&transparent), Err(JobError::Ciphertext(_))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn changed_bytes_are_refused_or_are_the_encoding_of_something(
+        which in 0..4usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let samples = &*SAMPLES;
+        let mut bytes = [&samples.template, &samples.encrypted, &samples.jobs[0], &samples.jobs[1]][which].clone();
+        for (at, value) in changes {
+            // Half of the changes go to the header.
+            let span = if value % 2 == 0 { bytes.len() } else { 80 };
+            bytes[at.index(span)] = value;
+        }
+        if let Ok(template) = Template::from_bytes(&bytes) {
+            prop_assert_eq!(template.to_bytes(), &bytes[..]);
+        }
+        if let Ok(template) = EncryptedTemplate::from_bytes(&bytes) {
+            prop_assert_eq!(template.to_bytes(), &bytes[..]);
+        }
+        if let Ok(job) = MatchJob::from_bytes(&bytes) {
+            prop_assert_eq!(job.to_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), pad in 0..60_000usize) {
+        let mut bytes = bytes;
+        bytes.resize(bytes.len() + pad, 0x55);
+        prop_assert!(Template::from_bytes(&bytes).is_err());
+        prop_assert!(EncryptedTemplate::from_bytes(&bytes).is_err());
+        prop_assert!(MatchJob::from_bytes(&bytes).is_err());
+    }
+}

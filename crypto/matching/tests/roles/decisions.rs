@@ -1,0 +1,118 @@
+//! Decisions are those of the plaintext inner product.
+
+use super::*;
+use trefoil_matching::{BatchId, LaneSet, MatchError};
+
+#[test]
+fn every_lane_is_decided_by_its_own_inner_product() {
+    let mut world = World::new(lenient(16_000));
+    let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
+    let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, 31 - i, &faces[usize::from(i)])).collect();
+    let mut accepted = 0;
+    for round in 0..10 {
+        // Probes from near to far, so that scores fall on both sides of the threshold.
+        let probes: Vec<Embedding> =
+            faces.iter().map(|face| disturbed(&mut world.rng, face, 12.0 * round as f32)).collect();
+        let lanes: Vec<_> = templates.iter().zip(&probes).collect();
+        let job = world.mask(&lanes);
+        let decisions = world.keyholder.decide(&job, NOW).expect("an honest job");
+        for (i, (template, probe)) in lanes.iter().enumerate() {
+            assert_eq!(
+                decisions.accepted(template.lane),
+                faces[i].dot(probe) >= 16_000,
+                "round {round}, subject {i}"
+            );
+        }
+        accepted += decisions.lanes().len();
+    }
+    assert!((20..300).contains(&accepted), "both answers occurred: {accepted} of 320");
+}
+
+#[test]
+fn the_threshold_itself_is_accepted_and_one_more_is_not() {
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    let probe = disturbed(&mut world.rng, &face, 30.0);
+    let template = world.enrol(1, 4, &face);
+    for (above, expected) in [(0, true), (1, false)] {
+        world.keyholder.set_policy(TENANT, lenient(face.dot(&probe) + above)).expect("a possible threshold");
+        let job = world.mask(&[(&template, &probe)]);
+        assert_eq!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(4)), expected);
+    }
+}
+
+#[test]
+fn a_partial_batch_answers_for_its_lanes_only() {
+    // With this threshold an empty lane, whose score is 0, would be accepted.
+    let mut world = World::new(lenient(-32_768));
+    let face = world.face();
+    let first = world.enrol(1, 0, &face);
+    let last = world.enrol(2, 31, &face);
+    for (lanes, bits) in [
+        (vec![(&first, &face)], 1),
+        (vec![(&last, &face)], 1 << 31),
+        (vec![(&first, &face), (&last, &face)], 1 << 31 | 1),
+    ] {
+        let job = world.mask(&lanes);
+        let decisions = world.keyholder.decide(&job, NOW).expect("honest");
+        assert_eq!(decisions.lanes(), LaneSet::from_bits(bits));
+    }
+}
+
+#[test]
+fn every_tier_masks_alike() {
+    let mut world = World::new(lenient(20_000));
+    let (face, other) = (world.face(), world.face());
+    let (mine, theirs) = (world.enrol(1, 3, &face), world.enrol(2, 8, &other));
+    for tier in Tier::available() {
+        world.matcher = Matcher::new(tier, [3; 32]);
+        let job = world.mask(&[(&mine, &face), (&theirs, &face)]);
+        let decisions = world.keyholder.decide(&job, NOW).expect("honest");
+        assert_eq!(decisions.lanes(), LaneSet::from_bits(1 << 3), "{tier:?}");
+    }
+    // One seed, one stream: all tiers give the very same job.
+    let batch: BatchId = [0; 16];
+    let jobs: Vec<MatchJob> = Tier::available()
+        .map(|tier| {
+            Matcher::new(tier, [4; 32]).mask(batch, TENANT, &world.basis, &[(&mine, &face)]).expect("valid")
+        })
+        .collect();
+    assert!(jobs.windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(
+        jobs[0]
+            != Matcher::new(Tier::detected(), [5; 32])
+                .mask(batch, TENANT, &world.basis, &[(&mine, &face)])
+                .expect("valid")
+    );
+}
+
+#[test]
+fn batches_that_cannot_be_masked_are_refused() {
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    let template = world.enrol(1, 6, &face);
+    let same_lane = world.enrol(2, 6, &face);
+    let mut foreign = world.enrol(3, 7, &face);
+    foreign.tenant = [8; 16];
+    let mut refusal = |lanes: &[(&Template, &Embedding)]| {
+        world.matcher.mask([5; 16], TENANT, &world.basis, lanes).expect_err("refused")
+    };
+    assert_eq!(refusal(&[]), MatchError::Empty);
+    assert_eq!(refusal(&[(&template, &face), (&same_lane, &face)]), MatchError::DuplicateLane(lane_of(6)));
+    assert_eq!(refusal(&[(&template, &face), (&foreign, &face)]), MatchError::ForeignTenant(lane_of(7)));
+    let many = vec![(&template, &face); 40];
+    assert_eq!(refusal(&many), MatchError::DuplicateLane(lane_of(6)));
+}
+
+#[test]
+fn lanes_are_a_set_of_32() {
+    assert_eq!(Lane::all().count(), 32);
+    assert!(Lane::new(31).is_some() && Lane::new(32).is_none());
+    let mut rng = StdRng::seed_from_u64(2);
+    let mut seen = LaneSet::EMPTY;
+    for _ in 0..1000 {
+        seen.insert(Lane::random(&mut rng));
+    }
+    assert_eq!((seen.bits(), seen.len()), (u32::MAX, 32));
+    assert_eq!(seen.iter().collect::<Vec<_>>(), Lane::all().collect::<Vec<_>>());
+}

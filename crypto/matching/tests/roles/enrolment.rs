@@ -1,0 +1,143 @@
+//! Blinded enrolment, shredding, tenants.
+
+use super::*;
+use trefoil_matching::{Blind, BlindedTemplate, KeyHolderError, LaneSet};
+
+#[test]
+fn the_ciphertext_needs_both_shares() {
+    let mut world = World::new(lenient(30_000));
+    let face = world.face();
+    let template = world.enrol(1, 2, &face);
+    let job = world.mask(&[(&template, &face)]);
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+
+    // Unblinded with another share, or with none (an all-zero one), the subject does not match.
+    let (blinded, _) = split(&face, &mut world.rng);
+    let (_, wrong) = split(&face, &mut world.rng);
+    let zero = Blind::from_bytes(&[0; Blind::BYTES]).expect("zeros are residues");
+    for (name, blind) in [(2, wrong), (3, zero)] {
+        let encrypted =
+            world.keyholder.enrol(TENANT, handle(name), 0, lane_of(2), &blinded).expect("a new subject");
+        let template = unblind(&world.basis, encrypted, blind);
+        let job = world.mask(&[(&template, &face)]);
+        assert!(world.keyholder.decide(&job, NOW).expect("honest").lanes().is_empty());
+    }
+}
+
+#[test]
+fn each_share_alone_is_uniform_whatever_the_face() {
+    // The same face, split many times: the top bit of a residue is about fair in either share, in every coordinate.
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    const SPLITS: u32 = 2000;
+    let mut counts = [[0u32; 128]; 2];
+    for _ in 0..SPLITS {
+        let (blinded, blind) = split(&face, &mut world.rng);
+        assert!(blinded.to_bytes() != blind.to_bytes());
+        for (count, bytes) in counts.iter_mut().zip([blinded.to_bytes(), blind.to_bytes()]) {
+            for (k, count) in count.iter_mut().enumerate() {
+                // Bit 15 of residue k, of 17 bits each.
+                let bit = 17 * k + 15;
+                *count += u32::from(bytes[bit / 8] >> (bit % 8) & 1);
+            }
+        }
+    }
+    // Five standard deviations, 22 each.
+    assert!(counts.iter().flatten().all(|count| count.abs_diff(SPLITS / 2) < 112));
+}
+
+#[test]
+fn shares_travel_and_add_up() {
+    let mut world = World::new(lenient(30_000));
+    let face = world.face();
+    let (blinded, blind) = split(&face, &mut world.rng);
+    let blinded = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own encoding");
+    let blind = Blind::from_bytes(&blind.to_bytes()).expect("its own encoding");
+    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(0), &blinded).expect("new");
+    let template = unblind(&world.basis, encrypted, blind);
+    let job = world.mask(&[(&template, &face)]);
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
+    assert!(BlindedTemplate::from_bytes(&[0xff; 272]).is_err() && Blind::from_bytes(&[0; 271]).is_err());
+}
+
+#[test]
+fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
+    let mut world = World::new(lenient(30_000));
+    let (face, other) = (world.face(), world.face());
+    let (gone, kept) = (world.enrol(1, 1, &face), world.enrol(2, 2, &other));
+    world.keyholder.shred(TENANT, handle(1), 0).expect("the vault works");
+    world.keyholder.shred(TENANT, handle(1), 0).expect("shredding twice succeeds");
+    let job = world.mask(&[(&gone, &face), (&kept, &other)]);
+    match world.keyholder.decide(&job, NOW) {
+        Err(KeyHolderError::UnknownSubjects(lanes)) => assert_eq!(lanes, LaneSet::from_bits(1 << 1)),
+        other => panic!("expected the shredded lane, got {other:?}"),
+    }
+    let job = world.mask(&[(&kept, &other)]);
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+
+    // Enrolled again, the subject has a new key: the old ciphertext stays dead, the new one works.
+    let renewed = world.enrol(1, 1, &face);
+    let job = world.mask(&[(&renewed, &face)]);
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(1)));
+    let job = world.mask(&[(&gone, &face)]);
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+}
+
+#[test]
+fn a_generation_is_enrolled_once() {
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    world.enrol(1, 1, &face);
+    let (blinded, _) = split(&face, &mut world.rng);
+    let again = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(2), &blinded);
+    assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
+    world
+        .keyholder
+        .enrol(TENANT, handle(1), 1, lane_of(2), &blinded)
+        .expect("the next generation is another template");
+}
+
+#[test]
+fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
+    let world = World::new(lenient(0));
+    let keyholder = &world.keyholder;
+    assert!(matches!(keyholder.create_tenant(TENANT, policy(0)), Err(KeyHolderError::TenantExists)));
+    assert!(matches!(
+        keyholder.create_tenant([1; 16], policy(32_769)),
+        Err(KeyHolderError::Threshold(32_769))
+    ));
+    assert!(matches!(keyholder.set_policy(TENANT, policy(-32_769)), Err(KeyHolderError::Threshold(-32_769))));
+    assert!(matches!(keyholder.set_policy([1; 16], policy(0)), Err(KeyHolderError::UnknownTenant)));
+    assert!(matches!(keyholder.shred([1; 16], handle(0), 0), Err(KeyHolderError::UnknownTenant)));
+    assert!(matches!(keyholder.lift_freeze([1; 16]), Err(KeyHolderError::UnknownTenant)));
+    let second = keyholder.create_tenant([1; 16], policy(32_768)).expect("a new tenant");
+    assert_eq!(keyholder.basis_seed([1; 16]).expect("known"), second);
+    assert!(second != world.basis.seed());
+}
+
+#[test]
+fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
+    let mut world = World::new(lenient(-32_768));
+    let face = world.face();
+    world.keyholder.create_tenant([1; 16], lenient(-32_768)).expect("a new tenant");
+    let mut template = world.enrol(1, 3, &face);
+    template.tenant = [1; 16];
+    let job =
+        world.matcher.mask([0; 16], [1; 16], &world.basis, &[(&template, &face)]).expect("one tenant named");
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    // Even with a subject of that name in that lane, the keys differ.
+    let (blinded, _) = split(&face, &mut world.rng);
+    world.keyholder.enrol([1; 16], handle(1), 0, lane_of(3), &blinded).expect("a new subject");
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+}
+
+#[test]
+fn a_restarted_key_holder_goes_on() {
+    let mut world = World::new(lenient(30_000));
+    let face = world.face();
+    let template = world.enrol(1, 3, &face);
+    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
+    assert_eq!(world.keyholder.basis_seed(TENANT).expect("remembered"), world.basis.seed());
+    let job = world.mask(&[(&template, &face)]);
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
+}
