@@ -1,0 +1,152 @@
+//! A typed client of the service, and the wallet's side of it.
+//!
+//! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of [`crate::wire`].
+//! [`Holder`] proves a credential and signs requests. Both listeners present the service's own certificate, which the
+//! client pins. What the service answers is believed only as far as TLS goes; attestations are verified with
+//! `trefoil-attest`, which needs nothing from here.
+
+mod error;
+mod holder;
+mod transport;
+
+pub use error::{ClientError, ProblemDocument};
+pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, attested_digest};
+
+use crate::tenant::Scope;
+use crate::trust;
+use crate::wire::{
+    Authenticated, Authentication, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled,
+    Enrolment, Hex, ProofSession, PublishRoot, PublishedRoot,
+};
+use hyper::body::Bytes;
+use transport::{Outgoing, Transport};
+use trefoil_attest::{Seal, TrustRoot};
+
+/// The admin listener: tenants, API keys, metrics.
+#[derive(Clone)]
+pub struct Admin(Transport);
+
+/// The public listener, for one API key.
+#[derive(Clone)]
+pub struct Client(Transport);
+
+impl Admin {
+    /// A client of the admin listener at `base`, such as `https://127.0.0.1:9443`.
+    ///
+    /// # Errors
+    /// When address, certificate or token cannot be used.
+    pub fn new(base: &str, certificate_pem: &[u8], token: &str) -> Result<Admin, ClientError> {
+        Ok(Admin(Transport::new(base, certificate_pem, 1)?.with_bearer(token)?))
+    }
+
+    /// Makes a tenant.
+    ///
+    /// # Errors
+    /// `field-invalid` for a policy out of range, and [`ClientError`] in general.
+    pub async fn create_tenant(&self, tenant: &CreateTenant) -> Result<CreatedTenant, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/tenants", tenant)).await
+    }
+
+    /// Makes an API key of a tenant. The answer is the only place where its secret appears.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn create_api_key(
+        &self,
+        tenant: Hex<16>,
+        scopes: Vec<Scope>,
+    ) -> Result<CreatedApiKey, ClientError> {
+        let path = format!("/v1/tenants/{}/api-keys", hex::encode(tenant.0));
+        self.0.json(Outgoing::post_json(path, &CreateApiKey { scopes })).await
+    }
+
+    /// The metrics in Prometheus text format.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let body = self.0.bytes(Outgoing::get("/metrics")).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+}
+
+impl Client {
+    /// A client of the public listener at `base` over `connections` HTTP/2 connections. A service bounds the requests
+    /// in flight per connection, so that many in flight need several.
+    ///
+    /// # Errors
+    /// When address, certificate or key cannot be used.
+    pub fn new(
+        base: &str,
+        certificate_pem: &[u8],
+        api_key: &str,
+        connections: usize,
+    ) -> Result<Client, ClientError> {
+        Ok(Client(Transport::new(base, certificate_pem, connections)?.with_bearer(api_key)?))
+    }
+
+    /// Publishes the root of the tenant's credential tree. Needs [`Scope::Issue`].
+    ///
+    /// # Errors
+    /// `root-generation-stale` unless the generation is above all earlier ones, and [`ClientError`] in general.
+    pub async fn publish_root(&self, root: &PublishRoot) -> Result<PublishedRoot, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/credentials/roots", root)).await
+    }
+
+    /// Enrols a face for a subject. The same `idempotency_key` gives the same answer. Needs [`Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `template-exists`, `embedding-invalid`, and [`ClientError`] in general.
+    pub async fn enrol(
+        &self,
+        subject: Hex<32>,
+        enrolment: &Enrolment,
+        idempotency_key: &str,
+    ) -> Result<Enrolled, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(subject.0));
+        let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
+        self.0.json(outgoing).await
+    }
+
+    /// Opens a proof session with the envelope of [`Holder::open`]. Needs [`Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `proof-rejected`, `overloaded`, and [`ClientError`] in general.
+    pub async fn open_session(&self, envelope: Vec<u8>) -> Result<ProofSession, ClientError> {
+        self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
+    }
+
+    /// Authenticates. A denial is an answer, not an error. Needs [`Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
+    pub async fn authenticate(&self, request: &Authentication) -> Result<Authenticated, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    }
+
+    /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn keys(&self) -> Result<TrustRoot, ClientError> {
+        let body = self.0.bytes(Outgoing::get("/v1/keys")).await?;
+        trust::read(&body).map_err(|cause| answer("GET /v1/keys", &cause))
+    }
+
+    /// The seal with this number, for compact attestations.
+    ///
+    /// # Errors
+    /// `seal-unknown`, and [`ClientError`] in general.
+    pub async fn seal(&self, number: u64) -> Result<Seal, ClientError> {
+        let path = format!("/v1/seals/{number}");
+        let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
+        Seal::decode(&body).map_err(|cause| answer(&format!("GET {path}"), &cause))
+    }
+}
+
+/// Header that makes a repeated enrolment harmless.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
+    ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }
+}

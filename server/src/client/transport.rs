@@ -1,0 +1,179 @@
+//! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
+
+use super::error::{ClientError, ProblemDocument};
+use crate::tls;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde::de::DeserializeOwned;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Longest answer that is read: a full attestation in base64 has 38 KB, a trust root of 64 key sets 250 KB.
+const ANSWER_BYTES_MAX: usize = 512 * 1024;
+/// Longest wait for an answer: above every deadline of the service, so that its own refusal arrives first.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// A way to one listener of the service. Cloning shares the connections.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pools: Arc<[Pool<HttpsConnector<HttpConnector>, Full<Bytes>>]>,
+    turn: Arc<AtomicUsize>,
+    base: String,
+    bearer: Option<HeaderValue>,
+}
+
+/// What a request carries.
+pub(super) struct Outgoing {
+    method: Method,
+    path: String,
+    body: Bytes,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Outgoing {
+    /// A request without a body.
+    pub(super) fn get(path: impl Into<String>) -> Outgoing {
+        Outgoing { method: Method::GET, path: path.into(), body: Bytes::new(), headers: Vec::new() }
+    }
+
+    /// A body of JSON.
+    pub(super) fn post_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
+        // Only map keys that are no strings and failing `Serialize` implementations cannot become JSON; the
+        // client's types have neither.
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Outgoing::post(path, body, HeaderValue::from_static("application/json"))
+    }
+
+    /// A body of bytes.
+    pub(super) fn post_bytes(path: impl Into<String>, body: Vec<u8>) -> Outgoing {
+        Outgoing::post(path, body, HeaderValue::from_static("application/octet-stream"))
+    }
+
+    /// With one more header.
+    pub(super) fn header(mut self, name: &'static str, value: &str) -> Result<Outgoing, ClientError> {
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| ClientError::Argument("a header value holds control characters"))?;
+        self.headers.push((HeaderName::from_static(name), value));
+        Ok(self)
+    }
+
+    fn post(path: impl Into<String>, body: Vec<u8>, kind: HeaderValue) -> Outgoing {
+        Outgoing {
+            method: Method::POST,
+            path: path.into(),
+            body: body.into(),
+            headers: vec![(CONTENT_TYPE, kind)],
+        }
+    }
+
+    fn route(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+impl Transport {
+    /// A transport to `base` (such as `https://127.0.0.1:8443`) over `connections` HTTP/2 connections. The service
+    /// must present the certificate in `certificate_pem`, or one that it signed.
+    pub(super) fn new(
+        base: &str,
+        certificate_pem: &[u8],
+        connections: usize,
+    ) -> Result<Transport, ClientError> {
+        let base = base.trim_end_matches('/');
+        let is_https = base.parse::<Uri>().is_ok_and(|uri| uri.scheme_str() == Some("https"));
+        if !is_https {
+            return Err(ClientError::Argument("the service's address must look like https://host:port"));
+        }
+        let pool = || -> Result<_, ClientError> {
+            let connector = HttpsConnectorBuilder::new()
+                .with_tls_config(pinned(certificate_pem)?)
+                .https_only()
+                .enable_http2()
+                .build();
+            Ok(Pool::builder(TokioExecutor::new()).http2_only(true).build(connector))
+        };
+        let pools: Vec<_> = (0..connections.max(1)).map(|_| pool()).collect::<Result<_, _>>()?;
+        Ok(Transport { pools: pools.into(), turn: Arc::default(), base: base.to_owned(), bearer: None })
+    }
+
+    /// The same connections with this bearer credential.
+    pub(super) fn with_bearer(&self, token: &str) -> Result<Transport, ClientError> {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| ClientError::Argument("the bearer credential holds control characters"))?;
+        bearer.set_sensitive(true);
+        Ok(Transport { bearer: Some(bearer), ..self.clone() })
+    }
+
+    /// Sends a request and reads its JSON answer.
+    pub(super) async fn json<T: DeserializeOwned>(&self, outgoing: Outgoing) -> Result<T, ClientError> {
+        let route = outgoing.route();
+        let body = self.bytes(outgoing).await?;
+        serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
+    }
+
+    /// Sends a request and reads its answer, which must be a success.
+    pub(super) async fn bytes(&self, outgoing: Outgoing) -> Result<Bytes, ClientError> {
+        let route = outgoing.route();
+        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
+        let unreachable = |cause: String| ClientError::Unreachable { route: route.clone(), cause };
+        let (status, body) = exchange
+            .await
+            .map_err(|_| unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))?
+            .map_err(|cause| unreachable(chain(cause.as_ref())))?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        Err(match serde_json::from_slice::<ProblemDocument>(&body) {
+            Ok(problem) => ClientError::Problem(Box::new(problem)),
+            Err(_) => ClientError::Status { route, status: status.as_u16() },
+        })
+    }
+
+    async fn exchange(
+        &self,
+        outgoing: Outgoing,
+    ) -> Result<(StatusCode, Bytes), Box<dyn Error + Send + Sync>> {
+        let mut request = Request::builder()
+            .method(outgoing.method)
+            .uri(format!("{}{}", self.base, outgoing.path))
+            .body(Full::new(outgoing.body))?;
+        request.headers_mut().extend(outgoing.headers.into_iter().map(|(name, value)| (Some(name), value)));
+        if let Some(bearer) = &self.bearer {
+            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len();
+        let response = self.pools[turn].request(request).await?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
+        Ok((head.status, body))
+    }
+}
+
+/// TLS 1.3 with the service's own certificate as the only trust anchor.
+fn pinned(certificate_pem: &[u8]) -> Result<rustls::ClientConfig, ClientError> {
+    let refused = |cause: &dyn std::fmt::Display| ClientError::Certificate(cause.to_string());
+    let certificate = CertificateDer::from_pem_slice(certificate_pem).map_err(|cause| refused(&cause))?;
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).map_err(|cause| refused(&cause))?;
+    let builder = rustls::ClientConfig::builder_with_provider(Arc::new(tls::provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|cause| refused(&cause))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// An error with its causes: "client error (Connect): invalid peer certificate: UnknownIssuer".
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

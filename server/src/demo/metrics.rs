@@ -1,0 +1,108 @@
+//! What the service's own metrics say about the load.
+
+use super::DemoError;
+use serde::Serialize;
+
+/// Figures of one scrape of `/metrics`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scrape {
+    /// Hits of the verdict cache in its look-ups.
+    pub(super) cache_hit_ratio: f64,
+    /// Batches sealed.
+    pub(super) batches: u64,
+    /// Lanes of these batches.
+    pub(super) lanes: u64,
+    /// Seals made.
+    pub(super) seals: u64,
+    /// Median time per stage.
+    pub(super) stages_us: StagesUs,
+}
+
+/// Medians in microseconds: per batch, `seal` per seal; `total` is the computation that a batch waits for, its own
+/// stages and its seal, without queues.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct StagesUs {
+    /// The matcher's part of the encrypted match.
+    pub(super) r#match: f64,
+    /// Decryption and decision.
+    pub(super) keyholder: f64,
+    /// Verdict look-ups.
+    pub(super) proof_lookup: f64,
+    /// Statements and their digests.
+    pub(super) digest: f64,
+    /// Tree, three signatures, and their verification.
+    pub(super) seal: f64,
+    /// All of them.
+    pub(super) total: f64,
+}
+
+impl Scrape {
+    /// Reads the Prometheus text form.
+    pub(super) fn parse(text: &str) -> Result<Scrape, DemoError> {
+        let sample = |name: &str| {
+            let value =
+                text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<f64>().ok());
+            value.ok_or_else(|| DemoError::Step { step: "metrics", cause: format!("{name} is missing") })
+        };
+        let median_us = |stage: &str| {
+            Ok::<_, DemoError>(
+                1e6 * sample(&format!("trefoil_stage_seconds{{stage=\"{stage}\",quantile=\"0.5\"}}"))?,
+            )
+        };
+        let cache = |event: &str| sample(&format!("trefoil_verdict_cache_total{{event=\"{event}\"}}"));
+        let (hits, misses) = (cache("hit")?, cache("miss")?);
+        Ok(Scrape {
+            cache_hit_ratio: hits / (hits + misses).max(1.0),
+            batches: sample("trefoil_batches_total")? as u64,
+            lanes: sample("trefoil_batch_lanes_total")? as u64,
+            seals: sample("trefoil_seals_total")? as u64,
+            stages_us: StagesUs {
+                r#match: median_us("match")?,
+                keyholder: median_us("key_holder")?,
+                proof_lookup: median_us("proof_lookup")?,
+                digest: median_us("digest")?,
+                seal: median_us("seal")?,
+                total: median_us("total")?,
+            },
+        })
+    }
+
+    /// Lanes taken of those that a batch has.
+    pub(super) fn batch_fill(&self) -> f64 {
+        self.lanes as f64 / (self.batches.max(1) as f64 * trefoil_matching::LANES as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# TYPE trefoil_batches_total counter
+trefoil_batches_total 4
+trefoil_batch_lanes_total 96
+trefoil_seals_total 2
+trefoil_verdict_cache_total{event=\"hit\"} 9
+trefoil_verdict_cache_total{event=\"miss\"} 1
+trefoil_stage_seconds{stage=\"proof_lookup\",quantile=\"0.5\"} 0.000001
+trefoil_stage_seconds{stage=\"match\",quantile=\"0.5\"} 0.000002
+trefoil_stage_seconds{stage=\"key_holder\",quantile=\"0.5\"} 0.000003
+trefoil_stage_seconds{stage=\"digest\",quantile=\"0.5\"} 0.000004
+trefoil_stage_seconds{stage=\"seal\",quantile=\"0.5\"} 0.001
+trefoil_stage_seconds{stage=\"total\",quantile=\"0.5\"} 0.00101
+";
+
+    #[test]
+    fn samples_are_found_by_their_full_name() {
+        let scrape = Scrape::parse(TEXT).unwrap();
+        assert_eq!((scrape.batches, scrape.lanes, scrape.seals), (4, 96, 2));
+        assert!((scrape.cache_hit_ratio - 0.9).abs() < 1e-12);
+        assert!((scrape.batch_fill() - 0.75).abs() < 1e-12);
+        assert!((scrape.stages_us.keyholder - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_missing_sample_is_named() {
+        let text = TEXT.replace("trefoil_seals_total", "trefoil_other_total");
+        assert!(Scrape::parse(&text).unwrap_err().to_string().contains("trefoil_seals_total"));
+    }
+}
