@@ -1,0 +1,119 @@
+//! One issuer, one sealed tree of statements, and what a relying party knows.
+
+use rand::{SeedableRng as _, rngs::StdRng};
+use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{
+    Attestation, Decision, Evidence, KeySetStatus, Nonce, Policy, ProbeMode, Proof, Seal, SealHeader,
+    Statement, Suite, TrustRoot, TrustedKeySet, statement_digest,
+};
+use trefoil_sign::SigningKeys;
+
+pub(crate) const ISSUER: &str = "https://auth.example";
+pub(crate) const AUDIENCE: &str = "https://shop.example";
+pub(crate) const NONCE: [u8; 32] = [3; 32];
+pub(crate) const NOW: u64 = 1_800_000_010;
+pub(crate) const ISSUED_AT: u64 = NOW - 2;
+pub(crate) const EXPIRES_AT: u64 = ISSUED_AT + 120;
+/// Validity of the keys.
+pub(crate) const NOT_BEFORE: u64 = NOW - 3600;
+pub(crate) const NOT_AFTER: u64 = NOW + 3600;
+/// Leaf of the statement that is attested, in a tree of [`LEAVES`].
+pub(crate) const LEAF: u64 = 4;
+pub(crate) const LEAVES: usize = 11;
+
+pub(crate) fn rng() -> StdRng {
+    StdRng::seed_from_u64(0x7365_616c)
+}
+
+pub(crate) fn statement() -> Statement<'static> {
+    Statement {
+        suite: Suite::One,
+        issuer: ISSUER,
+        tenant: [1; 16],
+        audience: AUDIENCE,
+        handle: [2; 32],
+        nonce: &NONCE,
+        request_digest: [4; 32],
+        decision: Decision::Match,
+        probe_mode: ProbeMode::Plain,
+        policy_id: 7,
+        policy_version: 3,
+        fmr_class: 4,
+        embedder: "facenet-128/1",
+        quantiser: "s175/1",
+        template_generation: 9,
+        proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000 }),
+        batch_id: [6; 16],
+        lane: 4,
+        issued_at: ISSUED_AT,
+        expires_at: EXPIRES_AT,
+    }
+}
+
+/// A sealed tree in which leaf [`LEAF`] is a given statement.
+pub(crate) struct Issued {
+    pub(crate) keys: SigningKeys,
+    pub(crate) rng: StdRng,
+    pub(crate) statement: Vec<u8>,
+    pub(crate) tree: MerkleTree,
+    pub(crate) seal: Seal,
+}
+
+impl Issued {
+    pub(crate) fn new() -> Self {
+        Self::with(&statement(), |header| header)
+    }
+
+    /// Seals `statement` under a header that `change` may alter before it is signed.
+    pub(crate) fn with(statement: &Statement<'_>, change: impl FnOnce(SealHeader) -> SealHeader) -> Self {
+        let mut rng = rng();
+        let mut keys = SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut rng).unwrap();
+        let statement = statement.encode().unwrap();
+        let mut entries: Vec<[u8; 32]> = (0..LEAVES as u8).map(|leaf| [leaf; 32]).collect();
+        entries[LEAF as usize] = statement_digest(&statement);
+        let tree = MerkleTree::new(&entries).unwrap();
+        let header = change(SealHeader {
+            issuer: ISSUER.into(),
+            key_set_id: keys.id(),
+            seal_number: 17,
+            previous: [8; 32],
+            tree_size: tree.size(),
+            root: tree.root(),
+            time: ISSUED_AT + 1,
+            suite: Suite::One,
+        });
+        let seal = keys.sign_seal(header, &mut rng).unwrap();
+        Self { keys, rng, statement, tree, seal }
+    }
+
+    pub(crate) fn attestation(&self) -> Attestation<'_> {
+        Attestation {
+            statement: &self.statement,
+            leaf_index: LEAF,
+            tree_size: self.tree.size(),
+            path: self.tree.path(LEAF).unwrap(),
+            evidence: Evidence::Full(self.seal.clone()),
+        }
+    }
+
+    pub(crate) fn full(&self) -> Vec<u8> {
+        self.attestation().encode()
+    }
+
+    pub(crate) fn compact(&self) -> Vec<u8> {
+        let evidence = Evidence::Compact(self.seal.reference());
+        Attestation { evidence, ..self.attestation() }.encode()
+    }
+
+    pub(crate) fn trust_root(&self) -> TrustRoot {
+        self.trust_root_with(KeySetStatus::Active)
+    }
+
+    pub(crate) fn trust_root_with(&self, status: KeySetStatus) -> TrustRoot {
+        TrustRoot::new(ISSUER, vec![TrustedKeySet { keys: self.keys.public().clone(), status }]).unwrap()
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        Policy::new(self.trust_root(), AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+    }
+}

@@ -1,0 +1,193 @@
+//! Changed, cut, extended and recombined attestations: none verifies.
+
+use trefoil_attest::{
+    Attestation, Evidence, Family, Problem, Seal, Statement, VerifyError, statement_digest, tree, verify,
+    verify_seal, verify_with_seal,
+};
+use trefoil_sign::SigningKeys;
+
+use crate::fixture::{Issued, LEAF, NOT_AFTER, NOT_BEFORE, NOW, statement};
+
+fn with_seal(issued: &Issued, change: impl FnOnce(&mut Seal)) -> Vec<u8> {
+    let mut seal = issued.seal.clone();
+    change(&mut seal);
+    Attestation { evidence: Evidence::Full(seal), ..issued.attestation() }.encode()
+}
+
+/// Two threads, because each changed byte of the SLH-DSA signature costs a verification of all three families.
+#[test]
+fn every_byte_matters() {
+    let issued = Issued::new();
+    let (bytes, policy) = (issued.full(), issued.policy());
+    verify(&bytes, &policy, NOW).unwrap();
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let (bytes, policy) = (&bytes, &policy);
+            scope.spawn(move || {
+                for at in (half..bytes.len()).step_by(2) {
+                    let mut changed = bytes.clone();
+                    changed[at] ^= 1 << (at / 2 % 8);
+                    assert!(verify(&changed, policy, NOW).is_err(), "byte {at} of {}", bytes.len());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn every_byte_of_a_compact_attestation_matters() {
+    let issued = Issued::new();
+    let (bytes, policy) = (issued.compact(), issued.policy());
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            assert!(
+                verify_with_seal(&changed, &issued.seal, &policy, NOW).is_err(),
+                "bit {bit} of byte {at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn truncated_and_extended_bytes_are_refused() {
+    let issued = Issued::new();
+    let (bytes, policy) = (issued.full(), issued.policy());
+    for end in 0..bytes.len() {
+        let error = verify(&bytes[..end], &policy, NOW).unwrap_err();
+        assert!(matches!(error, VerifyError::Malformed(_)), "{end} bytes: {error}");
+    }
+    let VerifyError::Malformed(error) = verify(&[&bytes[..], &[0]].concat(), &policy, NOW).unwrap_err()
+    else {
+        panic!("an extended attestation is malformed")
+    };
+    assert_eq!(error.problem, Problem::TrailingBytes);
+    let twice = [&bytes[..], &bytes].concat();
+    assert!(matches!(verify(&twice, &policy, NOW), Err(VerifyError::Malformed(_))));
+}
+
+#[test]
+fn each_signature_is_required() {
+    let issued = Issued::new();
+    let policy = issued.policy();
+    for family in Family::ALL {
+        let zeroed = with_seal(&issued, |seal| seal.signatures[family.index()].fill(0));
+        assert_eq!(verify(&zeroed, &policy, NOW).unwrap_err(), VerifyError::Signature(family));
+        let removed = with_seal(&issued, |seal| seal.signatures[family.index()].clear());
+        assert!(matches!(verify(&removed, &policy, NOW), Err(VerifyError::Malformed(_))));
+        let mut seal = issued.seal.clone();
+        seal.signatures[family.index()].clear();
+        assert_eq!(verify_seal(&seal, &issued.trust_root()), Err(VerifyError::Signature(family)));
+    }
+}
+
+/// Every proper subset of valid signatures: the invalid ones are another key's, over the same header.
+#[test]
+fn every_proper_subset_of_signatures_is_refused() {
+    let mut issued = Issued::new();
+    let mut thief = SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut issued.rng).unwrap();
+    let mut header = issued.seal.header.clone();
+    header.key_set_id = thief.id();
+    let theirs = thief.sign_seal(header, &mut issued.rng).unwrap();
+    for kept in 0..7_u8 {
+        let mut seal = issued.seal.clone();
+        for family in Family::ALL.into_iter().filter(|family| kept & 1 << family.index() == 0) {
+            seal.signatures[family.index()] = theirs.signatures[family.index()].clone();
+        }
+        let error = verify_seal(&seal, &issued.trust_root()).unwrap_err();
+        let VerifyError::Signature(family) = error else { panic!("subset {kept}: {error}") };
+        assert_eq!(kept & 1 << family.index(), 0, "subset {kept}: {error}");
+    }
+}
+
+#[test]
+fn signatures_do_not_move_between_families_or_seals() {
+    let mut issued = Issued::new();
+    let mut header = issued.seal.header.clone();
+    header.seal_number += 1;
+    let next = issued.keys.sign_seal(header, &mut issued.rng).unwrap();
+    for family in Family::ALL {
+        let mut seal = issued.seal.clone();
+        seal.signatures[family.index()] = next.signatures[family.index()].clone();
+        assert_eq!(verify_seal(&seal, &issued.trust_root()), Err(VerifyError::Signature(family)));
+        for other in Family::ALL.into_iter().filter(|other| *other != family) {
+            // Swapped in memory: the signature of another family, and one of another family's signed bytes.
+            let mut seal = issued.seal.clone();
+            seal.signatures.swap(family.index(), other.index());
+            assert!(matches!(verify_seal(&seal, &issued.trust_root()), Err(VerifyError::Signature(_))));
+            let key = issued.keys.public().public_key(family);
+            let signature = &issued.seal.signatures[family.index()];
+            assert!(!family.verifies(key, &issued.seal.header.to_be_signed(other), signature));
+        }
+    }
+}
+
+#[test]
+fn the_tree_binds_the_statement() {
+    let issued = Issued::new();
+    let policy = issued.policy();
+    let refused = |attestation: Attestation<'_>| verify(&attestation.encode(), &policy, NOW).unwrap_err();
+    let base = issued.attestation();
+
+    let other = Statement { handle: [9; 32], ..statement() }.encode().unwrap();
+    assert_eq!(refused(Attestation { statement: &other, ..base.clone() }), VerifyError::NotInTree);
+    assert_eq!(refused(Attestation { leaf_index: LEAF ^ 1, ..base.clone() }), VerifyError::NotInTree);
+    let neighbour = issued.tree.path(LEAF + 1).unwrap();
+    assert_eq!(refused(Attestation { path: neighbour, ..base.clone() }), VerifyError::NotInTree);
+    let mut swapped = base.path.clone();
+    swapped.swap(0, 1);
+    assert_eq!(refused(Attestation { path: swapped, ..base.clone() }), VerifyError::NotInTree);
+    let short = base.path[..base.path.len() - 1].to_vec();
+    assert_eq!(refused(Attestation { path: short, ..base.clone() }), VerifyError::NotInTree);
+    assert_eq!(refused(Attestation { tree_size: 12, ..base.clone() }), VerifyError::TreeSizeMismatch);
+
+    // An inner node passed off as a leaf: the prefixes of leaf and node differ.
+    let mut path = base.path.clone();
+    let digest = statement_digest(&issued.statement);
+    let parent = tree::node_hash(&tree::leaf_hash(&digest), &path.remove(0));
+    let root = tree::root_from_path(parent, LEAF / 2, 6, &path);
+    assert_eq!(root, Some(issued.tree.root()), "the node is in the tree");
+    assert!(!tree::verify_inclusion(&parent, LEAF / 2, 6, &path, &issued.tree.root()));
+}
+
+#[test]
+fn each_header_field_is_signed() {
+    let issued = Issued::new();
+    let root = issued.trust_root();
+    let changes: [fn(&mut Seal); 5] = [
+        |seal| seal.header.seal_number += 1,
+        |seal| seal.header.previous[0] ^= 1,
+        |seal| seal.header.tree_size += 1,
+        |seal| seal.header.root[0] ^= 1,
+        |seal| seal.header.time += 1,
+    ];
+    for change in changes {
+        let mut seal = issued.seal.clone();
+        change(&mut seal);
+        assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::Signature(_))));
+    }
+    let mut seal = issued.seal.clone();
+    seal.header.issuer.push('x');
+    assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::Issuer { .. })));
+    let mut seal = issued.seal.clone();
+    seal.header.key_set_id[0] ^= 1;
+    assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::UnknownKeySet(_))));
+}
+
+#[test]
+fn the_suite_is_not_negotiable() {
+    let issued = Issued::new();
+    let bytes = issued.full();
+    // The suite is the first field of both trefoil maps: key -65537, map head, key 1, value 1.
+    let heads: Vec<usize> = (0..bytes.len() - 8)
+        .filter(|&at| bytes[at..at + 5] == [0x3a, 0, 1, 0, 0] && bytes[at + 6..at + 8] == [1, 1])
+        .collect();
+    assert_eq!(heads.len(), 4, "one statement and three receipts");
+    for at in heads {
+        let mut changed = bytes.clone();
+        changed[at + 7] = 2;
+        let error = verify(&changed, &issued.policy(), NOW).unwrap_err();
+        assert!(matches!(error, VerifyError::UnknownSuite(2) | VerifyError::Malformed(_)), "{error}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Attestations end to end: signed by this crate, verified by `trefoil-attest` with public inputs only.
+
+mod accepted;
+mod fixture;
+mod forged;
+mod json;
+mod keys;
+mod policy;
+mod seals;

@@ -1,0 +1,114 @@
+//! Which key sets may have sealed, and when.
+
+use trefoil_attest::{
+    KeySetStatus, Nonce, Policy, SealHeader, TrustRoot, TrustedKeySet, VerifyError, verify, verify_seal,
+};
+use trefoil_sign::{SignError, SigningKeys};
+
+use crate::fixture::{AUDIENCE, ISSUED_AT, ISSUER, Issued, NONCE, NOT_AFTER, NOT_BEFORE, NOW, statement};
+
+#[test]
+fn the_status_of_the_key_set_rules() {
+    let issued = Issued::new();
+    let (bytes, id, time) = (issued.full(), issued.keys.id(), issued.seal.header.time);
+    let outcome = |status| {
+        let policy = Policy::new(issued.trust_root_with(status), AUDIENCE, Nonce::Exactly(NONCE.to_vec()));
+        verify(&bytes, &policy, NOW).map(|_| ())
+    };
+    assert_eq!(outcome(KeySetStatus::Active), Ok(()));
+    assert_eq!(outcome(KeySetStatus::Retired { since: time + 1 }), Ok(()));
+    let retired = VerifyError::RetiredKeySet { id, since: time };
+    assert_eq!(outcome(KeySetStatus::Retired { since: time }), Err(retired));
+    for since in [0, time, u64::MAX] {
+        let revoked = VerifyError::RevokedKeySet { id, since };
+        assert_eq!(outcome(KeySetStatus::Revoked { since }), Err(revoked), "a thief can back-date a seal");
+    }
+}
+
+#[test]
+fn an_unknown_key_set_is_refused_and_a_known_one_is_found_among_many() {
+    let mut issued = Issued::new();
+    let other = SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut issued.rng).unwrap();
+    let trusted =
+        |keys: &SigningKeys| TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let root = TrustRoot::new(ISSUER, vec![trusted(&other)]).unwrap();
+    let unknown = VerifyError::UnknownKeySet(issued.keys.id());
+    assert_eq!(verify_seal(&issued.seal, &root), Err(unknown));
+    let root = TrustRoot::new(ISSUER, vec![trusted(&other), trusted(&issued.keys)]).unwrap();
+    assert_eq!(verify_seal(&issued.seal, &root), Ok(()));
+    assert_eq!(TrustRoot::decode(&root.encode()).unwrap(), root);
+}
+
+/// The same three keys under a longer validity are another key set: what was not signed for is not accepted.
+#[test]
+fn validity_is_part_of_the_identity() {
+    let issued = Issued::new();
+    let mut keys = issued.keys.public().clone();
+    keys.not_after += 1;
+    let root = TrustRoot::new(ISSUER, vec![TrustedKeySet { keys, status: KeySetStatus::Active }]).unwrap();
+    assert!(matches!(verify_seal(&issued.seal, &root), Err(VerifyError::UnknownKeySet(_))));
+}
+
+#[test]
+fn a_seal_outside_the_validity_is_neither_made_nor_accepted() {
+    let mut issued = Issued::new();
+    for time in [NOT_BEFORE - 1, NOT_AFTER] {
+        let header = SealHeader { time, ..issued.seal.header.clone() };
+        let refused = issued.keys.sign_seal(header.clone(), &mut issued.rng).unwrap_err();
+        assert_eq!(refused, SignError::OutsideValidity { time });
+        let mut seal = issued.seal.clone();
+        seal.header = header;
+        let refused = VerifyError::KeySetValidity { id: issued.keys.id(), time };
+        assert_eq!(verify_seal(&seal, &issued.trust_root()), Err(refused));
+    }
+}
+
+#[test]
+fn a_seal_before_its_statement_is_refused() {
+    let time = ISSUED_AT - 11;
+    let issued = Issued::with(&statement(), |header| SealHeader { time, ..header });
+    assert_eq!(verify(&issued.full(), &issued.policy(), NOW).unwrap_err(), VerifyError::SealTime { time });
+}
+
+#[test]
+fn headers_that_are_not_for_these_keys_are_not_signed() {
+    let mut issued = Issued::new();
+    let base = issued.seal.header.clone();
+    let mut sign = |header: SealHeader| issued.keys.sign_seal(header, &mut issued.rng).unwrap_err();
+    let other = SealHeader { key_set_id: [1; 32], ..base.clone() };
+    assert_eq!(sign(other), SignError::OtherKeySet([1; 32]));
+    for header in [
+        SealHeader { issuer: String::new(), ..base.clone() },
+        SealHeader { issuer: "x".repeat(256), ..base.clone() },
+        SealHeader { tree_size: 0, ..base.clone() },
+        SealHeader { seal_number: 0, ..base.clone() },
+    ] {
+        assert!(matches!(sign(header), SignError::Header(_)));
+    }
+}
+
+#[test]
+fn the_digest_covers_every_header_field_and_no_signature() {
+    let mut issued = Issued::new();
+    let base = issued.seal.header.clone();
+    let again = issued.keys.sign_seal(base.clone(), &mut issued.rng).unwrap();
+    assert_ne!(again.signatures, issued.seal.signatures, "hedged");
+    assert_eq!(again.reference(), issued.seal.reference());
+    let mut digests = vec![base.digest()];
+    digests.extend(
+        [
+            SealHeader { issuer: "x".into(), ..base.clone() },
+            SealHeader { key_set_id: [1; 32], ..base.clone() },
+            SealHeader { seal_number: 18, ..base.clone() },
+            SealHeader { previous: [1; 32], ..base.clone() },
+            SealHeader { tree_size: 12, ..base.clone() },
+            SealHeader { root: [1; 32], ..base.clone() },
+            SealHeader { time: 1, ..base.clone() },
+        ]
+        .map(|header| header.digest()),
+    );
+    let count = digests.len();
+    digests.sort_unstable();
+    digests.dedup();
+    assert_eq!(digests.len(), count);
+}
