@@ -46,6 +46,8 @@ mod prove;
 mod secret;
 mod security;
 pub mod session;
+
+mod standard_hash;
 mod statement;
 mod symbolic;
 mod trace;

@@ -1,6 +1,6 @@
 //! Parameter sets by circuit id. The only module that names a commitment scheme.
 
-use std::{iter, sync::LazyLock};
+use std::sync::LazyLock;
 
 use p3_challenger::{HashChallenger, SerializingChallenger32};
 use p3_commit::ExtensionMmcs;
@@ -8,15 +8,14 @@ use p3_dft::Radix2DitParallel;
 use p3_field::extension::QuinticTrinomialExtensionField;
 use p3_fri::{FriParameters, HidingFriPcs};
 use p3_merkle_tree::MerkleTreeHidingMmcs;
-use p3_sha256::Sha256;
-use p3_symmetric::{CompressionFunctionFromHasher, CryptographicHasher, SerializingHasher};
+use p3_sha256::Sha256Compress;
 use p3_uni_stark::StarkConfig;
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
-use sha3::{Digest as _, Sha3_256};
 
 use crate::{
     air::CredentialAir,
     digest::Field,
+    standard_hash::{RowHash, Transcript},
     statement::{Circuit, Statement},
     symbolic::CompactAir,
 };
@@ -30,11 +29,11 @@ pub(crate) type Config = StarkConfig<Scheme, Challenge, Challenger>;
 /// A proof as `p3-uni-stark` holds it.
 pub(crate) type Proof = p3_uni_stark::Proof<Config>;
 
-type Trees = MerkleTreeHidingMmcs<Field, u8, LeafHash, NodeHash, StdRng, 2, 32, SALT_LIMBS>;
+/// Merkle trees: rows with SHA-256, nodes with its compression function. Two nodes' colliding children, 64 bytes
+/// each, would be a collision of SHA-256 too, since the padding that is left out is the same for both.
+type Trees = MerkleTreeHidingMmcs<Field, u8, RowHash, Sha256Compress, StdRng, 2, 32, SALT_LIMBS>;
 type Scheme = HidingFriPcs<Field, Transform, Trees, ExtensionMmcs<Field, Challenge, Trees>, StdRng>;
 pub(crate) type Transform = Radix2DitParallel<Field>;
-pub(crate) type LeafHash = SerializingHasher<Sha256>;
-pub(crate) type NodeHash = CompressionFunctionFromHasher<Sha256, 2, 32>;
 
 /// Random codewords per committed matrix. At least the extension's degree, or the batching is not masked.
 pub(crate) const RANDOM_CODEWORDS: usize = 5;
@@ -112,8 +111,7 @@ pub(crate) fn circuit() -> &'static CompactAir {
 }
 
 pub(crate) fn config(parameters: &Parameters, statement: &Statement, masks: Masks) -> Config {
-    let trees =
-        |salts| Trees::new(LeafHash::new(Sha256), NodeHash::new(Sha256), parameters.cap_height, salts);
+    let trees = |salts| Trees::new(RowHash, Sha256Compress, parameters.cap_height, salts);
     let Masks { input_salts, folding_salts, codewords } = masks;
     let folding = fri(parameters, ExtensionMmcs::new(trees(folding_salts)));
     let scheme = Scheme::new(Transform::default(), trees(input_salts), folding, RANDOM_CODEWORDS, codewords);
@@ -178,42 +176,3 @@ pub(crate) fn challenger(parameters: &Parameters, statement: &Statement) -> Chal
 
 /// Names everything that the parameters do not: field, extension, circuit hash, tree hash, transcript hash.
 const PROTOCOL: &[u8] = b"trefoil/credential-proof/1/plonky3-0.8/koalabear-5/poseidon2-24/sha-256/sha3-256";
-
-/// SHA3-256 (FIPS 202) for the transcript.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transcript;
-
-impl CryptographicHasher<u8, [u8; 32]> for Transcript {
-    fn hash_iter<I: IntoIterator<Item = u8>>(&self, input: I) -> [u8; 32] {
-        let mut hasher = Sha3_256::new();
-        let mut input = input.into_iter();
-        // One rate block at a time: the sponge takes slices, the caller gives bytes.
-        let mut block = [0; 136];
-        loop {
-            let length = iter::zip(&mut block, &mut input).map(|(slot, byte)| *slot = byte).count();
-            hasher.update(&block[..length]);
-            if length < block.len() {
-                return hasher.finalize().into();
-            }
-        }
-    }
-
-    fn hash_iter_slices<'a, I: IntoIterator<Item = &'a [u8]>>(&self, input: I) -> [u8; 32] {
-        input.into_iter().fold(Sha3_256::new(), |hasher, slice| hasher.chain_update(slice)).finalize().into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transcript_hash_is_sha3_256_however_it_is_fed() {
-        for length in [0, 1, 135, 136, 137, 271, 272, 1000] {
-            let bytes: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            let expected: [u8; 32] = Sha3_256::digest(&bytes).into();
-            assert_eq!(Transcript.hash_iter(bytes.iter().copied()), expected);
-            assert_eq!(Transcript.hash_iter_slices(bytes.chunks(7)), expected);
-        }
-    }
-}

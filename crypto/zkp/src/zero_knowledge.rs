@@ -3,16 +3,15 @@
 use p3_commit::ExtensionMmcs;
 use p3_fri::TwoAdicFriPcs;
 use p3_merkle_tree::MerkleTreeMmcs;
-use p3_sha256::Sha256;
+use p3_sha256::Sha256Compress;
 use p3_uni_stark::StarkConfig;
 
 use crate::{
     digest::Field,
     fixture::{self, rng, witness},
-    parameters::{
-        Challenge, Challenger, LeafHash, NodeHash, Transform, challenger, circuit, fri, parameters,
-    },
+    parameters::{Challenge, Challenger, Transform, challenger, circuit, fri, parameters},
     prove::prove,
+    standard_hash::RowHash,
     statement::{Circuit, Statement},
     trace::{Trace, public_values},
     witness::Witness,
@@ -67,12 +66,12 @@ fn search(witness: &Witness, proof: &[u8]) -> Occurrences {
 
 /// The same circuit and queries over commitments that do not hide.
 fn plain_proof(witness: &Witness, statement: &Statement) -> Vec<u8> {
-    type Trees = MerkleTreeMmcs<Field, u8, LeafHash, NodeHash, 2, 32>;
+    type Trees = MerkleTreeMmcs<Field, u8, RowHash, Sha256Compress, 2, 32>;
     type Folding = ExtensionMmcs<Field, Challenge, Trees>;
     type Plain = StarkConfig<TwoAdicFriPcs<Field, Transform, Trees, Folding>, Challenge, Challenger>;
 
     let parameters = parameters(statement.circuit);
-    let trees = Trees::new(LeafHash::new(Sha256), NodeHash::new(Sha256), parameters.cap_height);
+    let trees = Trees::new(RowHash, Sha256Compress, parameters.cap_height);
     let folding = fri(&parameters, Folding::new(trees.clone()));
     let scheme = TwoAdicFriPcs::new(Transform::default(), trees, folding);
     let config = Plain::new(scheme, challenger(&parameters, statement));

@@ -3,7 +3,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use p3_air::DebugConstraintBuilder;
 use p3_field::PrimeCharacteristicRing;
+use p3_uni_stark::QuotientAir;
 
 use super::*;
 use crate::{
@@ -11,7 +13,7 @@ use crate::{
     fixture::{self, EPOCH, member, witness},
     hash::{commitment, handle_scope, input, leaf},
     layout::link_row,
-    parameters::{self, Masks, Parameters, config, parameters},
+    parameters::{self, Config, Masks, Parameters, Proof, config, parameters},
     secret::Secret,
     statement::{Circuit, Statement},
     trace::{Trace, public_values},
@@ -73,13 +75,10 @@ fn forcing_an_insufficient_credential_through_the_prover_does_not_help() {
         let trace = Trace::new(&witness, &statement, &mut fixture::rng(5));
         let config = parameters::proving(&statement, Masks::from_rng(&mut fixture::rng(6)));
         let values = public_values(&statement);
-        // In debug builds the prover checks the trace itself and panics.
-        let proof = catch_unwind(AssertUnwindSafe(|| {
-            p3_uni_stark::prove(&config, parameters::circuit(), trace.into_matrix(), &values)
-        }));
-        let Ok(Ok(proof)) = proof else { continue };
-        let proof = postcard::to_allocvec(&proof).expect("plain data");
-        assert_eq!(verify(&statement, &proof), Err(ProofError::Rejected));
+        if let Some(proof) = forced(&config, parameters::circuit(), trace, &values) {
+            let proof = postcard::to_allocvec(&proof).expect("plain data");
+            assert_eq!(verify(&statement, &proof), Err(ProofError::Rejected));
+        }
     }
 }
 
@@ -94,11 +93,21 @@ fn accepts(air: &CredentialAir, trace: Trace, statement: &Statement) -> bool {
     };
     let config = config(&weak, statement, Masks::from_rng(&mut fixture::rng(2)));
     let values = public_values(statement);
-    // In debug builds the prover checks the trace itself and panics.
+    forced(&config, air, trace, &values)
+        .is_some_and(|proof| p3_uni_stark::verify(&config, air, &proof, &values).is_ok())
+}
+
+/// A proof of whatever the trace holds. None in debug builds if the trace breaks a constraint: there, and only
+/// there, the prover checks it and panics.
+fn forced<A>(config: &Config, air: &A, trace: Trace, values: &[Field]) -> Option<Proof>
+where
+    A: QuotientAir<Config> + for<'a> Air<DebugConstraintBuilder<'a, Field>>,
+{
     let proof = catch_unwind(AssertUnwindSafe(|| {
-        p3_uni_stark::prove(&config, air, trace.into_matrix(), &values).expect("masks suffice")
+        p3_uni_stark::prove(config, air, trace.into_matrix(), values).expect("masks suffice")
     }));
-    proof.is_ok_and(|proof| p3_uni_stark::verify(&config, air, &proof, &values).is_ok())
+    assert!(proof.is_ok() || cfg!(debug_assertions), "the prover panicked");
+    proof.ok()
 }
 
 /// A trace and statement that satisfy every constraint except those of `group`, to the cheater's gain.
