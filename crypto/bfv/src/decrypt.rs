@@ -109,3 +109,39 @@ impl Opened {
         (bound(BAND_MIN)..=bound(BAND_MAX)).contains(&largest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Drbg, MasterKey, Salt};
+
+    #[test]
+    fn the_expanded_key_does_not_outlive_the_batch() {
+        let mut rng = Drbg::from_seed([1; 32]);
+        let key = MasterKey::random(&mut rng).subject_key(&[0; 32], 0, &Salt::random(&mut rng));
+        let scheme = Scheme::shared();
+        let mut decryptor = Decryptor::new(scheme);
+        let mut batch = MaskedBatch::zero(scheme);
+        batch.parts_mut().1.fill(1);
+        // With c1 = 1 and c0 = 0 the error is the key itself, far below the band: the key was used, and is gone.
+        let opened = decryptor.decrypt([&key], &batch);
+        assert!(!opened.within_band());
+        assert!(decryptor.key.iter().all(|x| *x == 0) && decryptor.key_hat.iter().all(|x| *x == 0));
+        assert_eq!((decryptor.key.len(), decryptor.key_hat.len()), (N, N));
+    }
+
+    #[test]
+    fn a_message_in_the_clear_is_read_but_outside_the_band() {
+        let scheme = Scheme::shared();
+        let mut batch = MaskedBatch::zero(scheme);
+        let delta = (scheme.params().modulus() - 1) / u128::from(T);
+        let (c0, _) = batch.parts_mut();
+        for (limb, c0) in scheme.limbs().iter().zip(c0.chunks_exact_mut(LANES)) {
+            c0[0] = limb.modulus().reduce_wide(delta * 1234);
+        }
+        let opened = Decryptor::new(scheme).decrypt([], &batch);
+        assert_eq!(opened.scores(), &[1234; LANES]);
+        assert!(opened.errors().iter().all(|e| e.abs() < 2f64.powi(17)));
+        assert!(!opened.within_band());
+    }
+}

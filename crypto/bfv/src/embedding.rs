@@ -107,3 +107,85 @@ impl std::fmt::Debug for Embedding {
         f.write_str("Embedding(..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bad_vectors_are_refused() {
+        assert_eq!(Embedding::quantise(&[]), Err(QuantiseError::Length(0)));
+        assert_eq!(Embedding::quantise(&[1.0; 127]), Err(QuantiseError::Length(127)));
+        assert_eq!(Embedding::quantise(&[1.0; 129]), Err(QuantiseError::Length(129)));
+        assert_eq!(Embedding::quantise(&[0.0; 128]), Err(QuantiseError::Zero));
+        for (at, bad) in [(0, f32::NAN), (5, f32::INFINITY), (127, f32::NEG_INFINITY)] {
+            let mut vector = [1.0; DIM];
+            vector[at] = bad;
+            assert_eq!(Embedding::quantise(&vector), Err(QuantiseError::NotFinite(at)));
+        }
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        // 3-4-5: 175 * (0.6, -0.8) = (105, -140); and 175 * (0.28, -0.96) = (49, -168).
+        for (x, y, expected) in [(3.0, -4.0, [105, -140]), (7.0, -24.0, [49, -168])] {
+            let mut vector = [0.0; DIM];
+            (vector[0], vector[1]) = (x, y);
+            assert_eq!(Embedding::quantise(&vector).expect("valid").values()[..2], expected);
+        }
+        // Length 350, so that every coordinate is halved exactly: 349^2 + 26^2 + 4^2 + 2^2 + 1 + 1 + 1 = 350^2.
+        let mut vector = [0.0; DIM];
+        vector[..7].copy_from_slice(&[349.0, -26.0, 4.0, 2.0, -1.0, 1.0, 1.0]);
+        assert_eq!(vector.iter().map(|x| x * x).sum::<f32>(), 122_500.0);
+        assert_eq!(Embedding::quantise(&vector).expect("valid").values()[..7], [175, -13, 2, 1, -1, 1, 1]);
+    }
+
+    #[test]
+    fn extreme_magnitudes_keep_their_direction() {
+        for scale in [f32::MIN_POSITIVE, 1e-45, 1.0, f32::MAX] {
+            let q = Embedding::quantise(&[scale; DIM]).expect("finite");
+            assert!(q.values().iter().all(|x| *x == 15), "{scale}");
+        }
+    }
+
+    #[test]
+    fn a_larger_scale_would_overflow() {
+        // 121 coordinates of 15.5 and 7 of 16.5 have length exactly 176, and round up to a squared length above the limit.
+        assert_eq!(121.0 * 15.5 * 15.5 + 7.0 * 16.5 * 16.5, 176.0f64 * 176.0);
+        const { assert!(121 * 16 * 16 + 7 * 17 * 17 > NORM_SQUARED_MAX) };
+        // The bound for 175: (175 + sqrt(128) / 2)^2.
+        assert!((SCALE + 128f64.sqrt() / 2.0).powi(2) < f64::from(NORM_SQUARED_MAX));
+    }
+
+    #[test]
+    fn crafted_vectors_fall_outside_the_honest_band() {
+        let flat = Embedding::quantise(&[1.0; DIM]).expect("finite");
+        assert_eq!(flat.check_honest_band(), Err(QuantiseError::OutsideBand(128 * 15 * 15)));
+        let mut spike = [0.0; DIM];
+        spike[0] = 1.0;
+        let spike = Embedding::quantise(&spike).expect("finite");
+        assert_eq!((spike.norm_squared(), spike.check_honest_band()), (30_625, Ok(())));
+    }
+
+    #[test]
+    fn values_are_not_printed_and_are_wiped() {
+        let mut embedding = Embedding::quantise(&[1.0; DIM]).expect("finite");
+        assert_eq!(format!("{embedding:?}"), "Embedding(..)");
+        embedding.zeroize();
+        assert_eq!(embedding.values(), &[0; DIM]);
+    }
+
+    proptest! {
+        #[test]
+        fn lengths_and_products_stay_within_the_plaintext(
+            x in prop::collection::vec(-1.0f32..1.0, DIM), y in prop::collection::vec(any::<f32>(), DIM),
+        ) {
+            if let (Ok(x), Ok(y)) = (Embedding::quantise(&x), Embedding::quantise(&y)) {
+                prop_assert!(x.norm_squared() <= NORM_SQUARED_MAX && y.norm_squared() <= NORM_SQUARED_MAX);
+                prop_assert!(x.dot(&y).abs() <= NORM_SQUARED_MAX);
+                prop_assert_eq!(x.dot(&y), y.dot(&x));
+            }
+        }
+    }
+}

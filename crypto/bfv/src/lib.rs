@@ -46,6 +46,8 @@ mod sample;
 mod scheme;
 mod share;
 mod transform;
+#[cfg(test)]
+mod twin;
 
 pub use basis::Basis;
 pub use ciphertext::{CiphertextError, TemplateCiphertext};

@@ -67,7 +67,8 @@ impl Masker {
         let mut masked = MaskedBatch::zero(&self.scheme);
         let (c0, c1) = masked.parts_mut();
         self.write_c1(basis, c1);
-        self.write_c0(c0);
+        let flooding = flood(&mut self.drbg);
+        self.write_c0(&flooding, c0);
         masked
     }
 
@@ -95,8 +96,7 @@ impl Masker {
     }
 
     /// The 32 needed coefficients of `sum * multiplier`, flooded. The other 4064 never leave the matcher.
-    fn write_c0(&mut self, c0: &mut [u64]) {
-        let flooding = flood(&mut self.drbg);
+    fn write_c0(&self, flooding: &[i128; LANES], c0: &mut [u64]) {
         let products = self.sum.chunks_exact(N).zip(self.multiplier.chunks_exact(N));
         for ((out, (sum, multiplier)), limb) in
             c0.chunks_exact_mut(LANES).zip(products).zip(self.scheme.limbs())
@@ -113,10 +113,122 @@ impl Masker {
     }
 }
 
+impl Masker {
+    fn wipe(&mut self) {
+        self.small.as_mut_slice().zeroize();
+        self.multiplier.as_mut_slice().zeroize();
+        self.sum.as_mut_slice().zeroize();
+    }
+}
+
 impl Drop for Masker {
     fn drop(&mut self) {
-        self.small.zeroize();
-        self.multiplier.zeroize();
-        self.sum.zeroize();
+        self.wipe();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{BAND_MAX, FLOOD_TERM_BITS, predicted_deviation};
+    use crate::{Decryptor, MasterKey, Opened, Salt, Share, SubjectKey};
+
+    const BATCHES: usize = 40;
+
+    /// 32 enrolled subjects, whose probes are random faces.
+    struct Batch {
+        basis: Basis,
+        keys: Vec<SubjectKey>,
+        templates: Vec<TemplateCiphertext>,
+        rng: Drbg,
+    }
+
+    impl Batch {
+        fn new() -> Batch {
+            let mut rng = Drbg::from_seed([1; 32]);
+            let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
+            let master = MasterKey::random(&mut rng);
+            let keys: Vec<_> =
+                (0..32).map(|i| master.subject_key(&[i; 32], 0, &Salt::random(&mut rng))).collect();
+            let templates = (0..LANES)
+                .map(|lane| {
+                    // Blinded and unblinded, as enrolment does.
+                    let (template, rho) = (Share::of(&face(&mut rng)), Share::random(&mut rng));
+                    let blinded = basis.encrypt_lane(&keys[lane], lane, &template.plus(&rho), &mut rng);
+                    blinded.subtract(Scheme::shared(), lane, &rho)
+                })
+                .collect();
+            Batch { basis, keys, templates, rng }
+        }
+
+        /// A batch of random probes, with flooding or without.
+        fn open(&mut self, masker: &mut Masker, flooded: bool) -> Opened {
+            let probes: Vec<Embedding> = (0..LANES).map(|_| face(&mut self.rng)).collect();
+            let placed: Vec<Placed<'_>> = (0..LANES)
+                .map(|lane| Placed { lane, template: &self.templates[lane], probe: &probes[lane] })
+                .collect();
+            let mut masked = masker.mask(&self.basis, &placed);
+            if !flooded {
+                masker.prepare_multiplier(&placed);
+                let (c0, c1) = masked.parts_mut();
+                masker.write_c1(&self.basis, c1);
+                masker.write_c0(&[0; LANES], c0);
+            }
+            Decryptor::new(Scheme::shared()).decrypt(&self.keys, &masked)
+        }
+    }
+
+    fn face(rng: &mut Drbg) -> Embedding {
+        let mut bytes = [0u8; crate::DIM];
+        rng.fill(&mut bytes);
+        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
+    }
+
+    fn deviation(errors: &[f64]) -> f64 {
+        (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
+    }
+
+    #[test]
+    fn the_error_before_flooding_has_the_predicted_deviation() {
+        let mut batch = Batch::new();
+        let mut masker = Masker::new(Scheme::shared(), [3; 32]);
+        let opened: Vec<Opened> = (0..BATCHES).map(|_| batch.open(&mut masker, false)).collect();
+        let measured = deviation(&opened.iter().flat_map(Opened::errors).collect::<Vec<_>>());
+        let predicted = predicted_deviation(LANES);
+        assert!((predicted.log2() - 25.99).abs() < 0.01);
+        // 1280 samples give the deviation to 2 %; the neglected terms add up to 3 %.
+        assert!(
+            (0.93..1.10).contains(&(measured / predicted)),
+            "2^{:.3}, not 2^{:.3}",
+            measured.log2(),
+            predicted.log2()
+        );
+        // Too quiet: the key-holder would refuse every one of them.
+        assert!(opened.iter().all(|opened| !opened.within_band()));
+    }
+
+    #[test]
+    fn flooding_covers_the_error_and_stays_within_the_band() {
+        let mut batch = Batch::new();
+        let mut masker = Masker::new(Scheme::shared(), [4; 32]);
+        let opened: Vec<Opened> = (0..BATCHES).map(|_| batch.open(&mut masker, true)).collect();
+        let errors: Vec<f64> = opened.iter().flat_map(Opened::errors).collect();
+        let predicted = 2f64.powi(FLOOD_TERM_BITS as i32) * (4.0f64 / 12.0).sqrt();
+        assert!((0.93..1.07).contains(&(deviation(&errors) / predicted)));
+        assert!(errors.iter().all(|e| e.abs() <= BAND_MAX as f64));
+        assert!(opened.iter().all(Opened::within_band));
+    }
+
+    #[test]
+    fn scratch_is_wiped_by_what_drop_calls() {
+        let mut batch = Batch::new();
+        let mut masker = Masker::new(Scheme::shared(), [5; 32]);
+        batch.open(&mut masker, true);
+        assert!(masker.multiplier.iter().any(|x| *x != 0));
+        masker.wipe();
+        assert!(
+            masker.small.iter().all(|x| *x == 0)
+                && masker.multiplier.iter().chain(&masker.sum).all(|x| *x == 0)
+        );
     }
 }

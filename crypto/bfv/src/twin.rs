@@ -1,0 +1,291 @@
+//! A slow twin of the scheme, from the definitions: coefficients modulo Q in 128-bit integers, schoolbook products, roots of
+//! unity evaluated one by one. It shares no transform, no reduction and no lane layout with the rest of the crate.
+//! Its ciphertexts are decrypted here and the other way round.
+
+use crate::ciphertext::TemplateCiphertext;
+use crate::keys::SubjectKey;
+use crate::masked::MaskedBatch;
+use crate::sample::TernarySampler;
+use crate::{
+    Basis, DIM, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, N, Placed, Salt, Scheme, Share, T,
+};
+use trefoil_kernels::{Cpu, packed};
+
+/// The primes and, for each, the root of unity of order 8192 that defines the stored form of a polynomial.
+const LIMBS: [(u64, u64); 2] =
+    [(140_720_308_191_233, 121_952_086_565_756), (140_700_980_543_489, 11_813_282_840_513)];
+const Q: u128 = LIMBS[0].0 as u128 * LIMBS[1].0 as u128;
+/// A 64th root of unity modulo 65537.
+const LANE_ROOT: i64 = 4080;
+
+fn power(base: u64, exponent: u64, q: u64) -> u64 {
+    (0..exponent).fold(1, |x, _| (u128::from(x) * u128::from(base) % u128::from(q)) as u64)
+}
+
+fn inverse(x: u128, q: u128) -> u128 {
+    // Euclid's algorithm, extended.
+    let (mut r, mut s) = ((q as i128, (x % q) as i128), (0i128, 1i128));
+    while r.1 != 0 {
+        let quotient = r.0 / r.1;
+        (r, s) = ((r.1, r.0 - quotient * r.1), (s.1, s.0 - quotient * s.1));
+    }
+    s.0.rem_euclid(q as i128) as u128
+}
+
+fn reverse(bits: u32, x: usize) -> usize {
+    (0..bits).filter(|k| x >> k & 1 == 1).map(|k| 1 << (bits - 1 - k)).sum()
+}
+
+/// All powers of a root of order 8192.
+fn powers(root: u64, q: u64) -> Vec<u128> {
+    let mut powers = vec![1u128; 2 * N];
+    for k in 1..2 * N {
+        powers[k] = powers[k - 1] * u128::from(root) % u128::from(q);
+    }
+    powers
+}
+
+/// Values at `root^(2 * rev(j) + 1)` to coefficients, by the inversion formula.
+fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
+    let powers = powers(root, q);
+    let scale = inverse(N as u128, u128::from(q));
+    let coefficient = |k: usize| {
+        let term = |j: usize| {
+            u128::from(values[j]) * powers[(2 * N - (2 * reverse(12, j) + 1) * k % (2 * N)) % (2 * N)]
+        };
+        ((0..N).map(term).sum::<u128>() % u128::from(q) * scale % u128::from(q)) as u64
+    };
+    (0..N).map(coefficient).collect()
+}
+
+/// Coefficients to values, by evaluation.
+fn evaluate(coefficients: &[u64], root: u64, q: u64) -> Vec<u64> {
+    let powers = powers(root, q);
+    let value = |j: usize| {
+        let term = |k: usize| u128::from(coefficients[k]) * powers[(2 * reverse(12, j) + 1) * k % (2 * N)];
+        ((0..N).map(term).sum::<u128>() % u128::from(q)) as u64
+    };
+    (0..N).map(value).collect()
+}
+
+/// The integer below Q with these residues.
+fn combine(residues: [u64; 2]) -> u128 {
+    let part = |i: usize| {
+        let q = u128::from(LIMBS[i].0);
+        let cofactor = Q / q;
+        u128::from(residues[i]) * inverse(cofactor, q) % q * cofactor
+    };
+    (part(0) + part(1)) % Q
+}
+
+/// A stored polynomial (values modulo each prime) to coefficients modulo Q.
+fn coefficients(values: &[u64]) -> Vec<u128> {
+    let [a, b] = [0, 1].map(|i| interpolate(&values[i * N..(i + 1) * N], LIMBS[i].1, LIMBS[i].0));
+    a.iter().zip(&b).map(|(a, b)| combine([*a, *b])).collect()
+}
+
+/// Coefficients modulo Q to a stored polynomial.
+fn values(coefficients: &[u128]) -> Vec<u64> {
+    LIMBS
+        .iter()
+        .flat_map(|&(q, root)| {
+            let residues: Vec<u64> = coefficients.iter().map(|x| (x % u128::from(q)) as u64).collect();
+            evaluate(&residues, root, q)
+        })
+        .collect()
+}
+
+/// The product modulo `X^4096 + 1` and Q of a polynomial and one with coefficients below 2^17.
+fn product(x: &[u128], small: &[i64]) -> Vec<u128> {
+    let mut sums = vec![0i128; N];
+    for (j, &y) in small.iter().enumerate().filter(|(_, y)| **y != 0) {
+        for (i, &x) in x.iter().enumerate() {
+            // At most 2^94 * 2^17 * 2^12 = 2^123 in all.
+            let term = x as i128 * i128::from(y);
+            if i + j < N { sums[i + j] += term } else { sums[i + j - N] -= term }
+        }
+    }
+    sums.iter().map(|x| x.rem_euclid(Q as i128) as u128).collect()
+}
+
+/// `c_i`, modulo t.
+fn lane_point(lane: usize) -> i64 {
+    power(LANE_ROOT as u64, 2 * reverse(5, lane) as u64 + 1, T) as i64
+}
+
+/// The plaintext polynomial, modulo t, with these lane contents.
+fn encode(lanes: &[[i64; DIM]; LANES]) -> Vec<i64> {
+    let t = T as i64;
+    let mut message = vec![0; N];
+    for m in 0..LANES {
+        let scale = inverse(LANES as u128, u128::from(T)) as i64;
+        for (lane, content) in lanes.iter().enumerate() {
+            // c_i has order 64.
+            let weight = power(lane_point(lane) as u64, (64 - m as u64) % 64, T) as i64 * scale % t;
+            for (k, value) in content.iter().enumerate() {
+                message[DIM * m + k] = (message[DIM * m + k] + weight * value).rem_euclid(t);
+            }
+        }
+    }
+    message
+}
+
+/// The plaintext polynomial of a template in one lane.
+fn encode_template(lane: usize, template: &[i64; DIM]) -> Vec<i64> {
+    let untwist = inverse(lane_point(lane) as u128, u128::from(T)) as i64;
+    let mut lanes = [[0; DIM]; LANES];
+    lanes[lane][0] = template[0];
+    for k in 1..DIM {
+        lanes[lane][DIM - k] = template[k] * untwist % T as i64;
+    }
+    encode(&lanes)
+}
+
+/// `round(t * v / Q)` modulo t.
+fn round(v: u128) -> i64 {
+    (((v * u128::from(T) + Q / 2) / Q) % u128::from(T)) as i64
+}
+
+/// The value in `lane` of the polynomial whose coefficients of `X^0, X^128, ..` are given, centred.
+fn score(lane: usize, constants: &[i64]) -> i32 {
+    let t = T as i64;
+    let value = constants.iter().rev().fold(0, |sum, c| (sum * lane_point(lane) + c) % t);
+    (if value > t / 2 { value - t } else { value }) as i32
+}
+
+/// `-a * s + floor(Q / t) * m + e`.
+fn encrypt(a: &[u128], s: &[i64], message: &[i64], error: &[i64]) -> Vec<u128> {
+    let masked = product(a, &s.iter().map(|s| -s).collect::<Vec<_>>());
+    let scaled = message.iter().zip(error).map(|(&m, &e)| {
+        (Q / u128::from(T) * m as u128 + (e.rem_euclid(1 << 40) as u128)).wrapping_add(if e < 0 {
+            Q - (1 << 40)
+        } else {
+            0
+        })
+    });
+    masked.iter().zip(scaled).map(|(x, y)| (x + y) % Q).collect()
+}
+
+/// Subjects with keys of the crate, and everything in the twin's form.
+struct World {
+    basis: Basis,
+    a: Vec<u128>,
+    keys: Vec<SubjectKey>,
+    rng: Drbg,
+}
+
+impl World {
+    fn new(seed: u8) -> World {
+        let mut rng = Drbg::from_seed([seed; 32]);
+        let basis = Basis::from_seed(Scheme::shared(), [seed; 32]);
+        let a = coefficients(&basis.limbs().flat_map(|(a, _)| a.to_vec()).collect::<Vec<_>>());
+        let master = MasterKey::random(&mut rng);
+        let keys = (0..32).map(|i| master.subject_key(&[i; 32], 0, &Salt::random(&mut rng))).collect();
+        World { basis, a, keys, rng }
+    }
+
+    fn secret(&self, subjects: &[usize]) -> Vec<i64> {
+        let mut sum = vec![0; N];
+        let mut sampler = TernarySampler::new(Cpu::detected());
+        subjects.iter().for_each(|i| self.keys[*i].add_to(&mut sampler, 1, &mut sum));
+        sum.into_iter().map(i64::from).collect()
+    }
+
+    fn face(&mut self) -> Embedding {
+        let mut bytes = [0u8; DIM];
+        self.rng.fill(&mut bytes);
+        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
+    }
+
+    fn small_error(&mut self) -> Vec<i64> {
+        let mut bytes = vec![0u8; N];
+        self.rng.fill(&mut bytes);
+        bytes.iter().map(|x| i64::from(x % 21) - 10).collect()
+    }
+}
+
+fn unpack(bytes: &[u8]) -> Vec<u64> {
+    let mut values = vec![0; bytes.len() / 6];
+    packed::unpack(bytes, &mut values);
+    values
+}
+
+fn as_integers(embedding: &Embedding) -> [i64; DIM] {
+    embedding.values().map(i64::from)
+}
+
+#[test]
+fn the_twin_decrypts_our_templates() {
+    let mut world = World::new(1);
+    for lane in [0, 13, 31] {
+        let face = world.face();
+        let ciphertext = world.basis.encrypt_lane(&world.keys[lane], lane, &Share::of(&face), &mut world.rng);
+        let c0 = coefficients(&unpack(ciphertext.as_bytes()));
+        let c1_s = product(&world.a, &world.secret(&[lane]));
+        let message: Vec<i64> = c0.iter().zip(&c1_s).map(|(c0, c1)| round((c0 + c1) % Q)).collect();
+        assert_eq!(message, encode_template(lane, &as_integers(&face)), "lane {lane}");
+    }
+}
+
+#[test]
+fn we_decrypt_the_twins_templates() {
+    let mut world = World::new(2);
+    let lanes = [3, 4, 30];
+    let faces: Vec<Embedding> = lanes.iter().map(|_| world.face()).collect();
+    let probes: Vec<Embedding> = lanes.iter().map(|_| world.face()).collect();
+    let ciphertexts: Vec<TemplateCiphertext> = lanes
+        .iter()
+        .zip(&faces)
+        .map(|(&lane, face)| {
+            let error = world.small_error();
+            let message = encode_template(lane, &as_integers(face));
+            let c0 = encrypt(&world.a, &world.secret(&[lane]), &message, &error);
+            TemplateCiphertext::from_bytes(
+                Scheme::shared(),
+                TemplateCiphertext::pack(&values(&c0)).as_bytes(),
+            )
+            .expect("canonical")
+        })
+        .collect();
+    let placed: Vec<Placed<'_>> =
+        (0..3).map(|i| Placed { lane: lanes[i], template: &ciphertexts[i], probe: &probes[i] }).collect();
+    let masked = Masker::new(Scheme::shared(), [3; 32]).mask(&world.basis, &placed);
+    let opened = Decryptor::new(Scheme::shared()).decrypt(lanes.map(|lane| &world.keys[lane]), &masked);
+    let mut expected = [0; LANES];
+    (0..3).for_each(|i| expected[lanes[i]] = faces[i].dot(&probes[i]));
+    assert_eq!(opened.scores(), &expected);
+    assert!(opened.within_band());
+}
+
+#[test]
+fn the_twin_decrypts_our_masked_batches() {
+    let mut world = World::new(4);
+    let faces: Vec<Embedding> = (0..LANES).map(|_| world.face()).collect();
+    let probes: Vec<Embedding> = (0..LANES).map(|_| world.face()).collect();
+    let ciphertexts: Vec<TemplateCiphertext> = (0..LANES)
+        .map(|lane| {
+            world.basis.encrypt_lane(&world.keys[lane], lane, &Share::of(&faces[lane]), &mut world.rng)
+        })
+        .collect();
+    let placed: Vec<Placed<'_>> =
+        (0..LANES).map(|lane| Placed { lane, template: &ciphertexts[lane], probe: &probes[lane] }).collect();
+    let masked: MaskedBatch = Masker::new(Scheme::shared(), [5; 32]).mask(&world.basis, &placed);
+    let (c0, c1) = masked.parts();
+    let c1_s = product(&coefficients(c1), &world.secret(&(0..LANES).collect::<Vec<_>>()));
+    let constants: Vec<i64> =
+        (0..LANES).map(|k| round((combine([c0[k], c0[LANES + k]]) + c1_s[DIM * k]) % Q)).collect();
+    for lane in 0..LANES {
+        assert_eq!(score(lane, &constants), faces[lane].dot(&probes[lane]), "lane {lane}");
+    }
+}
+
+#[test]
+fn the_twin_is_consistent_with_itself() {
+    let mut world = World::new(6);
+    let message: Vec<i64> = world.small_error().iter().map(|e| (e * 3001).rem_euclid(T as i64)).collect();
+    let (error, s) = (world.small_error(), world.secret(&[1, 2]));
+    let c0 = encrypt(&world.a, &s, &message, &error);
+    assert_eq!(coefficients(&values(&c0)), c0);
+    let c1_s = product(&world.a, &s);
+    assert!(c0.iter().zip(&c1_s).map(|(c0, c1)| round((c0 + c1) % Q)).eq(message.iter().copied()));
+}
