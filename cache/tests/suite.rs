@@ -66,6 +66,11 @@ macro_rules! mount {
             }
 
             #[test]
+            fn no_torn_value_beside_busy_writers() {
+                stress::no_torn_value_beside_busy_writers($make);
+            }
+
+            #[test]
             fn a_removed_value_stays_away_under_contention() {
                 stress::a_removed_value_stays_away($make);
             }

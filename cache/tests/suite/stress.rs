@@ -64,6 +64,52 @@ pub(crate) fn no_torn_or_foreign_value<C: Cache<Checked>>(make: impl Fn(usize) -
     assert!(stats.hits > 0);
 }
 
+/// Half the threads rewrite two values without pause while the other half read them: a reader that
+/// did not notice a writer beside it would return parts of two values within milliseconds.
+///
+/// Once with as many threads of each kind as can overlap on two cores, once with writers that are
+/// preempted halfway.
+pub(crate) fn no_torn_value_beside_busy_writers<C: Cache<Checked>>(make: impl Fn(usize) -> C) {
+    for pairs in [1, threads() / 2] {
+        rewrite_and_read(&Arc::new(make(16)), pairs);
+    }
+}
+
+fn rewrite_and_read<C: Cache<Checked>>(cache: &Arc<C>, pairs: u64) {
+    let writing = AtomicU64::new(pairs);
+    let whole: u64 = thread::scope(|scope| {
+        for worker in 0..pairs {
+            let (mut session, writing) = (cache.session(), &writing);
+            scope.spawn(move || {
+                for i in 0..10 * OPERATIONS {
+                    session.insert(key(i % 2), Checked::new(i % 2, worker << 32 | i), 100, 0);
+                }
+                writing.fetch_sub(1, SeqCst);
+            });
+        }
+        let readers: Vec<_> = (0..pairs)
+            .map(|_| {
+                let (mut session, writing) = (cache.session(), &writing);
+                scope.spawn(move || {
+                    let mut whole = 0;
+                    while writing.load(SeqCst) > 0 {
+                        for k in [0, 1] {
+                            if let Some(value) = session.get(&key(k), 0) {
+                                value.assert_whole(k);
+                                whole += 1;
+                            }
+                        }
+                    }
+                    whole
+                })
+            })
+            .collect();
+        readers.into_iter().map(|reader| reader.join().unwrap()).sum()
+    });
+    assert!(whole > 0);
+    assert_eq!(cache.stats().hits, whole);
+}
+
 /// One thread per key writes rising versions and removes them; the others must never see a version
 /// from before a removal that they know has finished.
 pub(crate) fn a_removed_value_stays_away<C: Cache<Checked>>(make: impl Fn(usize) -> C) {
