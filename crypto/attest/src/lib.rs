@@ -32,6 +32,7 @@ mod suite;
 pub mod tree;
 mod trust_root;
 mod verify;
+mod verify_error;
 
 pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
 pub use error::{DecodeError, Problem};
@@ -50,4 +51,5 @@ pub use suite::Suite;
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };
-pub use verify::{Check, Verified, VerifyError, verify, verify_seal, verify_with_seal};
+pub use verify::{Check, Verified, verify, verify_seal, verify_with_seal};
+pub use verify_error::VerifyError;

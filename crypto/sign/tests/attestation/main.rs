@@ -7,3 +7,4 @@ mod json;
 mod keys;
 mod policy;
 mod seals;
+mod shared;

@@ -1,0 +1,55 @@
+//! The shared vectors of `testdata`, with public inputs only.
+#![cfg(feature = "json")]
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
+
+fn read(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is not text"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+fn edited(case: &Value) -> Vec<u8> {
+    let mut bytes = read(text(&case["base"]));
+    for edit in case["edits"].as_array().unwrap() {
+        let (at, remove) = (number(&edit["at"]) as usize, number(&edit["remove"]) as usize);
+        bytes.splice(at..at + remove, hex::decode(text(&edit["insert"])).unwrap());
+    }
+    bytes
+}
+
+#[test]
+fn every_case_is_decided_as_stated() {
+    let manifest: Value = serde_json::from_slice(&read("cases.json")).unwrap();
+    let seal = Seal::decode(&read("seal.cbor")).unwrap();
+    let own = |case: &Value, field: &str| match &case[field] {
+        Value::Null => manifest[field].clone(),
+        given => given.clone(),
+    };
+    let (mut verified, mut refused) = (0, 0);
+    for case in manifest["cases"].as_array().unwrap() {
+        let root = String::from_utf8(read(text(&case["trust_root"]))).unwrap();
+        let nonce = hex::decode(text(&own(case, "nonce"))).unwrap();
+        let root = TrustRoot::from_json(&root).unwrap();
+        let policy = Policy::new(root, text(&own(case, "audience")), Nonce::Exactly(nonce));
+        let (bytes, now) = (edited(case), number(&own(case, "now")));
+        let outcome = match case["seal"].as_bool().unwrap() {
+            true => verify_with_seal(&bytes, &seal, &policy, now),
+            false => verify(&bytes, &policy, now),
+        };
+        let decided = outcome.as_ref().map_or_else(|error| error.code(), |_| "verified");
+        assert_eq!(decided, text(&case["expect"]), "{}: {:?}", case["name"], outcome.err());
+        *if decided == "verified" { &mut verified } else { &mut refused } += 1;
+    }
+    assert!(verified >= 2 && refused >= 20, "{verified} verified, {refused} refused");
+}

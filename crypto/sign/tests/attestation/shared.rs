@@ -1,0 +1,217 @@
+//! Makes the shared vectors of `crypto/attest/testdata` (with `TREFOIL_BLESS` set), or checks that the committed case
+//! list belongs to the committed files.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use trefoil_attest::{Attestation, Evidence, Family, KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_sign::SigningKeys;
+
+use crate::fixture::{AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOT_AFTER, NOT_BEFORE, NOW};
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata")
+}
+
+/// The bytes that the cases edit.
+struct Bases {
+    full: Vec<u8>,
+    compact: Vec<u8>,
+}
+
+#[test]
+fn shared_vectors_belong_together() {
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        write_bases();
+    }
+    let read = |name: &str| std::fs::read(directory().join(name)).unwrap();
+    let bases = Bases { full: read("full.cbor"), compact: read("compact.cbor") };
+    let manifest = json!({
+        "format": "trefoil:test-vectors/1",
+        "now": NOW,
+        "audience": AUDIENCE,
+        "nonce": hex::encode(NONCE),
+        "cases": cases(&bases),
+    });
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        let text = serde_json::to_string_pretty(&manifest).unwrap();
+        std::fs::write(directory().join("cases.json"), text + "\n").unwrap();
+    }
+    let committed: Value = serde_json::from_slice(&read("cases.json")).unwrap();
+    assert!(
+        committed == manifest,
+        "the case list is out of date; set TREFOIL_BLESS and look at the difference"
+    );
+}
+
+fn write_bases() {
+    let mut issued = Issued::new();
+    let other = SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut issued.rng).unwrap();
+    let root = |issuer: &str, keys: &SigningKeys, status| {
+        let trusted = TrustedKeySet { keys: keys.public().clone(), status };
+        TrustRoot::new(issuer, vec![trusted]).unwrap().to_json().into_bytes()
+    };
+    let files = [
+        ("full.cbor", issued.full()),
+        ("compact.cbor", issued.compact()),
+        ("seal.cbor", issued.seal.encode()),
+        ("trust-root.json", root(ISSUER, &issued.keys, KeySetStatus::Active)),
+        ("trust-root-retired.json", root(ISSUER, &issued.keys, KeySetStatus::Retired { since: ISSUED_AT })),
+        ("trust-root-revoked.json", root(ISSUER, &issued.keys, KeySetStatus::Revoked { since: NOW })),
+        ("trust-root-other-keys.json", root(ISSUER, &other, KeySetStatus::Active)),
+        ("trust-root-other-issuer.json", root("https://other.example", &issued.keys, KeySetStatus::Active)),
+    ];
+    for (name, bytes) in files {
+        std::fs::write(directory().join(name), bytes).unwrap();
+    }
+}
+
+fn find(bytes: &[u8], needle: &[u8]) -> usize {
+    let at = bytes.windows(needle.len()).position(|window| window == needle);
+    at.unwrap_or_else(|| panic!("{needle:02x?} is not there"))
+}
+
+fn edit(at: usize, remove: usize, insert: &[u8]) -> Value {
+    json!({ "at": at, "remove": remove, "insert": hex::encode(insert) })
+}
+
+fn case(name: &str, base: &str, seal: bool, edits: &[Value], expect: &str) -> Value {
+    json!({
+        "name": name,
+        "base": base,
+        "seal": seal,
+        "trust_root": "trust-root.json",
+        "edits": edits,
+        "expect": expect,
+    })
+}
+
+fn with(mut case: Value, field: &str, value: impl Into<Value>) -> Value {
+    case[field] = value.into();
+    case
+}
+
+fn cases(bases: &Bases) -> Vec<Value> {
+    let mut cases = vec![
+        case("full", "full.cbor", false, &[], "verified"),
+        case("full with its seal", "full.cbor", true, &[], "verified"),
+        case("compact with its seal", "compact.cbor", true, &[], "verified"),
+    ];
+    cases.extend(policy_cases());
+    cases.extend(encoding_cases(bases));
+    cases.extend(tree_cases(bases));
+    cases.extend(signature_cases(bases));
+    cases
+}
+
+fn policy_cases() -> Vec<Value> {
+    let refused = |name: &str, expect: &str| case(name, "full.cbor", false, &[], expect);
+    let with_root = |name: &str, root: &str, expect: &str| with(refused(name, expect), "trust_root", root);
+    vec![
+        with(refused("another audience", "audience"), "audience", "https://mall.example"),
+        with(refused("another nonce", "nonce"), "nonce", "04".repeat(32)),
+        with(refused("expired", "expired"), "now", EXPIRES_AT + 10),
+        with(refused("not yet valid", "not-yet-valid"), "now", ISSUED_AT - 11),
+        with(refused("sealed in the future", "seal-time"), "now", ISSUED_AT - 10),
+        with_root("revoked key set", "trust-root-revoked.json", "revoked-key-set"),
+        with_root("retired key set", "trust-root-retired.json", "retired-key-set"),
+        with_root("unknown key set", "trust-root-other-keys.json", "unknown-key-set"),
+        with_root("another issuer", "trust-root-other-issuer.json", "issuer"),
+        case("compact without its seal", "compact.cbor", false, &[], "seal-needed"),
+    ]
+}
+
+fn encoding_cases(bases: &Bases) -> Vec<Value> {
+    let full = &bases.full;
+    let end = full.len();
+    let refused = |name: &str, edits: &[Value]| case(name, "full.cbor", false, edits, "malformed");
+    let version = find(full, b"trefoil:attestation/1") + 20;
+    let suite = find(full, &[0x3a, 0, 1, 0, 0, 0xab, 1, 1]) + 7;
+    // The receipts' first two bytes after the tag: array(4), then the protected header.
+    let receipt = find(full, &[0xd2, 0x84]);
+    let unprotected = find(full, &[0xa0, 0xf6]);
+    vec![
+        refused("empty", &[edit(0, end, &[])]),
+        refused("last byte missing", &[edit(end - 1, 1, &[])]),
+        refused("a byte too many", &[edit(end, 0, &[0])]),
+        refused("longer map head", &[edit(0, 1, &[0xb8, 6])]),
+        refused("indefinite map", &[edit(0, 1, &[0xbf]), edit(end, 0, &[0xff])]),
+        refused("longer key", &[edit(1, 1, &[0x18, 0])]),
+        refused("unknown version", &[edit(version, 1, b"2")]),
+        refused("unknown key", &[edit(1, 1, &[7])]),
+        refused("repeated key", &[edit(find(full, &[1, 0x59]), 1, &[0])]),
+        refused("statement claims too many", &[edit(find(full, &[0xa8, 1, 0x74]), 1, &[0xa9])]),
+        refused("no COSE_Sign1 tag", &[edit(receipt, 1, &[])]),
+        refused("another tag", &[edit(receipt, 1, &[0xd1])]),
+        refused("unprotected header not empty", &[edit(unprotected, 1, &[0xa1, 1, 1])]),
+        refused("payload attached", &[edit(unprotected + 1, 1, &[0x40])]),
+        case("unknown suite", "full.cbor", false, &[edit(suite, 1, &[2])], "unknown-suite"),
+    ]
+}
+
+fn tree_cases(bases: &Bases) -> Vec<Value> {
+    let Bases { full, compact } = bases;
+    let attestation = Attestation::decode(full).unwrap();
+    let Evidence::Full(seal) = &attestation.evidence else { panic!("full.cbor is a full attestation") };
+    let refused = |name: &str, at: usize, insert: &[u8], expect: &str| {
+        case(name, "full.cbor", false, &[edit(at, insert.len(), insert)], expect)
+    };
+    let handle = find(full, &[2; 32]);
+    let path = find(full, &attestation.path[0]);
+    let place = find(full, &[2, 11, 3, 4, 4, 0x84]);
+    let root = find(full, &seal.header.root);
+    let digest = find(compact, &seal.header.digest());
+    vec![
+        refused("another handle", handle, &[9], "not-in-tree"),
+        refused("match turned into a denial", find(full, &[5, 1, 6, 1]) + 1, &[0], "decision"),
+        refused("another path node", path, &[!attestation.path[0][0]], "not-in-tree"),
+        refused("another leaf", place + 3, &[5], "not-in-tree"),
+        refused("a leaf outside the tree", place + 3, &[11], "not-in-tree"),
+        refused("another tree size", place + 1, &[12], "tree-size-mismatch"),
+        refused("another root", root, &[!seal.header.root[0]], "not-in-tree"),
+        case(
+            "compact naming another seal",
+            "compact.cbor",
+            true,
+            &[edit(digest, 1, &[!compact[digest]])],
+            "other-seal",
+        ),
+    ]
+}
+
+fn signature_cases(bases: &Bases) -> Vec<Value> {
+    let full = &bases.full;
+    let attestation = Attestation::decode(full).unwrap();
+    let Evidence::Full(seal) = &attestation.evidence else { panic!("full.cbor is a full attestation") };
+    let start = |family: Family| find(full, &seal.signatures[family.index()][..64]);
+    let mut cases: Vec<Value> = Family::ALL
+        .into_iter()
+        .flat_map(|family| {
+            let (first, length) = (start(family), family.signature_bytes());
+            let expect = format!("signature-{}", family.id());
+            [("first", first), ("middle", first + length / 2), ("last", first + length - 1)].map(
+                |(name, at)| {
+                    let name = format!("{name} byte of the {} signature", family.id());
+                    case(&name, "full.cbor", false, &[edit(at, 1, &[full[at] ^ 1])], &expect)
+                },
+            )
+        })
+        .collect();
+    let zeroed = |family: Family| {
+        let length = family.signature_bytes();
+        let name = format!("{} signature of zeros", family.id());
+        let expect = format!("signature-{}", family.id());
+        case(&name, "full.cbor", false, &[edit(start(family), length, &vec![0; length])], &expect)
+    };
+    cases.push(zeroed(Family::MlDsa65));
+    cases.push(zeroed(Family::Falcon512));
+    let times = find(full, &[6, 0x1a, 0x6b, 0x49, 0xd2, 0x09]);
+    cases.push(case(
+        "one receipt with another time",
+        "full.cbor",
+        false,
+        &[edit(times + 5, 1, &[0x0a])],
+        "malformed",
+    ));
+    cases
+}
