@@ -1,9 +1,11 @@
 //! The upload that opens a proof session.
 
+use std::{fmt, ops::RangeInclusive};
+
 use crate::{
     hash::scope,
     session::{AUDIENCE_BYTES_MAX, SessionKey, context},
-    statement::{Statement, StatementError},
+    statement::{Circuit, Statement, StatementError},
     verify::proof_size_window,
 };
 
@@ -13,7 +15,7 @@ use crate::{
 /// key (32), policy id u32, u32 length and proof. Nothing follows.
 ///
 /// The session key travels inside, so an envelope is sent over an authenticated, encrypted channel only.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProofEnvelope {
     /// The statement.
     pub statement: Statement,
@@ -74,6 +76,12 @@ pub enum EnvelopeError {
 impl ProofEnvelope {
     const MAGIC: [u8; 4] = *b"TFP1";
 
+    /// Lengths that an envelope for `circuit` can have, for checking a `Content-Length` before reading.
+    pub fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
+        let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
+        proof.start() + fixed..=proof.end() + fixed + AUDIENCE_BYTES_MAX
+    }
+
     /// The bytes to send. Refuses what [`ProofEnvelope::decode`] would refuse.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
         self.check()?;
@@ -130,6 +138,19 @@ impl ProofEnvelope {
             return Err(EnvelopeError::Scope);
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for ProofEnvelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ProofEnvelope { statement, audience, session_key, policy_id, proof } = self;
+        f.debug_struct("ProofEnvelope")
+            .field("statement", statement)
+            .field("audience", audience)
+            .field("session_key", session_key)
+            .field("policy_id", policy_id)
+            .field("proof_bytes", &proof.len())
+            .finish()
     }
 }
 

@@ -72,7 +72,7 @@ fn plain_proof(witness: &Witness, statement: &Statement) -> Vec<u8> {
 
     let parameters = parameters(statement.circuit);
     let trees = Trees::new(RowHash, Sha256Compress, parameters.cap_height);
-    let folding = fri(&parameters, Folding::new(trees.clone()));
+    let folding = fri(&parameters, Folding::new(trees));
     let scheme = TwoAdicFriPcs::new(Transform::default(), trees, folding);
     let config = Plain::new(scheme, challenger(&parameters, statement));
     let trace = Trace::new(witness, statement, &mut rng(12)).into_matrix();

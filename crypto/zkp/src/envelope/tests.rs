@@ -45,6 +45,20 @@ fn an_envelope_round_trips() {
 }
 
 #[test]
+fn the_size_window_is_that_of_the_parts() {
+    let window = ProofEnvelope::size_window(Circuit::Cred1);
+    assert_eq!(bytes().len(), window.start() + AUDIENCE.len());
+    assert_eq!(window.end() - window.start(), 131_072 - 65_536 + 255);
+}
+
+#[test]
+fn debug_shows_neither_key_nor_proof() {
+    let text = format!("{:?}", envelope());
+    assert!(text.contains("SessionKey(..)") && text.contains("proof_bytes: 65536"), "{text}");
+    assert!(text.len() < 2000);
+}
+
+#[test]
 fn every_shorter_input_is_refused() {
     let bytes = bytes();
     let head = PROOF_LENGTH_AT + 4;
