@@ -7,10 +7,14 @@
 
 mod api;
 mod app;
+pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod data_dir;
+pub mod demo;
 mod directory;
+mod durations;
 mod listener;
 mod metrics;
 pub mod problem;

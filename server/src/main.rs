@@ -1,2 +1,7 @@
-//! (under construction)
-fn main() {}
+//! The program `trefoil`; everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    trefoil_server::cli::main()
+}

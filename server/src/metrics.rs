@@ -3,6 +3,7 @@
 //! HTTP counters are shared atomics: requests are by then thousands of times dearer than an increment. Stage times are
 //! written by one thread, the seal log.
 
+use crate::durations::Durations;
 use crate::problem::Code;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
 pub(crate) struct Metrics {
     responses: [AtomicU64; 5],
     refused: AtomicU64,
+    submitted: AtomicU64,
     matches: AtomicU64,
     denials: AtomicU64,
     proofs_accepted: AtomicU64,
@@ -25,7 +27,8 @@ pub(crate) struct Metrics {
     batches: AtomicU64,
     lanes: AtomicU64,
     seals: AtomicU64,
-    stage_ns: [AtomicU64; 5],
+    /// In the order of [`STAGES`].
+    stages: [Durations; 6],
 }
 
 /// What is read at scrape time rather than counted.
@@ -52,6 +55,11 @@ impl Metrics {
         }
     }
 
+    /// A request was handed to the pipeline.
+    pub(crate) fn submitted(&self) {
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A lane was answered.
     pub(crate) fn decided(&self, decision: Decision) {
         let counter = match decision {
@@ -71,16 +79,17 @@ impl Metrics {
     pub(crate) fn sealed(&self, batches: &[(usize, StageTimes)], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
-        add(&self.stage_ns[4], seal_ns);
+        let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
+        seal.record(seal_ns);
         for (lanes, times) in batches {
             let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, *lanes as u64);
-            for (counter, ns) in
-                self.stage_ns.iter().zip([proof_lookup_ns, match_ns, keyholder_ns, digest_ns])
-            {
-                add(counter, ns);
-            }
+            proof_lookup.record(proof_lookup_ns);
+            r#match.record(match_ns);
+            keyholder.record(keyholder_ns);
+            digest.record(digest_ns);
+            total.record(proof_lookup_ns + match_ns + keyholder_ns + digest_ns + seal_ns);
         }
     }
 
@@ -93,6 +102,8 @@ impl Metrics {
             text.sample("trefoil_http_responses_total", &format!("{{class=\"{class}xx\"}}"), read(counter));
         }
         text.single("trefoil_http_problems_total", "counter", "Refusals and faults", read(&self.refused));
+        let submitted = read(&self.submitted);
+        text.single("trefoil_submitted_total", "counter", "Requests handed to the pipeline", submitted);
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", read(&self.denials));
@@ -102,17 +113,17 @@ impl Metrics {
         text.single("trefoil_batches_total", "counter", "Batches sealed", read(&self.batches));
         text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
         text.single("trefoil_seals_total", "counter", "Seals stored", read(&self.seals));
-        text.family(
-            "trefoil_stage_seconds_total",
-            "counter",
-            "Time spent per stage, summed over batches and seals",
-        );
-        for (stage, counter) in STAGES.iter().zip(&self.stage_ns) {
-            text.sample(
-                "trefoil_stage_seconds_total",
-                &format!("{{stage=\"{stage}\"}}"),
-                read(counter) / 1e9,
-            );
+        let help = "Time of each batch in a stage; seal: of each seal; total: of a batch with its seal";
+        text.family("trefoil_stage_seconds", "summary", help);
+        for (stage, durations) in STAGES.iter().zip(&self.stages) {
+            for q in [0.5, 0.99] {
+                let seconds = durations.quantile_ns(q).map_or(f64::NAN, |ns| ns / 1e9);
+                let labels = format!("{{stage=\"{stage}\",quantile=\"{q}\"}}");
+                text.sample("trefoil_stage_seconds", &labels, seconds);
+            }
+            let labels = format!("{{stage=\"{stage}\"}}");
+            text.sample("trefoil_stage_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
+            text.sample("trefoil_stage_seconds_count", &labels, durations.count() as f64);
         }
         let Gauges { cache, intake_depth, proof_depth, templates, ready } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
@@ -138,7 +149,7 @@ impl Metrics {
     }
 }
 
-const STAGES: [&str; 5] = ["proof_lookup", "match", "key_holder", "digest", "seal"];
+const STAGES: [&str; 6] = ["proof_lookup", "match", "key_holder", "digest", "seal", "total"];
 
 struct Text(String);
 

@@ -13,6 +13,7 @@ use crate::store::{Sqlite, SqliteVault, Store, StoreError};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
+use crate::trust;
 use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
 use crate::{api, seal_log};
@@ -39,7 +40,9 @@ const SIGNING_KEY_LIFETIME_S: u64 = 397 * 86_400;
 /// How often expired sessions, verdicts and idempotency records are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// File names in the data directory.
+/// The trust root as JSON in the data directory, rewritten at every start; public.
+pub(crate) const TRUST_ROOT_FILE: &str = "trust-root.json";
+/// Secrets in the data directory.
 const SIGNING_KEYS_FILE: &str = "signing.keys";
 const ADMIN_TOKEN_FILE: &str = "admin.token";
 
@@ -95,11 +98,7 @@ pub struct Server {
 }
 
 /// The signing keys of a data directory and the trust root that vouches for them.
-pub fn signing_keys(
-    directory: &DataDir,
-    issuer: &str,
-    now: u64,
-) -> Result<(SigningKeys, TrustRoot), StartError> {
+fn signing_keys(directory: &DataDir, issuer: &str, now: u64) -> Result<(SigningKeys, TrustRoot), StartError> {
     let stored = |cause: String| StartError::Stored { what: "signing keys", cause };
     let path = directory.join(SIGNING_KEYS_FILE);
     let keys = if path.exists() {
@@ -129,6 +128,7 @@ impl Server {
         let directory = DataDir::open(&config.server.data_dir)?;
         let issuer = config.issuer();
         let (keys, trust_root) = signing_keys(&directory, &issuer, clock.unix_s())?;
+        directory.write(TRUST_ROOT_FILE, trust::to_json(&trust_root).as_bytes())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let (store, keyholder) = open_stores(&directory)?;
         let head = chain_head(store.as_ref())?;
@@ -235,6 +235,16 @@ impl Server {
             true => self.directory.join(tls::CERTIFICATE_FILE),
             false => self.app.config.tls.certificate.clone(),
         }
+    }
+
+    /// The file with the operator's token.
+    pub fn admin_token_path(&self) -> PathBuf {
+        self.directory.join(ADMIN_TOKEN_FILE)
+    }
+
+    /// The file with the trust root.
+    pub fn trust_root_path(&self) -> PathBuf {
+        self.directory.join(TRUST_ROOT_FILE)
     }
 
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether

@@ -126,6 +126,7 @@ async fn decide(
             reply,
         };
         submit(app, tenant, lane)?;
+        app.metrics.submitted();
         let timeout = app.config.limits.answer_timeout();
         match tokio::time::timeout(timeout, answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),

@@ -1,0 +1,55 @@
+//! The command line `trefoil`.
+
+mod keys;
+mod serve;
+mod time;
+mod verify;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Exit code for what the caller typed; clap uses it too.
+const USAGE: u8 = 2;
+
+#[derive(Parser)]
+#[command(
+    name = "trefoil",
+    version,
+    about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
+    after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
+                  trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
+                  trefoil keys export-trust-root    what relying parties pin\n  \
+                  trefoil verify answer.json --trust-root trust-root.json --audience shop.example"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service until SIGINT or SIGTERM.
+    Serve(serve::Serve),
+    /// See it work: a service, people of a public data set, true and false logins, every answer checked.
+    Demo(crate::demo::Arguments),
+    /// Check an attestation offline: three signatures, and that it is about what you asked.
+    Verify(verify::Verify),
+    /// Show or export the public signing keys of a service's data directory.
+    Keys(keys::Keys),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Demo(arguments) => crate::demo::main(&arguments),
+        Command::Verify(verify) => verify.run(),
+        Command::Keys(keys) => keys.run(),
+    }
+}
+
+/// Prints what went wrong and gives the exit code.
+fn fail(message: &dyn std::fmt::Display, code: u8) -> ExitCode {
+    eprintln!("trefoil: {message}");
+    ExitCode::from(code)
+}

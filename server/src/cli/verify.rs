@@ -1,0 +1,225 @@
+//! `trefoil verify`: an attestation against a trust root, offline.
+
+use super::time;
+use crate::trust;
+use crate::wire::{Authenticated, Hex};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::{Value, json};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trefoil_attest::{Attestation, Nonce, Policy, Seal, Statement, TrustRoot, Verified, VerifyError};
+use trefoil_pipeline::Clock as _;
+
+/// Exit codes besides clap's 2.
+const VALID: u8 = 0;
+const INVALID: u8 = 1;
+const UNDECIDED: u8 = 3;
+
+/// Largest file that is read: an attestation in base64 inside a JSON answer is below 40 KB.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read, or a\n\
+    compact attestation without --seal).\n\n\
+    A relying party gives --audience and --nonce; without them the attestation could have been made for someone else\n\
+    or be replayed, and the answer says so.\n\n\
+    Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n  \
+    trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"
+)]
+pub(super) struct Verify {
+    /// The attestation: CBOR, base64, or the JSON answer of the service.
+    file: PathBuf,
+    /// The issuer's trust root, JSON or CBOR, from a channel you trust.
+    #[arg(long, value_name = "FILE")]
+    trust_root: PathBuf,
+    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}.
+    #[arg(long, value_name = "FILE")]
+    seal: Option<PathBuf>,
+    /// The relying party that it must be for.
+    #[arg(long)]
+    audience: Option<String>,
+    /// The nonce that it must carry, hexadecimal.
+    #[arg(long, value_name = "HEX", value_parser = nonce)]
+    nonce: Option<crate::wire::Nonce>,
+    /// The tenant that it must be about.
+    #[arg(long, value_name = "HEX", value_parser = tenant)]
+    tenant: Option<Hex<16>>,
+    /// Time to verify at: unix seconds or RFC 3339 UTC. Default: now.
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    at: Option<u64>,
+    /// Accept an attested denial too; look at the decision.
+    #[arg(long)]
+    any_decision: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of it.
+enum Outcome {
+    Valid { text: String, json: Value },
+    Invalid(String),
+    Undecided(String),
+}
+
+impl Verify {
+    pub(super) fn run(self) -> ExitCode {
+        let outcome = self.decide().unwrap_or_else(Outcome::Undecided);
+        let (code, valid, reason) = match outcome {
+            Outcome::Valid { text, json } => {
+                if self.json {
+                    println!("{json:#}");
+                } else {
+                    print!("{text}");
+                }
+                return ExitCode::from(VALID);
+            }
+            Outcome::Invalid(reason) => (INVALID, json!(false), reason),
+            Outcome::Undecided(reason) => (UNDECIDED, Value::Null, reason),
+        };
+        if self.json {
+            println!("{:#}", json!({"valid": valid, "reason": reason}));
+        } else {
+            let verdict = if code == INVALID { "invalid" } else { "cannot decide" };
+            println!("{} {verdict}: {reason}", mark(false));
+        }
+        ExitCode::from(code)
+    }
+
+    /// The error is why nothing can be decided.
+    fn decide(&self) -> Result<Outcome, String> {
+        let root = read(&self.trust_root, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
+        let root = trust::read(&root).map_err(|cause| named(&self.trust_root, &cause))?;
+        let seal = match &self.seal {
+            None => None,
+            Some(path) => {
+                let bytes = read(path, FILE_BYTES_MAX)?;
+                Some(Seal::decode(&bytes).map_err(|cause| named(path, &cause))?)
+            }
+        };
+        let bytes = attestation_bytes(&read(&self.file, FILE_BYTES_MAX)?);
+        let now = self.at.unwrap_or_else(|| crate::clock::SystemClock::default().unix_s());
+        let policy = match self.policy(root, &bytes) {
+            Ok(policy) => policy,
+            Err(cause) => return Ok(refused(&cause)),
+        };
+        let verified = match &seal {
+            None => trefoil_attest::verify(&bytes, &policy, now),
+            Some(seal) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
+        };
+        Ok(match verified {
+            Ok(verified) => self.report(&verified),
+            Err(cause) => refused(&cause),
+        })
+    }
+
+    /// What the caller requires. An audience that the caller does not give is the attestation's own.
+    fn policy(&self, root: TrustRoot, bytes: &[u8]) -> Result<Policy, VerifyError> {
+        let audience = match &self.audience {
+            Some(audience) => audience.clone(),
+            None => Statement::decode(Attestation::decode(bytes)?.statement)?.audience.to_owned(),
+        };
+        let nonce = match &self.nonce {
+            Some(nonce) => Nonce::Exactly(nonce.as_bytes().to_vec()),
+            None => Nonce::DangerousAny,
+        };
+        let mut policy = Policy::new(root, audience, nonce);
+        if let Some(tenant) = self.tenant {
+            policy = policy.tenant(tenant.0);
+        }
+        Ok(if self.any_decision { policy.any_decision() } else { policy })
+    }
+
+    fn report(&self, verified: &Verified<'_>) -> Outcome {
+        let statement = verified.statement();
+        let unchecked = [("audience", self.audience.is_none()), ("nonce", self.nonce.is_none())];
+        let unchecked: Vec<&str> =
+            unchecked.iter().filter(|(_, absent)| *absent).map(|(name, _)| *name).collect();
+        let mut text = String::new();
+        for check in verified.checks() {
+            text += &format!("{} {check}\n", mark(true));
+        }
+        let rows = [
+            ("decision", statement.decision.name().to_owned()),
+            ("issuer", statement.issuer.to_owned()),
+            ("tenant", hex::encode(statement.tenant)),
+            ("audience", statement.audience.to_owned()),
+            ("subject", hex::encode(statement.handle)),
+            ("nonce", hex::encode(statement.nonce)),
+            ("probe", statement.probe_mode.name().to_owned()),
+            ("issued", time::format(statement.issued_at)),
+            ("expires", time::format(statement.expires_at)),
+            ("seal", verified.seal().seal_number.to_string()),
+        ];
+        for (name, value) in &rows {
+            text += &format!("  {name:<9}{value}\n");
+        }
+        if !unchecked.is_empty() {
+            text += &format!("  not checked: {}; a relying party must give them\n", unchecked.join(", "));
+        }
+        let checks: Vec<Value> = verified
+            .checks()
+            .iter()
+            .map(|check| json!({"family": check.family.to_string(), "key_set_id": hex::encode(check.key_set_id)}))
+            .collect();
+        let statement: serde_json::Map<String, Value> =
+            rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
+        let json = json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        Outcome::Valid { text, json }
+    }
+}
+
+fn refused(cause: &VerifyError) -> Outcome {
+    match cause {
+        VerifyError::SealNeeded(_) | VerifyError::UnknownSuite(_) => {
+            Outcome::Undecided(format!("{cause} (with --seal)"))
+        }
+        VerifyError::Decision(_) => {
+            Outcome::Invalid(format!("{cause} (--any-decision accepts attested denials)"))
+        }
+        _ => Outcome::Invalid(cause.to_string()),
+    }
+}
+
+/// The attestation inside a file; what is not recognised is left for the verifier to refuse.
+fn attestation_bytes(file: &[u8]) -> Vec<u8> {
+    if let Ok(answer) = serde_json::from_slice::<Authenticated>(file) {
+        return answer.attestation.0;
+    }
+    BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
+}
+
+fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let size = std::fs::metadata(path).map_err(|cause| named(path, &cause))?.len();
+    if size > bytes_max {
+        return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
+    }
+    std::fs::read(path).map_err(|cause| named(path, &cause))
+}
+
+fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {
+    format!("{}: {cause}", path.display())
+}
+
+/// A check mark or cross, coloured on a terminal unless NO_COLOR is set (no-color.org).
+fn mark(good: bool) -> &'static str {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match (good, std::io::stdout().is_terminal() && !plain) {
+        (true, true) => "\u{1b}[32m✓\u{1b}[0m",
+        (true, false) => "✓",
+        (false, true) => "\u{1b}[31m✗\u{1b}[0m",
+        (false, false) => "✗",
+    }
+}
+
+fn nonce(text: &str) -> Result<crate::wire::Nonce, String> {
+    let bytes = hex::decode(text).ok().and_then(crate::wire::Nonce::new);
+    bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
+}
+
+fn tenant(text: &str) -> Result<Hex<16>, String> {
+    Hex::parse(text).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
+}

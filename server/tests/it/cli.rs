@@ -1,0 +1,132 @@
+//! The program: exit codes, checks printed, a service from start to SIGTERM.
+
+use crate::service::{self, AUDIENCE, Service};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use trefoil_server::wire::AttestationForm;
+
+fn trefoil(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trefoil")).args(arguments).env_remove("TREFOIL_LOG_FILTER").output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_exits_0_1_2_or_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let people = service.people(2, 1, 11).await;
+    service.welcome(&people[0]).await;
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let root = service.server.trust_root_path().to_str().unwrap().to_owned();
+    let request = service.request(&people[0], &people[0].face, 1);
+    let nonce = hex::encode(request.nonce.as_bytes());
+    let matched = service.authenticate(&request).await;
+    let answer = service::answer(&matched);
+    let full = file("full.cbor", &answer.attestation.0);
+    let json = file("answer.json", &matched.body);
+    let valid = trefoil(&["verify", &full, "--trust-root", &root, "--audience", AUDIENCE, "--nonce", &nonce]);
+    let text = String::from_utf8(valid.stdout.clone()).unwrap();
+    assert_eq!((code(&valid), text.matches('✓').count()), (0, 3), "{text}");
+    for name in ["ML-DSA-65", "Falcon-512", "SLH-DSA-SHA2-128f"] {
+        assert!(text.to_lowercase().contains(&name.to_lowercase()), "{name}: {text}");
+    }
+    let tenant = hex::encode(service.tenant);
+    assert_eq!(code(&trefoil(&["verify", &json, "--trust-root", &root, "--tenant", &tenant, "--json"])), 0);
+
+    let mut altered = answer.attestation.0.clone();
+    *altered.last_mut().unwrap() ^= 1;
+    let altered = file("altered.cbor", &altered);
+    let later = (answer_time(&answer.attestation.0) + 1000).to_string();
+    let invalid: [&[&str]; 5] = [
+        &["verify", &altered, "--trust-root", &root],
+        &["verify", &full, "--trust-root", &root, "--audience", "bank.example"],
+        &["verify", &full, "--trust-root", &root, "--nonce", &"00".repeat(16)],
+        &["verify", &full, "--trust-root", &root, "--at", &later],
+        &["verify", &root, "--trust-root", &root],
+    ];
+    for arguments in invalid {
+        assert_eq!(code(&trefoil(arguments)), 1, "{arguments:?}");
+    }
+    let usage: [&[&str]; 4] =
+        [&["verify", &full], &["verify", &full, "--trust-root", &root, "--nonce", "0"], &["verfy"], &[]];
+    for arguments in usage {
+        assert_eq!(code(&trefoil(arguments)), 2, "{arguments:?}");
+    }
+
+    let mut request = service.request(&people[0], &people[1].face, 2);
+    request.attestation = AttestationForm::Compact;
+    let denied = service::answer(&service.authenticate(&request).await);
+    let compact = file("compact.cbor", &denied.attestation.0);
+    let seal = service.public.get(&format!("/v1/seals/{}", denied.seal_number)).await;
+    let seal = file("seal.cbor", &seal.body);
+    let undecided: [&[&str]; 4] = [
+        &["verify", &compact, "--trust-root", &root, "--any-decision"],
+        &["verify", &full, "--trust-root", "/nonexistent"],
+        &["verify", &full, "--trust-root", &full],
+        &["verify", "/nonexistent", "--trust-root", &root],
+    ];
+    for arguments in undecided {
+        assert_eq!(code(&trefoil(arguments)), 3, "{arguments:?}");
+    }
+    assert_eq!(code(&trefoil(&["verify", &compact, "--seal", &seal, "--trust-root", &root])), 1, "a denial");
+    let denial = ["verify", &compact, "--seal", &seal, "--trust-root", &root, "--any-decision"];
+    assert_eq!(code(&trefoil(&denial)), 0);
+    assert!(service.server.shutdown().await);
+}
+
+fn answer_time(attestation: &[u8]) -> u64 {
+    let attestation = trefoil_attest::Attestation::decode(attestation).unwrap();
+    trefoil_attest::Statement::decode(attestation.statement).unwrap().issued_at
+}
+
+#[test]
+fn configuration_mistakes_are_usage_errors_that_name_the_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trefoil.toml");
+    std::fs::write(&file, "[pipeline]\nworker = 1\n").unwrap();
+    let refused = trefoil(&["serve", "--config", file.to_str().unwrap()]);
+    assert_eq!(code(&refused), 2);
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("pipeline.worker"));
+    std::fs::write(&file, "[pipeline]\nworkers = 3\n").unwrap();
+    let printed = trefoil(&["serve", "--config", file.to_str().unwrap(), "--cadence", "per-batch", "--print-config"]);
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(text.contains("workers = 3") && text.contains("cadence = \"per-batch\""), "{text}");
+}
+
+#[test]
+fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+        .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let shown: Vec<String> = lines.map_while(Result::ok).take(5).collect();
+    assert!(shown[0].starts_with("public API    https://127.0.0.1:"), "{shown:?}");
+    assert!(Path::new(data).join("admin.token").exists());
+    let second = trefoil(&["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    assert_eq!(code(&second), 1);
+    assert!(String::from_utf8(second.stderr).unwrap().contains("used by another trefoil process"));
+    let keys = trefoil(&["keys", "show", "--data-dir", data]);
+    assert!(String::from_utf8(keys.stdout).unwrap().contains("status active"));
+    let exported = trefoil(&["keys", "export-trust-root", "--data-dir", data, "--format", "cbor"]);
+    let json = trefoil(&["keys", "export-trust-root", "--data-dir", data]);
+    let read = |output: Output| trefoil_server::trust::read(&output.stdout).unwrap();
+    assert_eq!(read(exported), read(json));
+    assert_eq!(code(&trefoil(&["keys", "show", "--data-dir", "/nonexistent"])), 1);
+    let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,113 @@
+//! A client of a few lines: one connection per request, so that tests share nothing.
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// A listener and the certificate that it shows.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) address: SocketAddr,
+    pub(crate) tls: Arc<rustls::ClientConfig>,
+    pub(crate) bearer: Option<String>,
+}
+
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A client configuration that trusts the certificate in `path`.
+pub(crate) fn tls(path: &Path) -> Arc<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(path).unwrap()).unwrap();
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(trefoil_server::tls::provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
+}
+
+impl Endpoint {
+    pub(crate) fn with_bearer(&self, token: &str) -> Endpoint {
+        Endpoint { bearer: Some(token.to_owned()), ..self.clone() }
+    }
+
+    pub(crate) async fn connect(&self) -> TlsStream<TcpStream> {
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await.unwrap()
+    }
+
+    /// Sends a request; headers given twice replace the defaults.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Reply {
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(self.connect().await)).await.unwrap();
+        tokio::spawn(connection);
+        let mut request = Request::new(Full::new(body.into()));
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse().unwrap();
+        let present = request.headers_mut();
+        present.insert("host", "localhost".parse().unwrap());
+        present.insert("content-type", "application/json".parse().unwrap());
+        if let Some(token) = &self.bearer {
+            present.insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        for (name, value) in headers {
+            present.insert(hyper::header::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        let response = sender.send_request(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Reply { status: parts.status, headers: parts.headers, body }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(Method::GET, path, &[], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send(Method::POST, path, &[], body.to_string()).await
+    }
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Asserts a problem of this code, its status and its form (RFC 9457); returns it.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.headers["content-type"], "application/problem+json", "{}", self.text());
+        let problem = self.json();
+        assert_eq!((self.status.as_u16(), problem["code"].as_str()), (status, Some(code)), "{problem}");
+        assert_eq!(problem["status"], status);
+        assert_eq!(problem["type"], format!("urn:trefoil:problem:{code}"));
+        assert_eq!(problem["request_id"], self.headers["request-id"].to_str().unwrap());
+        assert!(!problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty());
+        problem
+    }
+}

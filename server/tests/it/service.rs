@@ -1,0 +1,242 @@
+//! A service in this process, one tenant, and people with credentials, faces and sessions.
+
+use crate::http::{Endpoint, Reply, tls};
+use hyper::Method;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trefoil_attest::TrustRoot;
+use trefoil_pipeline::Clock;
+use trefoil_server::clock::SystemClock;
+use trefoil_server::config::{Config, Overrides};
+use trefoil_server::server::Server;
+use trefoil_server::wire::{Authenticated, Authentication, AttestationForm, Hex, Nonce, Vector};
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::{SessionKey, request_mac};
+use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
+
+pub(crate) const AUDIENCE: &str = "shop.example";
+
+/// The machine's clock, and as much as a test adds to it.
+#[derive(Default)]
+pub(crate) struct TestClock {
+    machine: SystemClock,
+    ahead_s: AtomicU64,
+}
+
+impl TestClock {
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TestClock {
+    fn unix_s(&self) -> u64 {
+        self.machine.unix_s() + self.ahead_s.load(Ordering::Relaxed)
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.machine.monotonic_ns()
+    }
+}
+
+/// A running service with one tenant.
+pub(crate) struct Service {
+    pub(crate) server: Server,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) public: Endpoint,
+    pub(crate) admin: Endpoint,
+    pub(crate) tenant: [u8; 16],
+    pub(crate) trust_root: TrustRoot,
+}
+
+/// One person: a credential, a face, and a session once opened.
+pub(crate) struct Person {
+    pub(crate) handle: [u8; 32],
+    pub(crate) face: [f32; 128],
+    pub(crate) envelope: Vec<u8>,
+    pub(crate) session_id: [u8; 32],
+    pub(crate) key: SessionKey,
+}
+
+/// A configuration on free ports.
+pub(crate) fn config(data_dir: &Path) -> Config {
+    let overrides = Overrides {
+        data_dir: Some(data_dir.to_owned()),
+        listen: Some("127.0.0.1:0".parse().unwrap()),
+        admin_listen: Some("127.0.0.1:0".parse().unwrap()),
+        workers: Some(2),
+        cadence: None,
+    };
+    let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
+    config.server.issuer = "https://auth.example".to_owned();
+    config.proofs.cache_capacity = 1000;
+    config
+}
+
+pub(crate) async fn start(config: Config, clock: &Arc<TestClock>) -> Server {
+    Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap()
+}
+
+pub(crate) fn policy() -> Value {
+    json!({
+        "embedder": "test-128",
+        "threshold": {"calibrated": {"score": 18_000, "fmr_class": 3}},
+        "audiences": [AUDIENCE, "bank.example"],
+        "level_min": 2,
+    })
+}
+
+impl Service {
+    pub(crate) async fn new(config: Config) -> Service {
+        let clock = Arc::new(TestClock::default());
+        let server = start(config, &clock).await;
+        let (public, admin) = endpoints(&server);
+        let created = admin.post("/v1/tenants", &json!({"name": "shop", "policy": policy()})).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
+        let tenant = Hex::<16>::parse(&tenant).unwrap().0;
+        let trust_root = server.trust_root().clone();
+        let mut service = Service { server, clock, public, admin, tenant, trust_root };
+        let key = service.api_key(&["enrol", "authenticate", "issue"]).await;
+        service.public = service.public.with_bearer(&key);
+        service
+    }
+
+    /// A new API key with these scopes.
+    pub(crate) async fn api_key(&self, scopes: &[&str]) -> String {
+        let path = format!("/v1/tenants/{}/api-keys", hex::encode(self.tenant));
+        let created = self.admin.post(&path, &json!({"scopes": scopes})).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        created.json()["api_key"].as_str().unwrap().to_owned()
+    }
+
+    /// People with credentials under a root published as `generation`. `seed` fixes secrets and faces.
+    pub(crate) async fn people(&self, count: u32, generation: u32, seed: u64) -> Vec<Person> {
+        let (root, people) = self.make_people(count, generation, seed);
+        self.publish(root, generation).await;
+        people
+    }
+
+    pub(crate) async fn publish(&self, root: [u8; 32], generation: u32) {
+        let root = json!({"root": hex::encode(root), "generation": generation});
+        let published = self.public.post("/v1/credentials/roots", &root).await;
+        assert_eq!(published.status, 201, "{}", published.text());
+    }
+
+    /// As [`Service::people`], and the root, unpublished.
+    pub(crate) fn make_people(&self, count: u32, generation: u32, seed: u64) -> ([u8; 32], Vec<Person>) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let epoch = trefoil_zkp::epoch_at(self.clock.unix_s());
+        let mut tree = CredentialTree::new();
+        let holders: Vec<(Secret, Attributes)> = (0..count)
+            .map(|index| {
+                let secret = Secret::random(&mut rng);
+                let attributes = Attributes::new(epoch + 100, 3, 0, index, &mut rng).unwrap();
+                tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes)).unwrap();
+                (secret, attributes)
+            })
+            .collect();
+        let root = *tree.root().as_bytes();
+        let people = (0..)
+            .zip(holders)
+            .map(|(index, (secret, attributes))| {
+                let witness = Witness { secret, attributes, index, path: tree.path(index).unwrap() };
+                self.person(&witness, generation, epoch, &mut rng)
+            })
+            .collect();
+        (root, people)
+    }
+
+    fn person(&self, witness: &Witness, generation: u32, epoch: u32, rng: &mut StdRng) -> Person {
+        let key = SessionKey::random(rng);
+        let statement = witness.statement(&SessionClaim {
+            circuit: Circuit::Cred1,
+            tenant: self.tenant,
+            audience: AUDIENCE,
+            root_generation: generation,
+            epoch,
+            level: 2,
+            policy_id: 1,
+            key_commitment: &key.commitment(),
+        });
+        let proof = trefoil_zkp::prove(witness, &statement, rng).unwrap();
+        let (handle, session_id) = (*statement.handle.as_bytes(), statement.digest());
+        let audience = AUDIENCE.to_owned();
+        let envelope = ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, proof };
+        let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
+        Person { handle, face, envelope: envelope.encode().unwrap(), session_id, key }
+    }
+
+    pub(crate) async fn enrol(&self, person: &Person, idempotency_key: &str) -> Reply {
+        let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"});
+        let headers = [("idempotency-key", idempotency_key)];
+        self.public.send(Method::POST, &templates_path(person), &headers, body.to_string()).await
+    }
+
+    pub(crate) async fn prove(&self, person: &Person) -> Reply {
+        let headers = [("content-type", "application/octet-stream")];
+        self.public.send(Method::POST, "/v1/proof-sessions", &headers, person.envelope.clone()).await
+    }
+
+    /// Enrols and opens the session.
+    pub(crate) async fn welcome(&self, person: &Person) {
+        let enrolled = self.enrol(person, &hex::encode(person.session_id)).await;
+        assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+        let opened = self.prove(person).await;
+        assert_eq!(opened.status, 201, "{}", opened.text());
+        assert_eq!(opened.json()["session_id"], hex::encode(person.session_id));
+    }
+
+    /// A signed request of `person` that shows `face`.
+    pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
+        let mut request = Authentication {
+            subject: Hex(person.handle),
+            session_id: Hex(person.session_id),
+            audience: AUDIENCE.to_owned(),
+            nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
+            issued_at: self.clock.unix_s(),
+            embedding: Vector::new(*face),
+            mac: Hex([0; 32]),
+            attestation: AttestationForm::Full,
+        };
+        sign(&mut request, &person.key);
+        request
+    }
+
+    pub(crate) async fn authenticate(&self, request: &Authentication) -> Reply {
+        let body = serde_json::to_vec(request).unwrap();
+        self.public.send(Method::POST, "/v1/authentications", &[], body).await
+    }
+
+    /// The value of a metric.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let metrics = self.admin.get("/metrics").await;
+        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+}
+
+pub(crate) fn endpoints(server: &Server) -> (Endpoint, Endpoint) {
+    let tls = tls(&server.certificate_path());
+    let public = Endpoint { address: server.public_address(), tls: Arc::clone(&tls), bearer: None };
+    let admin = Endpoint { address: server.admin_address(), tls, bearer: None };
+    (public, admin.with_bearer(server.admin_token()))
+}
+
+pub(crate) fn templates_path(person: &Person) -> String {
+    format!("/v1/subjects/{}/templates", hex::encode(person.handle))
+}
+
+pub(crate) fn sign(request: &mut Authentication, key: &SessionKey) {
+    let digest = request.embedding.digest();
+    request.mac = Hex(request_mac(key, &request.header(&digest)));
+}
+
+pub(crate) fn answer(reply: &Reply) -> Authenticated {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
+}

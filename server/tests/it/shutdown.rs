@@ -1,0 +1,50 @@
+//! A shutdown in the middle of a batch answers and keeps everything that was taken.
+
+use crate::enrolment::join_all;
+use crate::service::{self, Service, answer};
+use std::collections::BTreeSet;
+use trefoil_server::store::{Sqlite, Store as _};
+use trefoil_server::wire::Decision;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut config = service::config(&data);
+    // The batch would wait half a second for its 32nd lane; the shutdown comes first.
+    config.pipeline.batch_delay_us = 500_000;
+    let service = Service::new(config).await;
+    let people = service.people(2, 1, 10).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let public = service.public.clone();
+    let requests: Vec<_> = (0..20_u64)
+        .map(|i| {
+            let person = &people[i as usize % people.len()];
+            serde_json::to_vec(&service.request(person, &person.face, i)).unwrap()
+        })
+        .collect();
+    let answers = tokio::spawn(async move {
+        let send = |body: &Vec<u8>| {
+            let (public, body) = (public.clone(), body.clone());
+            async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await }
+        };
+        join_all(requests.iter().map(send)).await
+    });
+    while service.metric("trefoil_submitted_total").await < 20 {
+        tokio::task::yield_now().await;
+    }
+    assert!(service.server.shutdown().await, "all in flight were answered");
+    let mut seals = BTreeSet::new();
+    for reply in answers.await.unwrap() {
+        let answer = answer(&reply);
+        assert_eq!(answer.decision, Decision::Match);
+        seals.insert(answer.seal_number);
+    }
+    let store = Sqlite::open(&data.join("store.sqlite")).unwrap();
+    for number in seals {
+        assert!(store.seal(number).unwrap().is_some(), "seal {number}");
+    }
+    assert!(tokio::net::TcpStream::connect(service.public.address).await.is_err(), "the socket is closed");
+}
