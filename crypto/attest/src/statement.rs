@@ -64,7 +64,7 @@ pub struct Proof {
     pub epoch: u32,
 }
 
-/// One authentication: the fields of `PROTOCOL` section 4, borrowed so that encoding and decoding copy nothing.
+/// What the service states about one authentication. Fields are borrowed, so that encoding and decoding copy nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement<'a> {
     /// Signature suite that will protect it.

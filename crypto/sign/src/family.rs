@@ -56,3 +56,55 @@ pub(crate) mod sealed {
         fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>>;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Falcon512;
+
+    /// A family whose signer is broken: it flips a bit of each signature, or refuses where it has no key.
+    struct Broken(Option<Box<Falcon512>>);
+
+    impl sealed::Sign for Broken {
+        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
+            let mut signature = self.0.as_mut()?.sign_unverified(message, rng)?;
+            signature[300] ^= 1;
+            Some(signature)
+        }
+    }
+
+    impl SignatureFamily for Broken {
+        const FAMILY: Family = Family::Falcon512;
+        const SECRET_KEY_BYTES: usize = 0;
+
+        fn generate(rng: &mut impl CryptoRng) -> Result<Self, KeyError> {
+            Falcon512::generate(rng).map(|key| Self(Some(Box::new(key))))
+        }
+
+        fn from_secret_bytes(_: &[u8]) -> Result<Self, KeyError> {
+            Ok(Self(None))
+        }
+
+        fn to_secret_bytes(&self) -> Zeroizing<Vec<u8>> {
+            Zeroizing::new(Vec::new())
+        }
+
+        fn public_key(&self) -> Vec<u8> {
+            self.0.as_ref().map(|key| key.public_key()).unwrap_or_default()
+        }
+
+        fn verify(public_key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+            Falcon512::verify(public_key, message, signature)
+        }
+    }
+
+    #[test]
+    fn a_signature_that_does_not_verify_is_not_released() {
+        let mut rng = rand::rng();
+        let mut faulty = Broken::generate(&mut rng).unwrap();
+        assert_eq!(faulty.sign(b"message", &mut rng), Err(SignError::Fault(Family::Falcon512)));
+        let mut refusing = Broken::from_secret_bytes(&[]).unwrap();
+        assert_eq!(refusing.sign(b"message", &mut rng), Err(SignError::Refused(Family::Falcon512)));
+    }
+}
