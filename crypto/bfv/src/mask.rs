@@ -208,6 +208,53 @@ mod tests {
     }
 
     #[test]
+    fn c1_is_an_lwe_sample_with_a_fresh_ternary_secret() {
+        let mut batch = Batch::new();
+        let mut masker = Masker::new(Scheme::shared(), [6; 32]);
+        let probe = face(&mut batch.rng);
+        let placed = [Placed { lane: 4, template: &batch.templates[4], probe: &probe }];
+        let mut plain = vec![0; N];
+        Scheme::shared().lanes().place_probes([(4, &probe)].into_iter(), &mut plain);
+        let mut secrets: Vec<Vec<i64>> = Vec::new();
+        for _ in 0..2 {
+            let masked = masker.mask(&batch.basis, &placed);
+            for (i, (limb, (a, _))) in Scheme::shared().limbs().iter().zip(batch.basis.limbs()).enumerate() {
+                let multiplier = &masker.multiplier[i * N..(i + 1) * N];
+                // The multiplier is p + t * r.
+                let r: Vec<i64> = limb
+                    .centred_coefficients(multiplier)
+                    .iter()
+                    .zip(&plain)
+                    .map(|(x, p)| {
+                        assert_eq!((x - i64::from(*p)) % T as i64, 0);
+                        (x - i64::from(*p)) / T as i64
+                    })
+                    .collect();
+                assert!(
+                    (-1..=1).all(|digit| (1200..1532).contains(&r.iter().filter(|x| **x == digit).count()))
+                );
+                secrets.push(r);
+                // c1 minus a times the multiplier is a small error.
+                let m = limb.modulus();
+                let c1 = &masked.parts().1[i * N..(i + 1) * N];
+                let error: Vec<u64> = (0..N).map(|j| m.sub(c1[j], m.mul(a[j], multiplier[j]))).collect();
+                assert_binomial(&limb.centred_coefficients(&error));
+            }
+        }
+        assert!(
+            secrets[0] == secrets[1] && secrets[0] != secrets[2],
+            "one secret per batch, the same for both primes"
+        );
+    }
+
+    /// Errors of at most 21 with a variance near 10.5 (deviation of the estimate: 0.23).
+    fn assert_binomial(errors: &[i64]) {
+        assert!(errors.iter().all(|e| e.abs() <= 21));
+        let variance = errors.iter().map(|e| (e * e) as f64).sum::<f64>() / errors.len() as f64;
+        assert!((variance - 10.5).abs() < 1.2, "{variance}");
+    }
+
+    #[test]
     fn flooding_covers_the_error_and_stays_within_the_band() {
         let mut batch = Batch::new();
         let mut masker = Masker::new(Scheme::shared(), [4; 32]);

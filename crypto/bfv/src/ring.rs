@@ -131,6 +131,17 @@ fn first_root(plan: &Plan, modulus: &Modulus) -> u64 {
 }
 
 #[cfg(test)]
+impl Limb {
+    /// The coefficients, centred, of a polynomial given by its NTT.
+    pub(crate) fn centred_coefficients(&self, values: &[u64]) -> Vec<i64> {
+        let (mut values, q) = (values.to_vec(), self.modulus.value());
+        self.plan.inv(&mut values);
+        self.plan.normalize(&mut values);
+        values.iter().map(|&x| if x > q / 2 { x as i64 - q as i64 } else { x as i64 }).collect()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::Drbg;

@@ -224,6 +224,15 @@ fn the_twin_decrypts_our_templates() {
         let c1_s = product(&world.a, &world.secret(&[lane]));
         let message: Vec<i64> = c0.iter().zip(&c1_s).map(|(c0, c1)| round((c0 + c1) % Q)).collect();
         assert_eq!(message, encode_template(lane, &as_integers(&face)), "lane {lane}");
+        // What is left is a centred binomial error: at most 21 (and 1 for the centring of the message), variance 10.5.
+        let errors = c0.iter().zip(&c1_s).zip(&message).map(|((c0, c1), m)| {
+            let rest = (c0 + c1 + Q - Q / u128::from(T) * *m as u128) % Q;
+            if rest > Q / 2 { rest as i128 - Q as i128 } else { rest as i128 }
+        });
+        let squares: Vec<i128> = errors.map(|e| e * e).collect();
+        assert!(squares.iter().all(|square| *square <= 22 * 22));
+        let variance = squares.iter().sum::<i128>() as f64 / N as f64;
+        assert!((variance - 10.5).abs() < 1.2, "{variance}");
     }
 }
 

@@ -3,9 +3,9 @@
 use super::*;
 use trefoil_matching::{KeyHolderError, TenantRecord, Vault};
 
-/// Offset of the masked batch in a job with one subject, and of `c1` in the batch.
-const C0: usize = 4 + 16 + 16 + 4 + 36;
-const C1: usize = C0 + 2 * 32 * 6;
+/// Bytes of the masked batch at the end of a job, and of `c0` at its head.
+const MASKED: usize = 2 * (32 + 4096) * 6;
+const C0: usize = 2 * 32 * 6;
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
 /// A job with one subject that would match, and its encoding.
@@ -35,7 +35,7 @@ fn get(bytes: &[u8], at: usize) -> u64 {
 /// Adds `value` to coefficient `index` of `c0`.
 fn add_to_c0(bytes: &mut [u8], index: usize, value: u128) {
     for (limb, q) in PRIMES.iter().enumerate() {
-        let at = C0 + 6 * (32 * limb + index);
+        let at = bytes.len() - MASKED + 6 * (32 * limb + index);
         let sum = (u128::from(get(bytes, at)) + value) % u128::from(*q);
         put(bytes, at, sum as u64);
     }
@@ -52,10 +52,11 @@ fn forged_ciphertexts_are_malformed() {
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
     // Nothing but Delta in one coefficient of c0, and next to nothing in c1.
     let mut bare = bytes.clone();
-    bare[C0..].fill(0);
+    let c1 = bytes.len() - MASKED + C0;
+    bare[c1 - C0..].fill(0);
     add_to_c0(&mut bare, 0, delta());
-    put(&mut bare, C1, 1);
-    put(&mut bare, C1 + 6 * 4096, 1);
+    put(&mut bare, c1, 1);
+    put(&mut bare, c1 + 6 * 4096, 1);
     // A multiple of Delta in one coefficient shows in all 32 lanes.
     let mut shifted = bytes.clone();
     add_to_c0(&mut shifted, 3, delta());
@@ -66,7 +67,7 @@ fn forged_ciphertexts_are_malformed() {
     }
     // Another polynomial altogether.
     let mut random = bytes.clone();
-    for at in (C1..bytes.len()).step_by(6) {
+    for at in (c1..bytes.len()).step_by(6) {
         put(&mut random, at, world.rng.next_u64() % PRIMES[1]);
     }
     for (name, forged) in [("bare", bare), ("shifted", shifted), ("halved", halved), ("random", random)] {
@@ -137,17 +138,45 @@ fn the_third_malformed_job_in_an_hour_freezes_the_tenant_until_the_freeze_is_lif
     assert!(world.keyholder.decide(&job, NOW + 90_000).expect("honest").accepted(lane_of(10)));
 }
 
+/// A job with all 32 lanes occupied, so that no empty lane gives a forgery away.
+fn full(world: &mut World) -> Vec<u8> {
+    let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
+    let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).collect();
+    let lanes: Vec<_> = templates.iter().zip(&faces).collect();
+    world.mask(&lanes).to_bytes()
+}
+
 #[test]
 fn random_ciphertexts_are_never_decided() {
     let mut world = World::new(lenient(-32_768));
-    let (_, bytes) = honest(&mut world);
-    for _ in 0..200 {
+    let bytes = full(&mut world);
+    for round in 0..100 {
         let mut random = bytes.clone();
-        for at in (C0..bytes.len()).step_by(6) {
+        // Everything, or c0 alone.
+        let end = if round % 2 == 0 { bytes.len() } else { bytes.len() - MASKED + C0 };
+        for at in (bytes.len() - MASKED..end).step_by(6) {
             put(&mut random, at, world.rng.next_u64() % PRIMES[1]);
         }
         assert!(matches!(world.keyholder.decide(&read(&random), NOW), Err(KeyHolderError::Malformed)));
         world.keyholder.lift_freeze(TENANT).expect("the vault works");
+    }
+}
+
+#[test]
+fn an_error_outside_the_band_is_malformed_in_a_full_batch_too() {
+    let mut world = World::new(lenient(-32_768));
+    let bytes = full(&mut world);
+    for index in [0, 17, 31] {
+        // The band is a quarter of Delta to either side. Shifted by 3/8 one stays in it with a flood below -1/8 only, by
+        // 5/8 = 1 - 3/8 with a flood above 1/8 only: not both.
+        let outcomes = [delta() * 3 / 8, delta() * 5 / 8].map(|shift| {
+            let mut reaction = bytes.clone();
+            add_to_c0(&mut reaction, index, shift);
+            let outcome = world.keyholder.decide(&read(&reaction), NOW);
+            world.keyholder.lift_freeze(TENANT).expect("the vault works");
+            outcome
+        });
+        assert!(outcomes.iter().any(|outcome| matches!(outcome, Err(KeyHolderError::Malformed))), "{index}");
     }
 }
 
