@@ -1,8 +1,8 @@
 //! The circuit: what every pair of neighbouring rows must satisfy.
 //!
-//! [`layout`](crate::layout) says what the columns hold. Each constraint belongs to one [`Group`]; tests leave a
-//! group out to show that a cheat exists which only that group stops. Every constraint is multiplied by a
-//! periodic selector, holds on all 256 rows (the last row's successor is the first) and has degree 4 at most.
+//! [`layout`](crate::layout) says what the columns hold. Each constraint belongs to one [`Group`]; tests leave
+//! a group out to show that a cheat exists which only that group stops. Constraints hold on all 256 rows (the
+//! last row's successor is the first), switched by periodic selectors, and have degree 4 at most.
 
 use std::borrow::Cow;
 

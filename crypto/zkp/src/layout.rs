@@ -10,7 +10,7 @@
 //! | 7 | output | bits that the link to the next slot needs |
 //!
 //! Row 0 holds the state after the initial linear layer. The last eight columns hold the secret in every row.
-//! 23 permutations would do with one row each, but then the trace would be too short to be hidden: the masks
+//! The 24 permutations would do with one row each, but then the trace would be too short to be hidden: the masks
 //! must outnumber what 114 queries reveal, 256 >= 2 (114 + 5 x 2).
 
 use std::ops::Range;

@@ -7,8 +7,8 @@
 //!   that a proof was accepted and can be made in no other way.
 //! * [`session`], [`envelope`]: binding to a session key, per-request MACs, the upload format.
 //!
-//! The argument is a hiding STARK (Plonky3) over KoalaBear. Parameters are fixed by the [`Circuit`] id, never by
-//! the message. A service calls [`check_parameters`] once before it verifies anything.
+//! The argument is a hiding STARK (Plonky3) over KoalaBear. The [`Circuit`] id fixes all parameters; a message
+//! chooses none. A service calls [`check_parameters`] once before it verifies anything.
 //!
 //! ```no_run
 //! use trefoil_zkp::{Circuit, SessionClaim, Witness, prove, session::SessionKey, verify};

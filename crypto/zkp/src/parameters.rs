@@ -29,8 +29,8 @@ pub(crate) type Config = StarkConfig<Scheme, Challenge, Challenger>;
 /// A proof as `p3-uni-stark` holds it.
 pub(crate) type Proof = p3_uni_stark::Proof<Config>;
 
-/// Merkle trees: rows with SHA-256, nodes with its compression function. Two nodes' colliding children, 64 bytes
-/// each, would be a collision of SHA-256 too, since the padding that is left out is the same for both.
+/// Merkle trees: rows with SHA-256, nodes with its compression function. Colliding nodes, 64 bytes each, would
+/// be a collision of SHA-256 too, since the padding that is left out is the same for both.
 type Trees = MerkleTreeHidingMmcs<Field, u8, RowHash, Sha256Compress, StdRng, 2, 32, SALT_LIMBS>;
 type Scheme = HidingFriPcs<Field, Transform, Trees, ExtensionMmcs<Field, Challenge, Trees>, StdRng>;
 pub(crate) type Transform = Radix2DitParallel<Field>;

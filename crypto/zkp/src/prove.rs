@@ -28,7 +28,7 @@ pub enum ProveError {
     Expired,
     /// The expiry lies further ahead than the circuit can compare.
     #[error(
-        "the credential expires 2^16 epochs (7.5 years) or more after the statement's epoch: ask the issuer for a shorter one"
+        "the credential expires 2^16 epochs (7.5 years) or more ahead: ask the issuer for a shorter one"
     )]
     ExpiryTooFar,
     /// The credential's level is below the statement's.

@@ -65,7 +65,11 @@ proptest! {
     }
 
     #[test]
-    fn parsers_are_total(mut bytes in collection::vec(any::<u8>(), 0..600), magic: bool, statement in statements()) {
+    fn parsers_are_total(
+        mut bytes in collection::vec(any::<u8>(), 0..600),
+        magic: bool,
+        statement in statements(),
+    ) {
         if magic {
             let head = [b"TFP1".as_slice(), &statement.encode()].concat();
             bytes.splice(..0, head);
