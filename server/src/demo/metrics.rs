@@ -6,8 +6,10 @@ use serde::Serialize;
 /// Figures of one scrape of `/metrics`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scrape {
-    /// Hits of the verdict cache in its look-ups.
-    pub(super) cache_hit_ratio: f64,
+    /// Look-ups of the verdict cache that found one.
+    cache_hits: f64,
+    /// Look-ups that did not.
+    cache_misses: f64,
     /// Batches sealed.
     pub(super) batches: u64,
     /// Lanes of these batches.
@@ -50,9 +52,9 @@ impl Scrape {
             )
         };
         let cache = |event: &str| sample(&format!("trefoil_verdict_cache_total{{event=\"{event}\"}}"));
-        let (hits, misses) = (cache("hit")?, cache("miss")?);
         Ok(Scrape {
-            cache_hit_ratio: hits / (hits + misses).max(1.0),
+            cache_hits: cache("hit")?,
+            cache_misses: cache("miss")?,
             batches: sample("trefoil_batches_total")? as u64,
             lanes: sample("trefoil_batch_lanes_total")? as u64,
             seals: sample("trefoil_seals_total")? as u64,
@@ -65,6 +67,12 @@ impl Scrape {
                 total: median_us("total")?,
             },
         })
+    }
+
+    /// Share of hits among the look-ups since an earlier scrape.
+    pub(super) fn cache_hit_ratio_since(&self, before: &Scrape) -> f64 {
+        let (hits, misses) = (self.cache_hits - before.cache_hits, self.cache_misses - before.cache_misses);
+        hits / (hits + misses).max(1.0)
     }
 
     /// Lanes taken of those that a batch has.
@@ -95,7 +103,8 @@ trefoil_stage_seconds{stage=\"total\",quantile=\"0.5\"} 0.00101
     fn samples_are_found_by_their_full_name() {
         let scrape = Scrape::parse(TEXT).unwrap();
         assert_eq!((scrape.batches, scrape.lanes, scrape.seals), (4, 96, 2));
-        assert!((scrape.cache_hit_ratio - 0.9).abs() < 1e-12);
+        let later = Scrape::parse(&TEXT.replace("} 9\n", "} 18\n")).unwrap();
+        assert!((later.cache_hit_ratio_since(&scrape) - 1.0).abs() < 1e-12);
         assert!((scrape.batch_fill() - 0.75).abs() < 1e-12);
         assert!((scrape.stages_us.keyholder - 3.0).abs() < 1e-9);
     }

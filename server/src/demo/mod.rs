@@ -33,7 +33,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use thiserror::Error;
 use trefoil_pipeline::Clock as _;
 use trefoil_pipeline::affinity::{Pin, Placement};
@@ -131,7 +130,8 @@ impl DemoError {
     }
 }
 
-/// Runs the demonstration and prints its result. Fails if anything differs from what it should be.
+/// Runs the demonstration and prints its result. Exit code 0 if everything holds, 1 if anything differs from what it
+/// should be, 2 for arguments that cannot be used.
 #[must_use]
 pub fn main(arguments: &Arguments) -> ExitCode {
     match run(arguments) {
@@ -143,8 +143,11 @@ pub fn main(arguments: &Arguments) -> ExitCode {
             if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(cause) => {
-            eprintln!("trefoil demo: {cause}");
-            ExitCode::FAILURE
+            eprintln!("trefoil: {cause}");
+            match cause {
+                DemoError::Data { .. } | DemoError::People { .. } => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -214,10 +217,11 @@ async fn demonstrate(
 
     let attempts = plan.attempts.len();
     let under_load = attempts - ALONE_MAX.min(attempts / 4);
+    let before = service.metrics().await?;
     let stage = progress.stage("log in", attempts);
     let mut logins = clients.log_in(0..under_load, arguments.concurrency.into(), &stage).await?;
     let log_in = stage.elapsed();
-    let scrape = Scrape::parse(&service.admin.metrics().await.map_err(DemoError::call("metrics"))?)?;
+    let scrape = service.metrics().await?;
     logins.extend(clients.log_in(under_load..attempts, 1, &stage).await?);
     stage.finish(&format!("{attempts} logins, half of them false"));
 
@@ -236,13 +240,13 @@ async fn demonstrate(
     };
     service.stop().await?;
 
-    let seconds = [enrol, prove, log_in, verify].map(|took: Duration| took.as_secs_f64());
-    let [enrol, prove, log_in, verify] = seconds;
+    let [enrol, prove, log_in, verify] = [enrol, prove, log_in, verify].map(|took| took.as_secs_f64());
     let results = Results {
         plan: &plan,
         logins: &logins,
         under_load,
         audit: audited,
+        cache_hit_ratio: scrape.cache_hit_ratio_since(&before),
         scrape,
         seconds: Seconds { enrol, prove, log_in, verify },
         sent_again: clients.sent_again(),
@@ -305,6 +309,10 @@ impl Service {
             self.admin.create_api_key(tenant.tenant_id, scopes).await.map_err(DemoError::call("API key"))?;
         let address = format!("https://{}", self.server.public_address());
         Client::new(&address, &self.certificate, &key.api_key, connections).map_err(DemoError::call("client"))
+    }
+
+    async fn metrics(&self) -> Result<Scrape, DemoError> {
+        Scrape::parse(&self.admin.metrics().await.map_err(DemoError::call("metrics"))?)
     }
 
     async fn stop(self) -> Result<(), DemoError> {

@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn every_probe_is_tried_as_itself_and_its_person_is_impersonated_as_often() {
         let attempts = plan(1);
-        let (genuine, impostor): (Vec<_>, Vec<_>) = attempts.iter().partition(|attempt| attempt.genuine);
+        let (genuine, impostor): (Vec<&Attempt>, Vec<&Attempt>) =
+            attempts.iter().partition(|attempt| attempt.genuine);
         let mut own: Vec<_> = genuine.iter().map(|attempt| (attempt.person, attempt.probe)).collect();
         own.sort_unstable();
         assert_eq!(own, [(0, 0), (1, 1), (1, 2)]);

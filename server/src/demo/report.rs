@@ -92,6 +92,7 @@ pub(super) struct Results<'a> {
     pub(super) under_load: usize,
     pub(super) audit: Audit,
     pub(super) scrape: Scrape,
+    pub(super) cache_hit_ratio: f64,
     pub(super) seconds: Seconds,
     pub(super) sent_again: usize,
     pub(super) login: Option<Keepsake>,
@@ -100,7 +101,8 @@ pub(super) struct Results<'a> {
 impl Report {
     pub(super) fn new(setting: Setting, results: Results<'_>) -> Report {
         let Setting { workers, processors, concurrency, connections, seed } = setting;
-        let Results { plan, logins, under_load, audit, scrape, seconds, sent_again, login } = results;
+        let Results { plan, logins, under_load, audit, scrape, cache_hit_ratio, seconds, sent_again, login } =
+            results;
         let Audit { verified, decisions, differing, genuine, impostor, findings } = audit;
         let latencies = |logins: &[Login]| sorted(logins.iter().map(|login| login.latency));
         let (loaded, alone) = logins.split_at(under_load.min(logins.len()));
@@ -120,7 +122,7 @@ impl Report {
             false_non_match_rate: share(genuine.denials, genuine.total()),
             false_match_rate: share(impostor.matches, impostor.total()),
             equal_error_rate: plan.equal_error_rate,
-            cache_hit_ratio: scrape.cache_hit_ratio,
+            cache_hit_ratio,
             batches: scrape.batches,
             batch_fill: scrape.batch_fill(),
             seals: scrape.seals,
