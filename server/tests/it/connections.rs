@@ -4,7 +4,6 @@ use crate::enrolment::join_all;
 use crate::service::{self, Service, answer};
 use hyper::Method;
 use rustls::NamedGroup;
-use std::sync::Arc;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use trefoil_server::wire::Decision;
@@ -20,12 +19,8 @@ async fn the_key_exchange_is_hybrid_and_older_protocols_are_refused() {
     assert_eq!(group, Some(NamedGroup::X25519MLKEM768));
     // A ClientHello of TLS 1.2: record header, handshake header, version 3.3, random, no session, one suite, no
     // compression, no extensions.
-    let hello = [
-        &[0x16, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3][..],
-        &[7; 32],
-        &[0, 0, 2, 0xc0, 0x2b, 1, 0],
-    ]
-    .concat();
+    let hello =
+        [&[0x16, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3][..], &[7; 32], &[0, 0, 2, 0xc0, 0x2b, 1, 0]].concat();
     let mut old = TcpStream::connect(service.public.address).await.unwrap();
     old.write_all(&hello).await.unwrap();
     let mut alert = Vec::new();

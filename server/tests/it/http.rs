@@ -101,13 +101,15 @@ impl Reply {
     /// Asserts a problem of this code, its status and its form (RFC 9457); returns it.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
-        assert_eq!(self.headers["content-type"], "application/problem+json", "{}", self.text());
+        assert_eq!(self.headers["content-type"], "application/problem+json", "{:.200}", self.text());
         let problem = self.json();
         assert_eq!((self.status.as_u16(), problem["code"].as_str()), (status, Some(code)), "{problem}");
         assert_eq!(problem["status"], status);
         assert_eq!(problem["type"], format!("urn:trefoil:problem:{code}"));
         assert_eq!(problem["request_id"], self.headers["request-id"].to_str().unwrap());
-        assert!(!problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty());
+        assert!(
+            !problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty()
+        );
         problem
     }
 }

@@ -24,9 +24,13 @@ fn authentication() -> Value {
         "audience": service::AUDIENCE,
         "nonce": "00".repeat(16),
         "issued_at": 0,
-        "embedding": vec![0.5; 128],
+        "embedding": face(),
         "mac": "00".repeat(32),
     })
+}
+
+fn face() -> Vec<i32> {
+    (-60..68).collect()
 }
 
 fn with(mut body: Value, field: &str, value: Value) -> Value {
@@ -89,7 +93,8 @@ async fn bodies_of_the_wrong_kind_or_size() {
     let refused = send(&[], deep).await;
     assert!(refused.status.is_client_error());
     let proof = [("content-type", "application/octet-stream")];
-    let upload = async |bytes: Vec<u8>| service.public.send(Method::POST, "/v1/proof-sessions", &proof, bytes).await;
+    let upload =
+        async |bytes: Vec<u8>| service.public.send(Method::POST, "/v1/proof-sessions", &proof, bytes).await;
     upload(vec![0; 300_000]).await.problem(413, "body-too-large");
     upload(vec![0; 1000]).await.problem(422, "proof-rejected");
     upload(b"TFP1".to_vec()).await.problem(422, "proof-rejected");
@@ -117,8 +122,11 @@ async fn fields_that_are_unknown_missing_or_wrong() {
     }
     let now = trefoil_pipeline::Clock::unix_s(service.clock.as_ref());
     let fresh = with(authentication(), "issued_at", json!(now));
-    for embedding in [json!(nan), json!(vec![0.0; 128]), json!(BASE64.encode(f32::INFINITY.to_le_bytes().repeat(128)))] {
-        let problem = service.public.post(AUTHENTICATIONS, &with(fresh.clone(), "embedding", embedding)).await;
+    for embedding in
+        [json!(nan), json!(vec![0.0; 128]), json!(BASE64.encode(f32::INFINITY.to_le_bytes().repeat(128)))]
+    {
+        let problem =
+            service.public.post(AUTHENTICATIONS, &with(fresh.clone(), "embedding", embedding)).await;
         let problem = problem.problem(422, "embedding-invalid");
         assert_eq!(problem["errors"][0]["pointer"], "/embedding");
     }
@@ -126,10 +134,10 @@ async fn fields_that_are_unknown_missing_or_wrong() {
     service.public.post(AUTHENTICATIONS, &elsewhere).await.problem(403, "audience-not-allowed");
     service.public.post(AUTHENTICATIONS, &fresh).await.problem(404, "session-unknown");
 
-    let enrolment = json!({"embedding": vec![0.5; 128], "consent_ref": "c"});
+    let enrolment = json!({"embedding": face(), "consent_ref": "c"});
     service.public.post(&templates(), &enrolment).await.problem(400, "idempotency-key-missing");
     let headers = [("idempotency-key", "k")];
-    let no_consent = json!({"embedding": vec![0.5; 128]}).to_string();
+    let no_consent = json!({"embedding": face()}).to_string();
     let refused = service.public.send(Method::POST, &templates(), &headers, no_consent).await;
     assert!(refused.problem(422, "field-invalid")["detail"].as_str().unwrap().contains("consent_ref"));
 }

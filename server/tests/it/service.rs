@@ -13,14 +13,17 @@ use trefoil_pipeline::Clock;
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_server::server::Server;
-use trefoil_server::wire::{Authenticated, Authentication, AttestationForm, Hex, Nonce, Vector};
+use trefoil_server::wire::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Vector};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
 
 pub(crate) const AUDIENCE: &str = "shop.example";
 
-/// The machine's clock, and as much as a test adds to it.
+/// Ten minutes into an epoch, so that none ends during a test.
+const START: u64 = 1_795_000_000 / trefoil_zkp::EPOCH_SECONDS * trefoil_zkp::EPOCH_SECONDS + 600;
+
+/// A clock that starts at [`START`], runs with the machine's, and jumps when a test says so.
 #[derive(Default)]
 pub(crate) struct TestClock {
     machine: SystemClock,
@@ -35,7 +38,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn unix_s(&self) -> u64 {
-        self.machine.unix_s() + self.ahead_s.load(Ordering::Relaxed)
+        START + self.machine.monotonic_ns() / 1_000_000_000 + self.ahead_s.load(Ordering::Relaxed)
     }
 
     fn monotonic_ns(&self) -> u64 {
@@ -136,7 +139,8 @@ impl Service {
             .map(|index| {
                 let secret = Secret::random(&mut rng);
                 let attributes = Attributes::new(epoch + 100, 3, 0, index, &mut rng).unwrap();
-                tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes)).unwrap();
+                tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes))
+                    .unwrap();
                 (secret, attributes)
             })
             .collect();

@@ -1,11 +1,12 @@
 //! The walk of an authentication, and each door it can be stopped at.
 
-use crate::service::{self, AUDIENCE, Service, answer, endpoints, sign};
+use crate::http::Endpoint;
+use crate::service::{self, AUDIENCE, Service, answer, endpoints, policy, sign};
 use hyper::Method;
-use std::sync::Arc;
+use serde_json::json;
 use trefoil_attest::{Nonce, Policy, Seal, verify, verify_with_seal};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::wire::{AttestationForm, Decision, Hex, Vector, request_digest};
+use trefoil_server::wire::{AttestationForm, Authentication, Decision, Hex, Vector, request_digest};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_match_and_a_denial_are_attested_and_verify_offline() {
@@ -14,7 +15,8 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let people = service.people(2, 1, 4).await;
     service.welcome(&people[0]).await;
     let policy = |nonce: &[u8]| {
-        Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(nonce.to_vec())).tenant(service.tenant)
+        Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(nonce.to_vec()))
+            .tenant(service.tenant)
     };
 
     let request = service.request(&people[0], &people[0].face, 1);
@@ -37,9 +39,12 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     request.attestation = AttestationForm::Compact;
     let denied = answer(&service.authenticate(&request).await);
     assert_eq!(denied.decision, Decision::NoMatch);
-    let stranger = crate::http::Endpoint { bearer: None, ..service.public.clone() };
+    let stranger = Endpoint { bearer: None, ..service.public.clone() };
     let seal = stranger.get(&format!("/v1/seals/{}", denied.seal_number)).await;
-    assert_eq!((seal.status.as_u16(), &seal.headers["content-type"]), (200, &"application/cbor".parse().unwrap()));
+    assert_eq!(
+        (seal.status.as_u16(), &seal.headers["content-type"]),
+        (200, &"application/cbor".parse().unwrap())
+    );
     let seal = Seal::decode(&seal.body).unwrap();
     let policy = policy(request.nonce.as_bytes());
     assert!(verify_with_seal(&denied.attestation.0, &seal, &policy, now).is_err(), "a denial is no match");
@@ -67,26 +72,39 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     let person = &people[0];
     let good = || service.request(person, &person.face, 1);
 
-    let mut altered = vec![good(), good(), good(), good(), good(), good()];
+    let mut altered: [Authentication; 6] = std::array::from_fn(|_| good());
     altered[0].mac.0[31] ^= 1;
     altered[1].issued_at += 1;
-    altered[2].audience = "bank.example".to_owned();
-    altered[3].nonce = trefoil_server::wire::Nonce::new(vec![9; 16]).unwrap();
-    altered[4].embedding = Vector::new(people[1].face);
+    altered[2].nonce = trefoil_server::wire::Nonce::new(vec![9; 16]).unwrap();
+    altered[3].embedding = Vector::new(people[1].face);
+    altered[4].audience = "bank.example".to_owned();
     altered[5].subject = Hex(people[1].handle);
     for request in &altered {
         service.authenticate(request).await.problem(403, "request-mac-invalid");
     }
-    for mut request in [altered.swap_remove(2), altered.pop().unwrap()] {
-        sign(&mut request, &person.key);
-        service.authenticate(&request).await.problem(403, "session-scope");
+    for request in &mut altered[4..] {
+        sign(request, &person.key);
+        service.authenticate(request).await.problem(403, "session-scope");
     }
-    assert_eq!(answer(&service.authenticate(&good()).await).decision, Decision::Match, "nothing above spent the nonce");
+    let foreign = serde_json::to_value(good()).unwrap();
+    let refused = other_tenant(&service).await.post("/v1/authentications", &foreign).await;
+    refused.problem(410, "session-expired");
+    assert_eq!(
+        answer(&service.authenticate(&good()).await).decision,
+        Decision::Match,
+        "none spent the nonce"
+    );
     service.authenticate(&good()).await.problem(409, "nonce-replayed");
-    let other_tenant = Service { public: service.public.clone(), ..Service::new(service::config(&directory.path().join("b"))).await };
-    other_tenant.authenticate(&service.request(person, &person.face, 9)).await;
-    assert_eq!(service.metric("trefoil_ready").await, 1);
     assert!(service.server.shutdown().await);
+}
+
+/// The public listener as another tenant's caller.
+async fn other_tenant(service: &Service) -> Endpoint {
+    let created =
+        service.admin.post("/v1/tenants", &json!({"name": "other", "policy": policy()})).await.json();
+    let path = format!("/v1/tenants/{}/api-keys", created["tenant_id"].as_str().unwrap());
+    let key = service.admin.post(&path, &json!({"scopes": ["authenticate", "enrol"]})).await.json();
+    service.public.with_bearer(key["api_key"].as_str().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +117,10 @@ async fn time_and_revocation_end_a_session() {
     let person = &people[0];
     service.welcome(person).await;
     let late = service.request(person, &person.face, 1);
-    assert_eq!(answer(&service.authenticate(&service.request(person, &person.face, 2)).await).decision, Decision::Match);
+    assert_eq!(
+        answer(&service.authenticate(&service.request(person, &person.face, 2)).await).decision,
+        Decision::Match
+    );
     service.clock.advance(31);
     service.authenticate(&service.request(person, &person.face, 3)).await.problem(410, "session-expired");
     service.clock.advance(30);
@@ -111,14 +132,12 @@ async fn time_and_revocation_end_a_session() {
     let mut stranger = service.request(person, &person.face, 5);
     stranger.session_id = Hex(people[1].session_id);
     service.authenticate(&stranger).await.problem(404, "session-unknown");
-    let opened = service.prove(&people[1]).await;
-    if opened.status == 201 {
-        let request = service.request(&people[1], &people[1].face, 6);
-        service.authenticate(&request).await.problem(404, "subject-unknown");
-        service.publish([0; 32], 2).await;
-        let request = service.request(&people[1], &people[1].face, 7);
-        service.authenticate(&request).await.problem(410, "session-expired");
-    }
+    assert_eq!(service.prove(&people[1]).await.status, 201);
+    let request = service.request(&people[1], &people[1].face, 6);
+    service.authenticate(&request).await.problem(404, "subject-unknown");
+    service.publish([0; 32], 2).await;
+    let request = service.request(&people[1], &people[1].face, 7);
+    service.authenticate(&request).await.problem(410, "session-expired");
     service.prove(&people[1]).await.problem(422, "proof-rejected");
     assert!(service.server.shutdown().await);
 }
@@ -144,7 +163,11 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
     let opened = service.prove(&people[0]).await;
     assert_eq!(opened.status, 201, "{}", opened.text());
     let again = service.prove(&people[0]).await;
-    assert_eq!((again.status.as_u16(), again.body), (201, opened.body), "an equal upload opens the same session");
+    assert_eq!(
+        (again.status.as_u16(), again.body),
+        (201, opened.body),
+        "an equal upload opens the same session"
+    );
     service.clock.advance(2 * trefoil_zkp::EPOCH_SECONDS);
     service.prove(&people[1]).await.problem(422, "proof-rejected");
     assert!(service.server.shutdown().await);
@@ -169,11 +192,11 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     service.authenticate(&before).await.problem(422, "request-not-fresh");
     let second = answer(&service.authenticate(&service.request(&people[0], &people[0].face, 2)).await);
     assert_eq!((second.decision, second.seal_number), (Decision::Match, first.seal_number + 1));
-    let seals = [&first, &second].map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.0).unwrap());
+    let seals =
+        [&first, &second].map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.0).unwrap());
     let [Some(first), Some(second)] = seals.map(full) else { panic!("full attestations were asked for") };
     assert_eq!(second.header.previous, first.header.digest());
     assert_eq!(service.server.trust_root(), &service.trust_root, "keys are kept");
-    drop(Arc::clone(&service.clock));
     assert!(service.server.shutdown().await);
 }
 
