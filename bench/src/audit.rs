@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
 use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot, VerifyError, verify};
 use trefoil_pipeline::SealedLane;
 
 use crate::population::{AUDIENCE, POLICY_ID, Population, TENANT};
+use crate::seals::{Submitted, Tally};
 use crate::workload::Ticket;
 
 /// A released lane, kept for verification.
 pub(crate) struct Sample {
-    lane: SealedLane<Ticket>,
-    seal: Arc<Seal>,
+    pub(crate) lane: SealedLane<Ticket>,
+    pub(crate) seal: Arc<Seal>,
 }
 
 /// A uniform sample of bounded size of all lanes offered (reservoir sampling, algorithm R).
 pub(crate) struct Reservoir {
-    kept: Vec<Sample>,
+    pub(crate) kept: Vec<Sample>,
     size: usize,
     offered: u64,
     rng: StdRng,
@@ -43,10 +45,31 @@ impl Reservoir {
             *place = sample;
         }
     }
+}
 
-    pub(crate) fn into_samples(self) -> Vec<Sample> {
-        self.kept
-    }
+/// Whether the outputs of a run were right.
+pub(crate) struct Audit {
+    /// Counts for the record.
+    pub(crate) counts: Value,
+    /// What was wrong, if anything.
+    pub(crate) problem: Option<String>,
+}
+
+/// Compares all decisions with their predictions and verifies the sampled attestations.
+pub(crate) fn audit(
+    tally: &Tally,
+    submitted: &Submitted,
+    population: &Population,
+    trust_root: &TrustRoot,
+) -> Audit {
+    let verified = verify_samples(&tally.samples.kept, population, trust_root);
+    let counts = json!({
+        "attestations": *verified.as_ref().unwrap_or(&0),
+        "matches": tally.matches, "denials": tally.denials,
+        "expected_matches": submitted.matches, "expected_denials": submitted.lanes - submitted.matches,
+        "wrong": tally.wrong, "refused": tally.refused + submitted.refused,
+    });
+    Audit { counts, problem: tally.problem(submitted).or(verified.err()) }
 }
 
 /// Verifies every sample as its relying party would at the second of its seal; returns how many there were.
@@ -56,7 +79,7 @@ impl Reservoir {
 ///
 /// # Errors
 /// What is wrong with the first attestation that does not verify or says something else than it must.
-pub(crate) fn verify_samples(
+fn verify_samples(
     samples: &[Sample],
     population: &Population,
     trust_root: &TrustRoot,
@@ -95,5 +118,8 @@ pub(crate) fn verify_samples(
             }
         }
     }
-    Ok(samples.len())
+    match samples.len() {
+        0 => Err("no attestation was sampled".to_owned()),
+        count => Ok(count),
+    }
 }

@@ -15,6 +15,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::exact::{Exact, Source, exact};
 use crate::failure::Failure;
+use crate::host;
 use crate::population::Population;
 use crate::record::{self, Report};
 use crate::run::{Run, run};
@@ -214,12 +215,18 @@ pub fn main() -> ExitCode {
 /// Whether the outputs were right.
 fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
     let tier = Tier::from_env().map_err(|error| Failure::usage(error.to_string()))?;
-    let (name, report, output) = match cli.command {
-        Command::Exact(args) => ("exact", args.run(tier)?, args.output),
-        Command::Stages(args) => ("stages", args.run(tier)?, args.output),
-        Command::Run(args) => ("run", args.run(tier)?, args.output),
+    let (name, output) = match &cli.command {
+        Command::Exact(args) => ("exact", &args.output),
+        Command::Stages(args) => ("stages", &args.output),
+        Command::Run(args) => ("run", &args.output),
     };
-    let record = record::assemble(name, command_line, output.label.as_deref(), tier, &report);
+    let host = host::host(output.label.as_deref(), tier);
+    let report = match &cli.command {
+        Command::Exact(args) => args.run(tier)?,
+        Command::Stages(args) => args.run(tier)?,
+        Command::Run(args) => args.run(tier)?,
+    };
+    let record = record::assemble(name, command_line, host, &report);
     if output.json {
         println!("{}", record::render(&record));
     } else {

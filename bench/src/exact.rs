@@ -124,7 +124,7 @@ fn load(source: &Source) -> Result<EmbeddingSet, Failure> {
             (folder.join("x.npy"), folder.join("y.npy"))
         }
     };
-    EmbeddingSet::load(&x, &y).map_err(|error| Failure::usage(format!("{}: {error}", x.display())))
+    EmbeddingSet::load(&x, &y).map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))
 }
 
 fn unknown_set(data: &Path, name: &str) -> Failure {

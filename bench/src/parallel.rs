@@ -1,9 +1,10 @@
 //! The same work on several threads, with progress.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Computes `step(state, i)` for every `i` below `count` on `workers` threads and returns the results in order.
-/// Each thread owns a state; progress goes to standard error under the name `what`.
+/// Each thread owns a state; progress on long work goes to standard error under the name `what`.
 pub(crate) fn map_with<S, R: Send>(
     workers: usize,
     count: usize,
@@ -12,6 +13,7 @@ pub(crate) fn map_with<S, R: Send>(
     step: impl Fn(&mut S, usize) -> R + Sync,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
+    let started = Instant::now();
     let work = || {
         let mut own = state();
         let mut done = Vec::new();
@@ -21,7 +23,9 @@ pub(crate) fn map_with<S, R: Send>(
                 return done;
             }
             done.push((index, step(&mut own, index)));
-            report(what, index + 1, count);
+            if index.is_multiple_of(count.div_ceil(10)) && started.elapsed() > PATIENCE {
+                eprintln!("{what}: {index} of {count}");
+            }
         }
     };
     let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
@@ -37,15 +41,8 @@ pub(crate) fn map_with<S, R: Send>(
     results.into_iter().map(|result| result.expect("every index was taken once")).collect()
 }
 
-/// One line each tenth; none for work too small to wait for.
-fn report(what: &str, done: usize, count: usize) {
-    let tenth = (count / 10).max(1);
-    if count >= SILENT_BELOW && (done.is_multiple_of(tenth) || done == count) {
-        eprintln!("{what}: {done} of {count}");
-    }
-}
-
-const SILENT_BELOW: usize = 32;
+/// Work that takes less is not reported on.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

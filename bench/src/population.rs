@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use rand::SeedableRng as _;
@@ -167,7 +168,9 @@ fn write(path: &Path, envelopes: &[Vec<u8>]) -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     // Renamed into place, so that an interrupted run leaves no half file under the final name.
-    let partial = path.with_extension(format!("partial-{}", std::process::id()));
+    static PARTS: AtomicU32 = AtomicU32::new(0);
+    let part = PARTS.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_extension(format!("partial-{}-{part}", std::process::id()));
     fs::write(&partial, bytes)?;
     fs::rename(partial, path)
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use trefoil_kernels::Tier;
 
 use crate::failure::Failure;
 use crate::host;
@@ -22,19 +21,13 @@ pub struct Report {
 /// Where [`write`] puts records, relative to the workspace.
 const FOLDER: &str = "records";
 
-/// Wraps the result of `report` into a record. Its keys stay at the top; a problem becomes `error`.
-pub(crate) fn assemble(
-    benchmark: &str,
-    command: &str,
-    label: Option<&str>,
-    tier: Tier,
-    report: &Report,
-) -> Value {
+/// Wraps the result of `report` into a record, with the [`host::host`] as it was before the run. Its keys stay at the top; a problem becomes `error`.
+pub(crate) fn assemble(benchmark: &str, command: &str, host: Value, report: &Report) -> Value {
     let mut record = Map::new();
     record.insert("format".into(), json!("trefoil-bench/1"));
     record.insert("benchmark".into(), json!(benchmark));
     record.insert("command".into(), json!(command));
-    record.insert("host".into(), host::host(label, tier));
+    record.insert("host".into(), host);
     record.insert("build".into(), host::build());
     if let Value::Object(fields) = &report.result {
         record.extend(fields.clone());
@@ -128,7 +121,7 @@ mod tests {
     fn a_record_has_its_envelope_and_its_result_at_the_top() {
         let problem = Some("wrong".to_owned());
         let report = Report { summary: String::new(), result: json!({"users": 1}), problem };
-        let record = assemble("stages", "trefoil-bench stages", None, Tier::Portable, &report);
+        let record = assemble("stages", "trefoil-bench stages", json!({}), &report);
         for key in ["format", "benchmark", "command", "host", "build", "users", "error"] {
             assert!(record.get(key).is_some(), "{key}");
         }

@@ -13,13 +13,13 @@ use trefoil_pipeline::{
     Worker,
 };
 
-use crate::audit;
+use crate::audit::{Audit, audit};
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::population::Population;
 use crate::record::Report;
-use crate::seals::{Ledger, SealEntry, Tally};
+use crate::seals::{Ledger, SealEntry, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Ticket};
 use crate::world::{World, signing_keys};
@@ -82,27 +82,11 @@ impl OverCache for ClosedLoop {
         let (keys, trust_root) = signing_keys()?;
         let clock = Arc::new(WorldClock::start());
         let load = Load { parameters, world: Arc::clone(&world), prepared, clock };
-        let (mut tally, submitted, marks) = load.drive(keys, &placement)?;
+        let (tally, submitted, marks) = load.drive(keys, &placement)?;
         let windows = windows(&tally.seals, &marks)?;
-        let samples = std::mem::replace(&mut tally.samples, audit::Reservoir::new(0)).into_samples();
-        let checked = audit::verify_samples(&samples, &world.population, &trust_root);
-        let (verified, faulty) = checked.map_or_else(|why| (0, Some(why)), |count| (count, None));
-        let problem = problem(&tally, &submitted).or(faulty);
-        let result = json!({"verified": {
-            "attestations": verified, "matches": tally.matches, "denials": tally.denials,
-            "expected_matches": submitted.matches, "expected_denials": submitted.lanes - submitted.matches,
-            "wrong": tally.wrong, "refused": tally.refused,
-        }});
-        Ok(report(&parameters, &world, &placement, &windows, result, problem))
+        let audit = audit(&tally, &submitted, &world.population, &trust_root);
+        Ok(report(&parameters, &world, &placement, &windows, audit))
     }
-}
-
-/// What workers handed to the pipeline.
-#[derive(Clone, Copy, Default)]
-struct Submitted {
-    lanes: u64,
-    matches: u64,
-    refused: u64,
 }
 
 struct Load<C: Cache<Verdict>> {
@@ -160,7 +144,7 @@ where
             pool.spawn(move || done.send(looping.run(workers)).unwrap_or_default());
         }
         drop((bound, done, permits));
-        let marks = self.wait();
+        let marks = self.wait(&ledger);
         stop.store(true, Ordering::Relaxed);
         let mut submitted = Submitted::default();
         for worker in totals {
@@ -172,19 +156,30 @@ where
         Ok((ledger.take(), submitted, marks))
     }
 
-    /// Sleeps through warm-up and windows.
-    fn wait(&self) -> Vec<u64> {
+    /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it. Returns the
+    /// ends of the windows on the clock.
+    fn wait(&self, ledger: &Ledger) -> Vec<u64> {
         let Run { seconds, warmup_s, repeats, .. } = self.parameters;
-        std::thread::sleep(Duration::from_secs_f64(warmup_s));
-        let mut marks = vec![self.clock.monotonic_ns()];
-        for repeat in 0..repeats {
+        let pass = |seconds: f64| {
+            let seals = ledger.seals();
             std::thread::sleep(Duration::from_secs_f64(seconds));
-            marks.push(self.clock.monotonic_ns());
+            let deadline = self.clock.monotonic_ns() + SEAL_PATIENCE_NS;
+            while ledger.seals() == seals && self.clock.monotonic_ns() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            self.clock.monotonic_ns()
+        };
+        let mut marks = vec![pass(warmup_s)];
+        for repeat in 0..repeats {
+            marks.push(pass(seconds));
             eprintln!("window {} of {repeats}", repeat + 1);
         }
         marks
     }
 }
+
+/// A thousand times what a seal takes: whoever waits longer waits for something that has stopped.
+const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// Batches that may be decided and not yet sealed. The service's own bound where seals take all that waits;
 /// where each batch is sealed alone, a queue of that length would only be waiting time.
@@ -236,21 +231,6 @@ where
     }
 }
 
-fn problem(tally: &Tally, submitted: &Submitted) -> Option<String> {
-    let refused = tally.refused + submitted.refused;
-    let sealed = tally.matches + tally.denials;
-    if refused > 0 || sealed != submitted.lanes {
-        let why = tally.first_refusal.map(|why| format!(" ({why})")).unwrap_or_default();
-        return Some(format!("{refused} lanes refused{why}; {sealed} of {} sealed", submitted.lanes));
-    }
-    (tally.wrong > 0 || tally.matches != submitted.matches).then(|| {
-        format!(
-            "{} lanes decided wrongly; {} matches instead of {}",
-            tally.wrong, tally.matches, submitted.matches
-        )
-    })
-}
-
 /// One window, from the last seal before its start to the last seal before its end, so that a seal of
 /// thousands of lanes falls neither half inside nor half outside.
 struct Window {
@@ -269,7 +249,7 @@ fn window(seals: &[SealEntry], from_ns: u64, to_ns: u64) -> Result<Window, Failu
     let (first, last) =
         (seals.partition_point(|s| s.at_ns <= from_ns), seals.partition_point(|s| s.at_ns <= to_ns));
     if first == 0 || last == first {
-        return Err(Failure::fault("a window without a seal: give longer --seconds and --warmup"));
+        return Err(Failure::fault("nothing was sealed in a window: the sealer has stopped"));
     }
     let inside = &seals[first..last];
     let times = || inside.iter().flat_map(|seal| &seal.batches);
@@ -323,8 +303,7 @@ fn report<C: Cache<Verdict>>(
     world: &World<C>,
     placement: &Placement,
     windows: &[Window],
-    verified: Value,
-    problem: Option<String>,
+    audit: Audit,
 ) -> Report {
     let Run { workers, seconds, warmup_s, repeats, cadence, cache, users, batches, seed, samples: _, tier } =
         *parameters;
@@ -343,7 +322,7 @@ fn report<C: Cache<Verdict>>(
         Cadence::Group => "group",
         Cadence::PerBatch => "per-batch",
     };
-    let mut result = json!({
+    let result = json!({
         "auth_per_s": rounded(rate.median()),
         "auth_per_s_runs": rate.runs_json(),
         "seals_per_s": rounded(over(Window::seals_per_s).median()),
@@ -358,10 +337,8 @@ fn report<C: Cache<Verdict>>(
         "unsealed_batches_max": unsealed_max(cadence, workers), "tier": tier.name(),
         "template_store_bytes": world.template_bytes(),
         "cache_stats": {"hits": stats.hits, "misses": stats.misses, "capacity": world.cache.capacity()},
+        "verified": audit.counts,
     });
-    if let (Value::Object(result), Value::Object(verified)) = (&mut result, verified) {
-        result.extend(verified);
-    }
     let summary = format!(
         "{:.0} authentications/s (windows {:?}), {:.1} batches per seal, {workers} workers, {cadence_name}, {}\n",
         rate.median(),
@@ -369,7 +346,7 @@ fn report<C: Cache<Verdict>>(
         over(Window::batches_per_seal).median(),
         cache.name()
     );
-    Report { summary, result, problem }
+    Report { summary, result, problem: audit.problem }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the sealer released.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trefoil_attest::Decision;
 use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes};
@@ -33,16 +33,19 @@ pub(crate) struct Tally {
     pub(crate) samples: Reservoir,
 }
 
-/// Takes what is released. The mutex is taken once per seal by the sealer and otherwise only at the end.
-pub(crate) struct Ledger {
-    tally: Mutex<Tally>,
-    clock: std::sync::Arc<WorldClock>,
+/// What was handed to the pipeline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Submitted {
+    pub(crate) lanes: u64,
+    /// How many of them must match.
+    pub(crate) matches: u64,
+    /// How many the pipeline refused to decide.
+    pub(crate) refused: u64,
 }
 
-impl Ledger {
-    /// An empty ledger that keeps at most `samples` lanes for verification.
-    pub(crate) fn new(clock: std::sync::Arc<WorldClock>, samples: usize) -> Self {
-        let tally = Tally {
+impl Tally {
+    fn keeping(samples: usize) -> Self {
+        Tally {
             seals: Vec::new(),
             matches: 0,
             denials: 0,
@@ -50,15 +53,44 @@ impl Ledger {
             refused: 0,
             first_refusal: None,
             samples: Reservoir::new(samples),
-        };
-        Ledger { tally: Mutex::new(tally), clock }
+        }
     }
 
-    /// The tally so far, left empty.
+    /// What is wrong with these results, if anything: every lane submitted must be sealed, with the
+    /// decision that was predicted for it.
+    pub(crate) fn problem(&self, submitted: &Submitted) -> Option<String> {
+        let refused = self.refused + submitted.refused;
+        let sealed = self.matches + self.denials;
+        if refused > 0 || sealed != submitted.lanes {
+            let why = self.first_refusal.map(|why| format!(" ({why})")).unwrap_or_default();
+            return Some(format!("{refused} lanes refused{why}; {sealed} of {} sealed", submitted.lanes));
+        }
+        let (matches, expected) = (self.matches, submitted.matches);
+        (self.wrong > 0 || matches != expected)
+            .then(|| format!("{} lanes decided wrongly; {matches} matches instead of {expected}", self.wrong))
+    }
+}
+
+/// Takes what is released. The mutex is taken once per seal by the sealer, and otherwise only at the ends of windows.
+pub(crate) struct Ledger {
+    tally: Mutex<Tally>,
+    clock: Arc<WorldClock>,
+}
+
+impl Ledger {
+    /// An empty ledger that keeps at most `samples` lanes for verification.
+    pub(crate) fn new(clock: Arc<WorldClock>, samples: usize) -> Self {
+        Ledger { tally: Mutex::new(Tally::keeping(samples)), clock }
+    }
+
+    /// The tally so far; an empty one takes its place.
     pub(crate) fn take(&self) -> Tally {
-        let empty = Ledger::new(std::sync::Arc::clone(&self.clock), 0);
-        let empty = empty.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *self.lock(), empty)
+        std::mem::replace(&mut *self.lock(), Tally::keeping(0))
+    }
+
+    /// Seals so far.
+    pub(crate) fn seals(&self) -> usize {
+        self.lock().seals.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Tally> {
@@ -90,5 +122,30 @@ impl Release<Ticket> for Ledger {
         let mut tally = self.lock();
         tally.refused += 1;
         tally.first_refusal.get_or_insert(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_predicted_decisions_pass() {
+        let submitted = Submitted { lanes: 5, matches: 3, refused: 0 };
+        let tally = |matches, denials, wrong, refused| Tally {
+            matches,
+            denials,
+            wrong,
+            refused,
+            first_refusal: (refused > 0).then_some(Refusal::KeyHolder),
+            ..Tally::keeping(0)
+        };
+        assert_eq!(tally(3, 2, 0, 0).problem(&submitted), None);
+        assert!(tally(2, 3, 1, 0).problem(&submitted).is_some(), "a lane was decided wrongly");
+        assert!(tally(3, 2, 2, 0).problem(&submitted).is_some(), "two errors that cancel");
+        assert!(tally(3, 1, 0, 0).problem(&submitted).is_some(), "a lane was lost");
+        assert!(tally(3, 1, 0, 1).problem(&submitted).is_some(), "a lane was refused");
+        let refused = Submitted { refused: 1, ..submitted };
+        assert!(tally(3, 2, 0, 0).problem(&refused).is_some());
     }
 }

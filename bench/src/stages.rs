@@ -10,13 +10,13 @@ use trefoil_pipeline::{
     Bound, Cadence, ChainHead, Clock, Outcome, Pipeline, Pool, Release, Sealer, StageTimes, Verdict, Worker,
 };
 
-use crate::audit;
+use crate::audit::audit;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::population::Population;
 use crate::record::Report;
-use crate::seals::{Ledger, Tally};
+use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Ticket};
 use crate::world::{World, signing_keys};
@@ -65,35 +65,28 @@ impl OverCache for Timing {
         let prepared = workload::prepare(&world, warmup + iterations, seed)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
-        let (outcomes, expected_matches) = compute(&world, &prepared, &clock, &placement)?;
-        let mut refused = 0;
+        let outcomes = compute(&world, &prepared, &clock, &placement)?;
+        let mut submitted = Submitted {
+            lanes: (prepared.len() * LANES) as u64,
+            matches: prepared.iter().map(Prepared::matches).sum(),
+            refused: 0,
+        };
         let mut times = Vec::with_capacity(outcomes.len());
         let mut bound = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
-            refused += outcome.refused.len();
+            submitted.refused += outcome.refused.len() as u64;
             times.push(outcome.times);
             bound.push(Bound { lanes: outcome.bound, times: outcome.times });
         }
         let (keys, trust_root) = signing_keys()?;
         let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
         let sealed: Vec<u64> = tally.seals.iter().map(|seal| seal.seal_ns).collect();
-        let lanes = tally.matches + tally.denials;
-        let problem = problem(&tally, refused, lanes, expected_matches, (warmup + iterations) * LANES);
-        let checked = audit::verify_samples(&tally.samples.into_samples(), &world.population, &trust_root);
-        let (verified, problem) = match checked {
-            Ok(verified) => (verified, problem),
-            Err(why) => (0, problem.or(Some(why))),
-        };
-        let timed = (times.len() - iterations)..;
-        let stage = by_stage(&times[timed.clone()], &sealed[timed.start.min(sealed.len())..]);
+        let audit = audit(&tally, &submitted, &world.population, &trust_root);
+        let stage = by_stage(&times[warmup..], sealed.get(warmup..).unwrap_or_default());
         let mut result = figures(&stage);
         result.extend(context(&parameters, &world, &placement));
-        result.insert(
-            "verified".into(),
-            json!({"attestations": verified, "matches": tally.matches,
-            "denials": tally.denials, "expected_matches": expected_matches, "wrong": tally.wrong}),
-        );
-        Ok(Report { summary: summary(&stage, users), result: Value::Object(result), problem })
+        result.insert("verified".into(), audit.counts);
+        Ok(Report { summary: summary(&stage, users), result: Value::Object(result), problem: audit.problem })
     }
 }
 
@@ -103,7 +96,7 @@ fn compute<C: Cache<Verdict>>(
     prepared: &[Prepared],
     clock: &Arc<WorldClock>,
     placement: &Placement,
-) -> Result<(Vec<Outcome<Ticket>>, u64), Failure>
+) -> Result<Vec<Outcome<Ticket>>, Failure>
 where
     C::Session: 'static,
 {
@@ -120,8 +113,7 @@ where
         // A receiver that is gone has nobody who waits for the outcomes.
         done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
     });
-    let outcomes = results.recv().map_err(Failure::in_step("worker"))?;
-    Ok((outcomes, prepared.iter().map(Prepared::matches).sum()))
+    results.recv().map_err(Failure::in_step("worker"))
 }
 
 /// Seals each batch alone, one after the other, while nothing else runs.
@@ -152,28 +144,6 @@ fn seal_alone<C: Cache<Verdict>>(
 
 /// Attestations to verify.
 const SAMPLES: usize = 64;
-
-fn problem(
-    tally: &Tally,
-    refused: usize,
-    lanes: u64,
-    expected_matches: u64,
-    expected: usize,
-) -> Option<String> {
-    let refused = refused as u64 + tally.refused;
-    if refused > 0 || lanes != expected as u64 {
-        return Some(format!(
-            "{refused} lanes refused, {lanes} of {expected} sealed: {:?}",
-            tally.first_refusal
-        ));
-    }
-    (tally.wrong > 0 || tally.matches != expected_matches).then(|| {
-        format!(
-            "{} lanes decided wrongly; {} matches instead of {expected_matches}",
-            tally.wrong, tally.matches
-        )
-    })
-}
 
 /// Names of the stages and their runs, microseconds per batch.
 type ByStage = Vec<(&'static str, Distribution)>;
@@ -231,4 +201,73 @@ fn summary(stages: &ByStage, users: usize) -> String {
         text.push_str(&format!("  {name:<13} {median:>10.1}  ({min:.1}, {p90:.1})\n"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use trefoil_attest::Decision;
+
+    use super::*;
+    use crate::audit::Sample;
+
+    /// One batch, decided and sealed, over the cache that it is given.
+    struct OneBatch(Arc<Population>);
+
+    impl OverCache for OneBatch {
+        type Output = Result<(Tally, Submitted, trefoil_attest::TrustRoot), Failure>;
+
+        fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
+        where
+            C::Session: 'static,
+        {
+            let world = World::new(cache, self.0, LANES, Tier::detected())?;
+            let prepared = workload::prepare(&world, 1, 3)?;
+            let clock = Arc::new(WorldClock::start());
+            let outcomes = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
+            let bound = outcomes.into_iter().map(|o| Bound { lanes: o.bound, times: o.times }).collect();
+            let (keys, trust_root) = signing_keys()?;
+            let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
+            let submitted = Submitted { lanes: LANES as u64, matches: prepared[0].matches(), refused: 0 };
+            Ok((tally, submitted, trust_root))
+        }
+    }
+
+    #[test]
+    fn the_audit_finds_what_is_not_as_it_must_be() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
+        let population = Arc::new(Population::new(LANES, &folder, 2).expect("proofs"));
+        let one_batch = || {
+            over_cache(CacheChoice::DEFAULT, 64, OneBatch(Arc::clone(&population)))
+                .expect("cache")
+                .expect("batch")
+        };
+        let (mut tally, submitted, trust_root) = one_batch();
+        let right = audit(&tally, &submitted, &population, &trust_root);
+        assert_eq!(right.problem, None);
+        assert_eq!(right.counts["attestations"], 1);
+        let mut with = |change: &dyn Fn(&mut Sample)| {
+            let ticket = tally.samples.kept[0].lane.bound.reply;
+            let path = tally.samples.kept[0].lane.path.clone();
+            change(&mut tally.samples.kept[0]);
+            let problem = audit(&tally, &submitted, &population, &trust_root).problem;
+            tally.samples.kept[0].lane.bound.reply = ticket;
+            tally.samples.kept[0].lane.path = path;
+            problem
+        };
+        assert!(with(&|sample| sample.lane.bound.reply.number += 1).is_some(), "another nonce");
+        assert!(with(&|sample| sample.lane.bound.reply.person ^= 1).is_some(), "another person");
+        assert!(with(&|sample| sample.lane.path[0][0] ^= 1).is_some(), "another path");
+        let opposite = |sample: &mut Sample| {
+            let expected = &mut sample.lane.bound.reply.expected;
+            *expected = if *expected == Decision::Match { Decision::NoMatch } else { Decision::Match };
+        };
+        assert!(with(&opposite).is_some(), "another decision");
+        assert!(with(&|_| ()).is_none());
+        let (_, _, other_root) = one_batch();
+        assert!(audit(&tally, &submitted, &population, &other_root).problem.is_some(), "other keys");
+        tally.samples.kept.clear();
+        assert!(audit(&tally, &submitted, &population, &trust_root).problem.is_some(), "nothing sampled");
+    }
 }

@@ -1,0 +1,166 @@
+//! The benchmarks themselves, in process and with parameters so small that their numbers mean nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use serde_json::Value;
+use trefoil_bench::exact::{Exact, Source, exact};
+use trefoil_bench::run::{Run, run};
+use trefoil_bench::stages::{Stages, stages};
+use trefoil_bench::wiring::CacheChoice;
+use trefoil_bench::{Population, Report};
+use trefoil_dataset::Protocol;
+use trefoil_matching::Tier;
+use trefoil_pipeline::Cadence;
+
+/// Proofs take seconds, so they are made once, and kept between test runs.
+static POPULATION: LazyLock<Arc<Population>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-world");
+    Arc::new(Population::new(32, &folder, 2).expect("proofs"))
+});
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
+}
+
+fn caches() -> Vec<CacheChoice> {
+    let built = |cache: &CacheChoice| match cache {
+        CacheChoice::Engine => cfg!(feature = "cache-engine"),
+        CacheChoice::Dashmap => cfg!(feature = "cache-dashmap"),
+    };
+    [CacheChoice::Engine, CacheChoice::Dashmap].into_iter().filter(built).collect()
+}
+
+/// The object at `pointer`, which must have exactly these keys.
+fn assert_keys(report: &Report, pointer: &str, keys: &[&str]) {
+    let object = report.result.pointer(pointer).and_then(Value::as_object).expect(pointer);
+    let mut found: Vec<&str> = object.keys().map(String::as_str).collect();
+    let mut expected = keys.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{pointer}");
+}
+
+fn number(report: &Report, pointer: &str) -> f64 {
+    report.result.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}"))
+}
+
+#[test]
+fn dlib_scores_equal_their_references() {
+    for protocol in [Protocol::Enrol1, Protocol::Enrol3] {
+        for tier in Tier::available() {
+            let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
+            let report = exact(&Exact { source, protocol, workers: 2, tier }).expect("runs");
+            assert_eq!(report.problem, None, "{protocol} {tier:?}");
+            assert_eq!(report.result["equal"], true);
+            assert_eq!(report.result["sha256"], report.result["expected"]);
+            assert_keys(
+                &report,
+                "",
+                &[
+                    "set",
+                    "protocol",
+                    "quantiser",
+                    "probes",
+                    "templates",
+                    "scores",
+                    "sha256",
+                    "expected",
+                    "equal",
+                    "plain_sha256",
+                    "equal_to_plain",
+                    "threshold",
+                    "decisions_wrong",
+                    "jobs",
+                    "seconds",
+                    "workers",
+                    "tier",
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn stages_are_timed_and_their_outputs_verified() {
+    for cache in caches() {
+        let parameters =
+            Stages { users: 64, iterations: 3, warmup: 1, seed: 7, cache, tier: Tier::detected() };
+        let report = stages(parameters, Arc::clone(&POPULATION)).expect("runs");
+        assert_eq!(report.problem, None);
+        for figure in ["/stages_us", "/min_us", "/p90_us", "/runs_us"] {
+            assert_keys(&report, figure, &["match", "keyholder", "proof_lookup", "digest", "seal", "total"]);
+        }
+        for runs in report.result["runs_us"].as_object().expect("object").values() {
+            assert_eq!(runs.as_array().expect("list").len(), 3);
+        }
+        assert_eq!(number(&report, "/verified/matches"), number(&report, "/verified/expected_matches"));
+        assert_eq!(number(&report, "/verified/matches") + number(&report, "/verified/denials"), 128.0);
+        assert_eq!(number(&report, "/verified/attestations"), 4.0, "one of each seal");
+        assert_eq!(report.result["template_store_bytes"], 64 * 49_152);
+        assert!(!report.summary.is_empty());
+    }
+}
+
+#[test]
+fn runs_count_what_was_sealed_and_verify_it() {
+    for cache in caches() {
+        for cadence in [Cadence::Group, Cadence::PerBatch] {
+            let report = run(
+                Run {
+                    workers: 2,
+                    seconds: 0.1,
+                    warmup_s: 0.1,
+                    repeats: 2,
+                    cadence,
+                    cache,
+                    users: 64,
+                    batches: 5,
+                    seed: 7,
+                    samples: 8,
+                    tier: Tier::detected(),
+                },
+                Arc::clone(&POPULATION),
+            )
+            .expect("runs");
+            assert_eq!(report.problem, None);
+            assert_eq!(report.result["auth_per_s_runs"].as_array().expect("list").len(), 2);
+            assert_eq!(report.result["windows"].as_array().expect("list").len(), 2);
+            assert_keys(
+                &report,
+                "/windows/0",
+                &["auth_per_s", "seals_per_s", "batches_per_seal", "seconds", "lanes", "seals", "stages_us"],
+            );
+            assert_keys(&report, "/stages_us", &["match", "keyholder", "proof_lookup", "digest", "seal"]);
+            assert!(number(&report, "/auth_per_s") > 0.0);
+            assert_eq!(number(&report, "/verified/wrong"), 0.0);
+            assert_eq!(number(&report, "/verified/denials"), number(&report, "/verified/expected_denials"));
+            let attestations = number(&report, "/verified/attestations");
+            assert!((1.0..=8.0).contains(&attestations));
+            if cadence == Cadence::PerBatch {
+                assert_eq!(number(&report, "/batches_per_seal"), 1.0);
+                assert_eq!(number(&report, "/windows/0/lanes"), 32.0 * number(&report, "/windows/0/seals"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_lasts_until_something_was_sealed() {
+    let parameters = Run {
+        workers: 1,
+        seconds: 0.000_1,
+        warmup_s: 0.0,
+        repeats: 2,
+        cadence: Cadence::PerBatch,
+        cache: CacheChoice::DEFAULT,
+        users: 32,
+        batches: 1,
+        seed: 7,
+        samples: 1,
+        tier: Tier::detected(),
+    };
+    let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");
+    assert_eq!(report.problem, None);
+    assert!(number(&report, "/windows/0/seals") >= 1.0 && number(&report, "/windows/1/seals") >= 1.0);
+}
