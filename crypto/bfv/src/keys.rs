@@ -80,6 +80,7 @@ impl SubjectKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Cpu, N, Tier};
 
     #[test]
     fn every_input_changes_the_key() {
@@ -94,6 +95,22 @@ mod tests {
         }
         assert_eq!(keys[0], key(1, 1, 1, 1));
     }
+
+    #[test]
+    fn the_expansion_is_pinned() {
+        // Stored templates are encrypted under expanded keys: another derivation would make them unreadable. The digest is of
+        // the 4096 digits, one byte each, and holds on every tier.
+        let key = MasterKey::from_bytes([1; 32]).subject_key(&[2; 32], 3, &Salt::from_bytes([4; 32]));
+        for tier in Tier::available() {
+            let mut digits = vec![0; N];
+            key.add_to(&mut TernarySampler::new(Cpu::at_most(tier)), 1, &mut digits);
+            let bytes: Vec<u8> = digits.iter().map(|digit| *digit as u8).collect();
+            assert_eq!(Sha3_256::digest(&bytes)[..8], PINNED_KEY, "{tier:?}");
+        }
+    }
+
+    /// Computed apart from this crate: SHA3-256 and integer division of Python, AES of OpenSSL.
+    const PINNED_KEY: [u8; 8] = [143, 13, 58, 42, 35, 115, 150, 152];
 
     #[test]
     fn keys_are_wiped() {

@@ -143,7 +143,7 @@ mod tests {
         let third =
             (1..).map(|k| A - k * 8192 * 65_537).find(|q| is_prime(*q) && *q != B).expect("primes are dense");
         assert_eq!(Params::new(&[A, B, third]), Err(ParamsError::Insecure));
-        // The 44-bit set of the design notes does not hold this flooding.
+        // Two primes of 44 bits do not hold this flooding.
         assert_eq!(Params::new(&[17_588_159_447_041, 17_582_253_776_897]), Err(ParamsError::NoMargin));
     }
 }

@@ -150,6 +150,20 @@ fn binomial_samples_count_bits() {
 }
 
 #[test]
+fn accepted_bytes_are_those_below_the_bound_in_order() {
+    let mut stream = Stream(8);
+    let all: Vec<u8> = (0..=255).collect();
+    for drawn in [vec![], vec![0; 64], vec![255; 128], vec![242; 192], all, stream.bytes(960)] {
+        let expected: Vec<u8> = drawn.iter().copied().filter(|byte| *byte < 243).collect();
+        for cpu in tiers() {
+            let mut out = vec![0xaa; drawn.len() + sample::ACCEPT_SLACK];
+            let count = sample::accept_trits(cpu, &drawn, &mut out);
+            assert_eq!(out[..count], expected, "{:?}", cpu.tier());
+        }
+    }
+}
+
+#[test]
 fn ternary_digits_are_the_base_3_expansion_of_every_byte() {
     let bytes: Vec<u8> = (0..sample::TRITS_BOUND).collect();
     for n in [5 * bytes.len(), 5 * bytes.len() - 4, 4 * bytes.len() + 1] {

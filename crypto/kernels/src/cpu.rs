@@ -15,7 +15,7 @@ pub enum Tier {
     Portable,
     /// x86-64 with AVX2.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, IFMA and VPOPCNTDQ (Ice Lake and Zen 4 onwards).
+    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2, IFMA and VPOPCNTDQ (Ice Lake and Zen 4 onwards).
     Avx512,
 }
 
@@ -135,6 +135,7 @@ fn detect() -> Tier {
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("avx512ifma")
         && is_x86_feature_detected!("avx512vpopcntdq");
     match (avx2, avx512) {

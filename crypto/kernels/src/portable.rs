@@ -2,6 +2,7 @@
 //! vector versions that the compiler writes itself.
 
 use crate::fermat::{CENTRED_MAX, MODULUS, POINTS, ROOT, power, reverse_5};
+use crate::sample::TRITS_BOUND;
 
 /// One packed residue.
 #[inline(always)]
@@ -66,6 +67,17 @@ pub(crate) fn centred_binomial_21(random: &[u8], out: &mut [i32]) {
         let word = u64::from_le_bytes(*word);
         *sample = (word & MASK).count_ones() as i32 - (word >> 21 & MASK).count_ones() as i32;
     }
+}
+
+#[inline(always)]
+pub(crate) fn accept_trits(drawn: &[u8], out: &mut [u8]) -> usize {
+    let mut count = 0;
+    for &byte in drawn {
+        // Always written, and overwritten by the next byte unless accepted.
+        out[count] = byte;
+        count += usize::from(byte < TRITS_BOUND);
+    }
+    count
 }
 
 #[inline(always)]

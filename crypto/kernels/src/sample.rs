@@ -21,6 +21,20 @@ pub fn centred_binomial_21(cpu: Cpu, random: &[u8], out: &mut [i32]) {
     dispatch!(cpu, centred_binomial_21(random, out));
 }
 
+/// Bytes beyond its result that [`accept_trits`] may write: one vector.
+pub const ACCEPT_SLACK: usize = 64;
+
+/// Copies the bytes of `drawn` that are below [`TRITS_BOUND`], in order, to the front of `out`, and returns their number.
+///
+/// The number and the positions of rejected bytes show in timing and addresses; they say nothing about accepted ones.
+///
+/// # Panics
+/// Unless the length of `drawn` is a multiple of 64 and `out` is longer by [`ACCEPT_SLACK`] or more.
+pub fn accept_trits(cpu: Cpu, drawn: &[u8], out: &mut [u8]) -> usize {
+    assert!(drawn.len().is_multiple_of(64) && out.len() >= drawn.len() + ACCEPT_SLACK);
+    dispatch!(cpu, accept_trits(drawn, out))
+}
+
 /// Adds `scale` times ternary digits in {-1, 0, 1} to `acc`: with B bytes, `acc[k * B + i]` takes digit `k` of the base-3
 /// expansion of `bytes[i]`. Digits beyond `acc` are unused. Uniform bytes below 243 give uniform, independent digits.
 ///

@@ -8,6 +8,33 @@
 //!
 //! Enrolment is blinded: [`split`] turns an embedding into a share for the key-holder and a share for the
 //! matcher, [`KeyHolder::enrol`] encrypts the first, [`unblind`] removes the second from the ciphertext.
+//!
+//! ```
+//! use trefoil_matching::{
+//!     AttemptPolicy, Basis, DecisionPolicy, Embedding, KeyHolder, Lane, Matcher, MemoryVault, Tier, split, unblind,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut rng = rand::rng();
+//! let (tenant, handle, now) = ([1; 16], [2; 32], 1_800_000_000);
+//! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)?;
+//! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
+//! let basis = Basis::from_seed(keyholder.create_tenant(tenant, policy)?);
+//!
+//! // Enrolment.
+//! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
+//! let (blinded, blind) = split(&Embedding::quantise(&face)?, &mut rng);
+//! let lane = Lane::random(&mut rng);
+//! let template = unblind(&basis, keyholder.enrol(tenant, handle, 0, lane, &blinded)?, blind);
+//!
+//! // A match: in practice up to 32 subjects, one per lane.
+//! let probe = Embedding::quantise(&face)?;
+//! let mut matcher = Matcher::new(Tier::detected(), rand::random());
+//! let job = matcher.mask([3; 16], tenant, &basis, &[(&template, &probe)])?;
+//! assert!(keyholder.decide(&job, now)?.accepted(lane));
+//! # Ok(())
+//! # }
+//! ```
 
 mod attempts;
 mod basis;

@@ -11,6 +11,7 @@ recompiled! { "avx2":
     fold(x: &[u64], y: &[u64], out: &mut [u128]);
     mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
     centred_binomial_21(random: &[u8], out: &mut [i32]);
+    accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
     add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
     interpolate_columns(matrix: &mut [i32]);
 }

@@ -1,10 +1,12 @@
-//! Kernels for AVX-512 with VBMI, IFMA and VPOPCNTDQ.
+//! Kernels for AVX-512 with VBMI, VBMI2, IFMA and VPOPCNTDQ.
 
 use super::recompiled;
+use crate::sample::TRITS_BOUND;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_loadu_si512, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_min_epu64,
-    _mm512_reduce_add_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_sub_epi64,
+    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_loadu_si512,
+    _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_reduce_add_epi64, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_sub_epi64,
 };
 
 recompiled! { "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq":
@@ -74,6 +76,21 @@ pub(super) fn fold(x: &[u64], y: &[u64], out: &mut [u128]) {
     }
 }
 
+/// Compresses in a register and stores the whole vector: compressing to memory is microcoded on some processors.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+pub(super) fn accept_trits(drawn: &[u8], out: &mut [u8]) -> usize {
+    let bound = _mm512_set1_epi8(TRITS_BOUND as i8);
+    let mut count = 0;
+    for bytes in drawn.as_chunks().0 {
+        let bytes = load_bytes(bytes);
+        let accepted = _mm512_cmplt_epu8_mask(bytes, bound);
+        let place = out[count..].first_chunk_mut().expect("the slack is a vector long");
+        store_bytes(place, _mm512_maskz_compress_epi8(accepted, bytes));
+        count += accepted.count_ones() as usize;
+    }
+    count
+}
+
 /// Shoup's multiplication with 52-bit words; see the portable twin for the estimate.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
@@ -112,6 +129,13 @@ fn load_48(bytes: &[u8; 48]) -> __m512i {
 fn load_bytes(bytes: &[u8; 64]) -> __m512i {
     // SAFETY: the reference covers the 64 bytes read, and the load has no alignment requirement.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_bytes(bytes: &mut [u8; 64], value: __m512i) {
+    // SAFETY: the reference covers the 64 bytes written, and the store has no alignment requirement.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
 #[inline]

@@ -7,11 +7,11 @@ mod avx512;
 /// Makes each listed kernel a method of a token: the one crossing from ordinary code into code that may use the
 /// tier's instructions.
 macro_rules! crossings {
-    ($token:ty, $module:ident: $($kernel:ident($($argument:ident: $type:ty),*);)*) => {
+    ($token:ty, $module:ident: $($kernel:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         impl $token {
             $(
                 #[inline]
-                pub(crate) fn $kernel(self, $($argument: $type),*) {
+                pub(crate) fn $kernel(self, $($argument: $type),*) $(-> $result)? {
                     // SAFETY: `self` exists only where detection found every feature that the kernel enables.
                     unsafe { $module::$kernel($($argument),*) }
                 }
@@ -29,6 +29,7 @@ macro_rules! all_crossings {
             fold(x: &[u64], y: &[u64], out: &mut [u128]);
             mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
             centred_binomial_21(random: &[u8], out: &mut [i32]);
+            accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
             add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
             interpolate_columns(matrix: &mut [i32]);
         })*
@@ -42,11 +43,11 @@ all_crossings! {
 
 /// The portable bodies, compiled for a tier.
 macro_rules! recompiled {
-    ($features:literal: $($kernel:ident($($argument:ident: $type:ty),*);)*) => {
+    ($features:literal: $($kernel:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
             #[target_feature(enable = $features)]
-            pub(super) fn $kernel($($argument: $type),*) {
-                crate::portable::$kernel($($argument),*);
+            pub(super) fn $kernel($($argument: $type),*) $(-> $result)? {
+                crate::portable::$kernel($($argument),*)
             }
         )*
     };
