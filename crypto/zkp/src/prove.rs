@@ -27,9 +27,7 @@ pub enum ProveError {
     #[error("the credential expired before the statement's epoch: ask the issuer to renew it")]
     Expired,
     /// The expiry lies further ahead than the circuit can compare.
-    #[error(
-        "the credential expires 2^16 epochs (7.5 years) or more ahead: ask the issuer for a shorter one"
-    )]
+    #[error("the credential expires 2^16 epochs (7.5 years) or more ahead: ask the issuer for a shorter one")]
     ExpiryTooFar,
     /// The credential's level is below the statement's.
     #[error("the credential's level is below the level asked for: ask the issuer for a higher one")]
