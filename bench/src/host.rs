@@ -41,6 +41,8 @@ pub(crate) fn build() -> Value {
         "dirty": git(&["status", "--porcelain", "--", ":/", ":(top,exclude)bench/records"]).map(|s| !s.is_empty()),
         "rustc": env!("BENCH_RUSTC"),
         "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        // The floor that .cargo/config.toml sets; kernels go above it at run time.
+        "compiled_for": if cfg!(target_feature = "avx2") { "avx2" } else { "baseline" },
         "features": wiring::FEATURES,
     })
 }

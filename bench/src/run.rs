@@ -22,7 +22,7 @@ use crate::record::Report;
 use crate::seals::{Ledger, SealEntry, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Ticket};
-use crate::world::{World, signing_keys};
+use crate::world::{World, capacity, signing_keys};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,7 @@ pub struct Run {
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
 pub fn run(parameters: Run, population: Arc<Population>) -> Result<Report, Failure> {
-    let capacity = 2 * population.people.len();
-    over_cache(parameters.cache, capacity, ClosedLoop { parameters, population })?
+    over_cache(parameters.cache, capacity(&population), ClosedLoop { parameters, population })?
 }
 
 struct ClosedLoop {
@@ -148,9 +147,7 @@ where
         stop.store(true, Ordering::Relaxed);
         let mut submitted = Submitted::default();
         for worker in totals {
-            submitted.lanes += worker.lanes;
-            submitted.matches += worker.matches;
-            submitted.refused += worker.refused;
+            submitted.add(&worker);
         }
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
         Ok((ledger.take(), submitted, marks))
@@ -222,7 +219,7 @@ where
             submitted.lanes += batch.lanes.len() as u64;
             submitted.matches += prepared.matches();
             let outcome = pipeline.run(batch, &mut worker, self.clock.as_ref());
-            submitted.refused += outcome.refused.len() as u64;
+            submitted.note(&outcome.refused);
             if self.bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_err() {
                 break;
             }
@@ -339,12 +336,13 @@ fn report<C: Cache<Verdict>>(
         "cache_stats": {"hits": stats.hits, "misses": stats.misses, "capacity": world.cache.capacity()},
         "verified": audit.counts,
     });
+    let windows: Vec<String> = rate.runs().iter().map(|rate| format!("{rate:.0}")).collect();
     let summary = format!(
-        "{:.0} authentications/s (windows {:?}), {:.1} batches per seal, {workers} workers, {cadence_name}, {}\n",
+        "{:.0} authentications/s (windows: {})\n{workers} workers, {} cache, cadence {cadence_name}, {:.1} batches per seal\n",
         rate.median(),
-        rate.runs(),
+        windows.join(", "),
+        cache.name(),
         over(Window::batches_per_seal).median(),
-        cache.name()
     );
     Report { summary, result, problem: audit.problem }
 }

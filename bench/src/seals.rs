@@ -41,6 +41,24 @@ pub(crate) struct Submitted {
     pub(crate) matches: u64,
     /// How many the pipeline refused to decide.
     pub(crate) refused: u64,
+    pub(crate) first_refusal: Option<Refusal>,
+}
+
+impl Submitted {
+    /// Counts what the pipeline refused of a batch.
+    pub(crate) fn note<R>(&mut self, refused: &[(R, Refusal)]) {
+        self.refused += refused.len() as u64;
+        self.first_refusal = self.first_refusal.or(refused.first().map(|(_, why)| *why));
+    }
+
+    /// Counts what another worker submitted.
+    pub(crate) fn add(&mut self, other: &Submitted) {
+        let Submitted { lanes, matches, refused, first_refusal } = other;
+        self.lanes += lanes;
+        self.matches += matches;
+        self.refused += refused;
+        self.first_refusal = self.first_refusal.or(*first_refusal);
+    }
 }
 
 impl Tally {
@@ -62,7 +80,11 @@ impl Tally {
         let refused = self.refused + submitted.refused;
         let sealed = self.matches + self.denials;
         if refused > 0 || sealed != submitted.lanes {
-            let why = self.first_refusal.map(|why| format!(" ({why})")).unwrap_or_default();
+            let why = self
+                .first_refusal
+                .or(submitted.first_refusal)
+                .map(|why| format!(", first: {why}"))
+                .unwrap_or_default();
             return Some(format!("{refused} lanes refused{why}; {sealed} of {} sealed", submitted.lanes));
         }
         let (matches, expected) = (self.matches, submitted.matches);
@@ -131,7 +153,7 @@ mod tests {
 
     #[test]
     fn only_the_predicted_decisions_pass() {
-        let submitted = Submitted { lanes: 5, matches: 3, refused: 0 };
+        let submitted = Submitted { lanes: 5, matches: 3, ..Submitted::default() };
         let tally = |matches, denials, wrong, refused| Tally {
             matches,
             denials,

@@ -19,7 +19,7 @@ use crate::record::Report;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Ticket};
-use crate::world::{World, signing_keys};
+use crate::world::{World, capacity, signing_keys};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,7 @@ pub struct Stages {
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
 pub fn stages(parameters: Stages, population: Arc<Population>) -> Result<Report, Failure> {
-    let capacity = 2 * population.people.len();
-    over_cache(parameters.cache, capacity, Timing { parameters, population })?
+    over_cache(parameters.cache, capacity(&population), Timing { parameters, population })?
 }
 
 struct Timing {
@@ -69,12 +68,12 @@ impl OverCache for Timing {
         let mut submitted = Submitted {
             lanes: (prepared.len() * LANES) as u64,
             matches: prepared.iter().map(Prepared::matches).sum(),
-            refused: 0,
+            ..Submitted::default()
         };
         let mut times = Vec::with_capacity(outcomes.len());
         let mut bound = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
-            submitted.refused += outcome.refused.len() as u64;
+            submitted.note(&outcome.refused);
             times.push(outcome.times);
             bound.push(Bound { lanes: outcome.bound, times: outcome.times });
         }
@@ -229,7 +228,8 @@ mod tests {
             let bound = outcomes.into_iter().map(|o| Bound { lanes: o.bound, times: o.times }).collect();
             let (keys, trust_root) = signing_keys()?;
             let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
-            let submitted = Submitted { lanes: LANES as u64, matches: prepared[0].matches(), refused: 0 };
+            let submitted =
+                Submitted { lanes: LANES as u64, matches: prepared[0].matches(), ..Submitted::default() };
             Ok((tally, submitted, trust_root))
         }
     }
@@ -239,7 +239,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
         let population = Arc::new(Population::new(LANES, &folder, 2).expect("proofs"));
         let one_batch = || {
-            over_cache(CacheChoice::DEFAULT, 64, OneBatch(Arc::clone(&population)))
+            over_cache(CacheChoice::DEFAULT, capacity(&population), OneBatch(Arc::clone(&population)))
                 .expect("cache")
                 .expect("batch")
         };

@@ -15,7 +15,7 @@ use trefoil_sign::SigningKeys;
 
 use crate::clock::WORLD_START_S;
 use crate::failure::Failure;
-use crate::population::{LEVEL, POLICY_ID, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
+use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
 
 /// Name under which benchmarks attest.
 pub(crate) const ISSUER: &str = "bench.trefoil.example";
@@ -72,13 +72,7 @@ impl<C: Cache<Verdict>> World<C> {
         let registry = Registry::default();
         registry.put(tenant(basis, population.root));
         let cache = Arc::new(cache);
-        let mut session = cache.session();
-        for person in &population.people {
-            let stored = session.insert(person.session, person.verdict, VERDICT_EXPIRY_S, WORLD_START_S);
-            if !stored.is_stored() {
-                return Err(Failure::fault(format!("a verdict was not cached: {stored:?}")));
-            }
-        }
+        cache_verdicts(&cache, &population)?;
         let keyholder: Arc<dyn KeyHolding> = Arc::new(keyholder);
         let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, Arc::clone(&cache), tier);
         Ok(World { population, users: enrolled, cache, pipeline: Arc::new(pipeline), faces })
@@ -92,6 +86,29 @@ impl<C: Cache<Verdict>> World<C> {
     /// Memory of all templates, bytes: what batches of random users are read from.
     pub(crate) fn template_bytes(&self) -> usize {
         self.users.len() * TEMPLATE_BYTES
+    }
+}
+
+/// Room for eight times as many verdicts as there are people. The engine places an entry in one of its sets of 16 and
+/// evicts when that set is full; at two entries per set on average no set fills up, at eight some do.
+pub(crate) fn capacity(population: &Population) -> usize {
+    8 * population.people.len()
+}
+
+/// Inserts everybody's verdict and checks that all of them stay.
+fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) -> Result<(), Failure> {
+    let mut session = cache.session();
+    for person in &population.people {
+        session.insert(person.session, person.verdict, VERDICT_EXPIRY_S, WORLD_START_S);
+    }
+    let held = |person: &&Person| session.get(&person.session, WORLD_START_S).is_some();
+    let count = population.people.iter().filter(held).count();
+    match population.people.len() - count {
+        0 => Ok(()),
+        missing => Err(Failure::fault(format!(
+            "{missing} of {} verdicts did not stay cached",
+            population.people.len()
+        ))),
     }
 }
 
