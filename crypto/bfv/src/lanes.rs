@@ -9,6 +9,7 @@ use crate::share::{Share, centre};
 use crate::transform::Transform;
 use crate::{DIM, Embedding, LANES, N, T};
 use trefoil_kernels::{Cpu, fermat};
+use zeroize::Zeroizing;
 
 /// The constants of the 32 lanes.
 pub(crate) struct Lanes {
@@ -55,7 +56,7 @@ impl Lanes {
         assert_eq!(out.len(), N);
         out.fill(0);
         let row = &mut out[DIM * lane..DIM * (lane + 1)];
-        for (k, &value) in template.centred().iter().enumerate() {
+        for (k, &value) in Zeroizing::new(template.centred()).iter().enumerate() {
             let twisted =
                 self.modulus.mul(self.modulus.reduce_signed(i64::from(value)), self.inverse_roots[lane]);
             row[(DIM - k) % DIM] = if k == 0 { value } else { centre(twisted as u32) };
