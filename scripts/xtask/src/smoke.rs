@@ -13,7 +13,85 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 0] = [];
+const RUNS: [Smoke; 6] = [
+    // Whole sets: a score that differs anywhere fails the run.
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["exact", "--set", "lfw_facenet128", "--json"],
+        pointers: &["/scores", "/equal", "/equal_to_plain", "/sha256", "/host", "/build"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["exact", "--set", "lfw_dlib128", "--protocol", "enrol3", "--json"],
+        pointers: &["/scores", "/equal_to_plain"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "stages", "--users", "256", "--people", "32", "--iters", "20", "--warmup", "4", "--json",
+        ],
+        pointers: &["/stages_us", "/runs_us", "/users", "/tier"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "run",
+            "--cache",
+            "engine",
+            "--seconds",
+            "1",
+            "--repeats",
+            "1",
+            "--warmup",
+            "0.2",
+            "--users",
+            "256",
+            "--people",
+            "32",
+            "--batches",
+            "32",
+            "--verify",
+            "32",
+            "--json",
+        ],
+        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "run",
+            "--cache",
+            "dashmap",
+            "--seconds",
+            "1",
+            "--repeats",
+            "1",
+            "--warmup",
+            "0.2",
+            "--users",
+            "256",
+            "--people",
+            "32",
+            "--batches",
+            "32",
+            "--verify",
+            "32",
+            "--json",
+        ],
+        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0"],
+    },
+    Smoke {
+        binary: "trefoil",
+        arguments: &["demo", "--people", "24", "--json"],
+        pointers: &[
+            "/probes",
+            "/decisions_checked",
+            "/decisions_differing",
+            "/attestations_verified",
+            "/login",
+        ],
+    },
+];
 
 /// Adds one step per run.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {

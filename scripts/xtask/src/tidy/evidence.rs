@@ -41,9 +41,7 @@ fn pointers(
         let problem = match evidence(span) {
             Some(Evidence::Test { file, name }) => match read(file) {
                 None => Some(format!("{file} does not exist")),
-                Some(source) => {
-                    (!source.contains(&format!("fn {name}("))).then(|| format!("{file} has no fn {name}"))
-                }
+                Some(source) => (!has_function(&source, name)).then(|| format!("{file} has no fn {name}")),
             },
             Some(Evidence::Record { file, pointer }) => {
                 match read(file).map(|r| serde_json::from_str::<Value>(&r)) {
@@ -95,9 +93,13 @@ fn evidence(span: &str) -> Option<Evidence<'_>> {
     Some(Evidence::Record { file: &span[..file.len() + ".json".len()], pointer })
 }
 
-/// A path and not a pattern or a command.
+fn has_function(source: &str, name: &str) -> bool {
+    ['(', '<'].iter().any(|after| source.contains(&format!("fn {name}{after}")))
+}
+
+/// A path and not a pattern, a placeholder or a command.
 fn is_plain_path(span: &str) -> bool {
-    span.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'))
+    !span.contains("NAME") && span.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'))
 }
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
 
     fn messages(page: &str) -> Vec<String> {
         let read = |file: &str| match file {
-            "a/b.rs" => Some("fn holds() {}".to_owned()),
+            "a/b.rs" => Some("fn holds() {} fn generic<C>(c: C) {}".to_owned()),
             "bench/r.json" => Some("{\"a\": {\"b\": 1}}".to_owned()),
             _ => None,
         };
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_exists_passes() {
-        let page = "`a/b.rs::holds` `a/b.rs::tests::holds` `bench/r.json#/a/b` [x](a/b.rs#l1) [y](https://e.org) `crypto/*/x`";
+        let page = "`a/b.rs::holds` `a/b.rs::tests::generic` `bench/NAME.json` `bench/r.json#/a/b` [x](a/b.rs#l1) [y](https://e.org) `crypto/*/x`";
         assert!(messages(page).is_empty());
     }
 
