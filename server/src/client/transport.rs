@@ -96,11 +96,15 @@ impl Transport {
             return Err(ClientError::Argument("the service's address must look like https://host:port"));
         }
         let pool = || -> Result<_, ClientError> {
+            let mut tcp = HttpConnector::new();
+            tcp.enforce_http(false);
+            // A request is one small write; it must not wait for the acknowledgement of the one before.
+            tcp.set_nodelay(true);
             let connector = HttpsConnectorBuilder::new()
                 .with_tls_config(pinned(certificate_pem)?)
                 .https_only()
                 .enable_http2()
-                .build();
+                .wrap_connector(tcp);
             Ok(Pool::builder(TokioExecutor::new()).http2_only(true).build(connector))
         };
         let pools: Vec<_> = (0..connections.max(1)).map(|_| pool()).collect::<Result<_, _>>()?;
