@@ -371,39 +371,4 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_vector_reads_the_same_from_base64_and_from_numbers() {
-        let coordinates: [f32; DIM] = std::array::from_fn(|i| (i as f32 - 60.5) / 7.0);
-        let vector = Vector::new(coordinates);
-        let base64 = serde_json::to_string(&vector).unwrap();
-        let numbers = serde_json::to_string(coordinates.as_slice()).unwrap();
-        assert_eq!(serde_json::from_str::<Vector>(&base64).unwrap(), vector);
-        assert_eq!(serde_json::from_str::<Vector>(&numbers).unwrap(), vector);
-        assert_eq!(format!("{vector:?}"), "Vector(..)");
-    }
-
-    #[test]
-    fn other_lengths_and_numbers_beyond_f32_are_refused() {
-        let refused = |json: &str| serde_json::from_str::<Vector>(json).unwrap_err().to_string();
-        assert!(refused(&format!("{:?}", vec![0.5; DIM - 1])).contains("128 numbers"));
-        assert!(refused(&format!("{:?}", vec![0.5; DIM + 1])).contains("128 numbers"));
-        assert!(refused(&format!("{:?}", vec![1e300; DIM])).contains("fits f32"));
-        assert!(refused(&format!("\"{}\"", BASE64.encode([0; 511]))).contains("512 bytes"));
-        assert!(refused("\"***\"").contains("base64"));
-        assert!(refused("7").contains("array of 128 numbers"));
-    }
-
-    #[test]
-    fn hexadecimal_has_exactly_the_right_length() {
-        assert_eq!(Hex::parse("0aFf"), Some(Hex([10, 255])));
-        for wrong in ["", "0a", "0aff00", "0afg", "0x0a"] {
-            assert_eq!(Hex::<2>::parse(wrong), None, "{wrong}");
-        }
-        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(15))).is_err());
-        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(16))).is_ok());
-        assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(65))).is_err());
-    }
-}
+mod tests;

@@ -4,12 +4,13 @@ use super::caller::{Operator, PathBytes};
 use super::{JSON_BYTES_MAX, body};
 use crate::app::{App, blocking};
 use crate::metrics;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::wire::{CreateApiKey, CreateTenant};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
+use trefoil_matching::KeyHolderError;
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
@@ -32,6 +33,23 @@ pub(super) async fn create_api_key(
     let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.config.limits).await?;
     let created = blocking(move || app.directory.create_api_key(&tenant, &request, app.now())).await?;
     body::answer(StatusCode::CREATED, &created)
+}
+
+/// `POST /v1/tenants/{tenant}/lift-freeze`: lets the key-holder decide again after malformed jobs, once their cause is
+/// found.
+pub(super) async fn lift_freeze(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<StatusCode, Problem> {
+    blocking(move || match app.keyholder.lift_freeze(tenant) {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(KeyHolderError::UnknownTenant) => {
+            Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
+        }
+        Err(cause) => Err(Problem::internal(cause)),
+    })
+    .await
 }
 
 /// `GET /livez`: the process answers.

@@ -9,6 +9,7 @@
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | GET `/v1/keys`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
+//! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
 //! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
@@ -56,6 +57,7 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
     let routes = Router::new()
         .route("/v1/tenants", post(admin::create_tenant))
         .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
+        .route("/v1/tenants/{tenant}/lift-freeze", post(admin::lift_freeze))
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))
         .route("/metrics", get(admin::metrics));

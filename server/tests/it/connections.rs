@@ -54,9 +54,9 @@ async fn a_hundred_connections_are_served_at_once() {
 async fn connections_beyond_the_cap_wait_and_slow_ones_are_cut() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    config.limits.handshake_timeout_s = 1;
-    config.limits.header_timeout_s = 1;
-    config.limits.body_timeout_s = 1;
+    config.limits.handshake_timeout_s = 2;
+    config.limits.header_timeout_s = 2;
+    config.limits.body_timeout_s = 2;
     config.limits.connections = 3;
     let service = Service::new(config).await;
 

@@ -1,0 +1,60 @@
+use super::*;
+
+fn load(file: Option<&str>, environment: &[(&str, &str)], flags: &Overrides) -> Result<Config, ConfigError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trefoil.toml");
+    if let Some(text) = file {
+        std::fs::write(&path, text).unwrap();
+    }
+    let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    Config::load(file.map(|_| path.as_path()), environment, flags)
+}
+
+#[test]
+fn defaults_parse_and_pass_their_own_checks() {
+    assert_eq!(load(None, &[], &Overrides::default()).unwrap(), Config::embedded());
+}
+
+#[test]
+fn printed_configuration_reads_back_as_itself() {
+    let text = Config::embedded().to_toml();
+    assert_eq!(load(Some(&text), &[], &Overrides::default()).unwrap(), Config::embedded());
+}
+
+#[test]
+fn later_layers_win() {
+    let file = "[pipeline]\nworkers = 2\nqueue = 64\nbatch_delay_us = 7";
+    let environment = [("TREFOIL_PIPELINE_WORKERS", "3"), ("TREFOIL_PIPELINE_QUEUE", "65")];
+    let flags = Overrides { workers: Some(4), ..Overrides::default() };
+    let config = load(Some(file), &environment, &flags).unwrap();
+    let Pipeline { workers, queue, batch_delay_us, .. } = config.pipeline;
+    assert_eq!((workers, queue, batch_delay_us), (4, 65, 7));
+}
+
+#[test]
+fn unknown_keys_are_refused_by_name() {
+    let error = load(Some("[pipeline]\nworker = 2"), &[], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("unknown key `pipeline.worker`"), "{error}");
+    let error = load(Some("[pipelin]\nworkers = 2"), &[], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("`pipelin`"), "{error}");
+    let error = load(None, &[("TREFOIL_LOG_FORMATT", "json")], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("its keys are filter, format"), "{error}");
+}
+
+#[test]
+fn wrong_values_say_where_they_were_set() {
+    let error = load(Some("[pipeline]\nworkers = \"two\""), &[], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("`pipeline.workers` is string, expected integer"), "{error}");
+    let error = load(Some("[pipeline]\ncadence = \"often\""), &[], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("cadence"), "{error}");
+    let error = load(None, &[("TREFOIL_SERVER_LISTEN", "here")], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("TREFOIL_SERVER_LISTEN"), "{error}");
+    let error = load(Some("[limits]\nconnections = 0"), &[], &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("limits.connections: 0 is not between"), "{error}");
+}
+
+#[test]
+fn foreign_variables_are_ignored() {
+    let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_API_KEY", "x"), ("PATH", "/bin")];
+    assert!(load(None, &environment, &Overrides::default()).is_ok());
+}
