@@ -91,3 +91,53 @@ fn write(queue: &Receiver<Sealed<Reply>>, store: &dyn Store, metrics: &Metrics, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+    use trefoil_attest::{SealHeader, Suite};
+    use trefoil_pipeline::{BoundLane, SealedLane};
+
+    fn sealed(seal_number: u64) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
+        let (reply, answer) = oneshot::channel();
+        let header = SealHeader {
+            issuer: "auth.example".to_owned(),
+            key_set_id: [1; 32],
+            seal_number,
+            previous: [2; 32],
+            tree_size: 1,
+            root: [3; 32],
+            time: 4,
+            suite: Suite::One,
+        };
+        let seal = Arc::new(Seal { header, signatures: [vec![5], vec![6], vec![7]] });
+        let bound = BoundLane { reply, decision: Decision::Match, statement: vec![8], digest: [9; 32] };
+        let lanes = vec![SealedLane { bound, leaf_index: 0, path: vec![] }];
+        (Sealed { seal, lanes, batches: vec![], seal_ns: 0 }, answer)
+    }
+
+    #[test]
+    fn an_answer_is_given_once_its_seal_is_stored_and_never_after_one_was_lost() {
+        let store = Arc::new(Memory::default());
+        store.put_seal(1, vec![]).unwrap();
+        let broken = Arc::new(AtomicBool::new(false));
+        let (log, thread) =
+            SealLog::start(Arc::clone(&store) as Arc<dyn Store>, Arc::default(), Arc::clone(&broken))
+                .unwrap();
+        let (first, answer) = sealed(0);
+        log.sealed(first);
+        assert!(answer.blocking_recv().unwrap().is_ok());
+        assert!(store.seal(0).unwrap().is_some() && !broken.load(Ordering::Relaxed));
+        // Number 1 is taken, which stands for any failure of the store.
+        for number in [1, 2] {
+            let (lost, answer) = sealed(number);
+            log.sealed(lost);
+            assert_eq!(answer.blocking_recv().unwrap().err(), Some(Refusal::Fault));
+        }
+        assert!(broken.load(Ordering::Relaxed));
+        assert_eq!(store.seal(2), Ok(None), "nothing follows a seal that is missing");
+        drop(log);
+        thread.join().unwrap();
+    }
+}

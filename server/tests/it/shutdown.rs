@@ -48,3 +48,32 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
     }
     assert!(tokio::net::TcpStream::connect(service.public.address).await.is_err(), "the socket is closed");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.pipeline.batch_delay_us = 500_000;
+    config.limits.in_flight_per_tenant = 1;
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 12).await;
+    service.welcome(&people[0]).await;
+    let waiting = service.request(&people[0], &people[0].face, 1);
+    let (public, body) = (service.public.clone(), serde_json::to_vec(&waiting).unwrap());
+    let waiting =
+        tokio::spawn(async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await });
+    while service.metric("trefoil_submitted_total").await < 1 {
+        tokio::task::yield_now().await;
+    }
+    let next = service.request(&people[0], &people[0].face, 2);
+    let refused = service.authenticate(&next).await;
+    refused.problem(429, "quota-exceeded");
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(answer(&waiting.await.unwrap()).decision, Decision::Match);
+    assert_eq!(
+        answer(&service.authenticate(&next).await).decision,
+        Decision::Match,
+        "the nonce was not spent"
+    );
+    assert!(service.server.shutdown().await);
+}
