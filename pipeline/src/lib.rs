@@ -29,7 +29,7 @@ pub use sealer::{Bound, Cadence, ChainHead, Release, Sealed, SealedLane, Sealer}
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Outcome, Pipeline, StageTimes, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant};
-pub use verdict::{Stale, VERIFIER_VERSION, Verdict};
+pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
 
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];

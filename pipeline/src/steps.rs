@@ -15,7 +15,7 @@ use trefoil_matching::{BatchId, Decisions, Embedding, KeyHolderError, KeyHolding
 use crate::clock::Clock;
 use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
 use crate::tenant::{Registry, Tenant};
-use crate::verdict::{Stale, Verdict};
+use crate::verdict::{AudienceId, Stale, Verdict};
 
 /// Time spent in each step, nanoseconds per batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,11 +172,17 @@ impl<R> Run<R> {
         verdicts: &mut S,
     ) -> Vec<ProvenLane<R>> {
         let mut proven = Vec::with_capacity(lanes.len());
+        // Most batches have one audience.
+        let mut last: Option<(Arc<str>, AudienceId)> = None;
         for request in lanes {
+            let audience = match &last {
+                Some((name, id)) if *name == request.audience => *id,
+                _ => AudienceId::of(&request.audience),
+            };
+            last = Some((Arc::clone(&request.audience), audience));
             let admitted =
                 verdicts.get(&request.session, self.now).ok_or(Stale::Missing).and_then(|verdict| {
-                    let root =
-                        verdict.admits(tenant, &request.template.handle, &request.audience, self.now)?;
+                    let root = verdict.admits(tenant, &request.template.handle, audience, self.now)?;
                     Ok((verdict, root))
                 });
             match admitted {

@@ -29,7 +29,7 @@ pub struct Verdict {
     pub tag: [u8; 32],
     session_key: [u8; 32],
     tenant: [u8; 16],
-    audience: [u8; 16],
+    audience: AudienceId,
     /// Unix seconds after which the verdict is a miss.
     pub not_after: u64,
     /// Generation of the tenant's root that the proof names.
@@ -79,7 +79,7 @@ impl Verdict {
             tag: *statement.tag.as_bytes(),
             session_key: *envelope.session_key.to_bytes(),
             tenant: statement.tenant,
-            audience: audience_id(&envelope.audience),
+            audience: AudienceId::of(&envelope.audience),
             not_after,
             root_generation: statement.root_generation,
             epoch: statement.epoch,
@@ -104,7 +104,7 @@ impl Verdict {
         &self,
         tenant: &Tenant,
         handle: &[u8; 32],
-        audience: &str,
+        audience: AudienceId,
         now: u64,
     ) -> Result<[u8; 32], Stale> {
         if self.verifier != VERIFIER_VERSION {
@@ -116,17 +116,24 @@ impl Verdict {
         let root = *tenant.root(self.root_generation).ok_or(Stale::Root)?;
         let same = self.tenant == tenant.id
             && self.handle == *handle
-            && self.audience == audience_id(audience)
+            && self.audience == audience
             && self.policy_id == tenant.policy.id
             && self.level >= tenant.policy.level_min;
         if same { Ok(root) } else { Err(Stale::Scope) }
     }
 }
 
-/// First half of SHA3-256 of the audience: a second audience with the same half costs 2^128 work.
-fn audience_id(audience: &str) -> [u8; 16] {
-    let digest = Sha3_256::new_with_prefix(b"trefoil/audience/1").chain_update(audience).finalize();
-    std::array::from_fn(|i| digest[i])
+/// Stands for an audience in a verdict: the first half of its SHA3-256. To find a second audience with the
+/// same half costs 2^128 work. Hashing takes longer than a look-up, so it is done once per audience and batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudienceId([u8; 16]);
+
+impl AudienceId {
+    /// The id of `audience`.
+    pub fn of(audience: &str) -> Self {
+        let digest = Sha3_256::new_with_prefix(b"trefoil/audience/1").chain_update(audience).finalize();
+        AudienceId(std::array::from_fn(|i| digest[i]))
+    }
 }
 
 impl Value for Verdict {
@@ -157,7 +164,7 @@ impl Value for Verdict {
         put(tag);
         put(session_key);
         put(tenant);
-        put(audience);
+        put(&audience.0);
         put(&not_after.to_le_bytes());
         put(&root_generation.to_le_bytes());
         put(&epoch.to_le_bytes());
@@ -176,7 +183,7 @@ impl Value for Verdict {
             tag: part(&bytes, &mut at),
             session_key: part(&bytes, &mut at),
             tenant: part(&bytes, &mut at),
-            audience: part(&bytes, &mut at),
+            audience: AudienceId(part(&bytes, &mut at)),
             not_after: u64::from_le_bytes(part(&bytes, &mut at)),
             root_generation: u32::from_le_bytes(part(&bytes, &mut at)),
             epoch: u32::from_le_bytes(part(&bytes, &mut at)),

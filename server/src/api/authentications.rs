@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use trefoil_attest::{Attestation, Evidence};
 use trefoil_matching::{Embedding, Template};
-use trefoil_pipeline::{LaneRequest, Refusal, Stale, SubmitError, Verdict};
+use trefoil_pipeline::{AudienceId, LaneRequest, Refusal, Stale, SubmitError, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
 /// Submissions of one request: the second follows a verdict that was evicted while the request waited.
@@ -89,7 +89,7 @@ fn admit(
 ) -> Result<(), Problem> {
     let present = app.directory.registry().get(&tenant.id);
     let present = present.ok_or_else(|| refusal(Refusal::Tenant))?;
-    let admitted = verdict.admits(&present, &request.subject.0, &request.audience, now);
+    let admitted = verdict.admits(&present, &request.subject.0, AudienceId::of(&request.audience), now);
     admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
 }
 
