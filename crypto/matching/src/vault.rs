@@ -7,8 +7,8 @@ use zeroize::Zeroize;
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
 ///
-/// Whoever reads a vault can decrypt; whoever erases a salt has shredded its template. An implementation returns
-/// from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone. The
+/// Whoever reads a vault can decrypt; whoever erases a salt has shredded its template. But for attempts, an implementation
+/// returns from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone. The
 /// key-holder reads everything when it starts, keeps it in memory, and never makes two writes for one tenant at a time.
 pub trait Vault: Send + Sync {
     /// Every tenant. Called once, when the key-holder starts.
@@ -41,10 +41,12 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the erasure is not durable.
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError>;
 
-    /// Updates the attempt records of subjects that exist; others are ignored. Called once per batch that has a failure.
+    /// Updates the attempt records of subjects that exist; others are ignored. Called once per batch that has a failure,
+    /// on the thread that decides: it may return before the write is durable, if writes are kept in order and a write that
+    /// fails makes every later call fail until one is durable again.
     ///
     /// # Errors
-    /// [`VaultError`] when the write is not durable.
+    /// [`VaultError`] when this write, or an earlier one, cannot be made durable.
     fn put_attempts(
         &self,
         tenant: &TenantId,

@@ -96,23 +96,41 @@ impl Database {
         answer
     }
 
+    /// Puts `operation` into the queue and returns; `done` learns how its transaction went.
+    pub(super) fn write_behind(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
+        done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.enqueue(operation, done, false)
+    }
+
     fn submit<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
         scrub: bool,
     ) -> Result<T, StoreError> {
         let (answer, wait) = sync_channel(1);
+        // The receiver waits below, so a failed send means that its thread is gone.
+        self.enqueue(operation, move |outcome| drop(answer.send(outcome)), scrub)?;
+        wait.recv().map_err(|_| StoreError::Fault("the writer has stopped".to_owned()))?
+    }
+
+    fn enqueue<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        done: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+        scrub: bool,
+    ) -> Result<(), StoreError> {
         let run = move |transaction: Result<&Connection, StoreError>| -> Acknowledge {
             let outcome = transaction.and_then(|connection| in_savepoint(connection, operation));
-            // The receiver waits below, so a failed send means that its thread is gone.
-            Box::new(move |committed| drop(answer.send(committed.and(outcome))))
+            Box::new(move |committed| done(committed.and(outcome)))
         };
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
         writes.try_send(Write { run: Box::new(run), scrub }).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Busy,
             TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
-        })?;
-        wait.recv().map_err(|_| StoreError::Fault("the writer has stopped".to_owned()))?
+        })
     }
 }
 

@@ -3,23 +3,32 @@
 use super::StoreError;
 use super::database::{Database, fault};
 use crate::wrap::WrapKey;
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
     AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, Lane, SubjectRecord, TenantId, TenantRecord, Vault,
     VaultError,
 };
 
 /// See the module.
+///
+/// Attempts are written behind: a worker must not wait for an `fsync` per failed login, or a stream of failures
+/// would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
+/// last few commits, at most [`super::database`]'s queue. Once such a write fails, no failure goes unrecorded:
+/// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
     database: Database,
     key: WrapKey,
+    attempts_lost: Arc<AtomicBool>,
 }
 
 impl SqliteVault {
     /// Opens or creates the file; `key` wraps the secrets in it.
     pub fn open(path: &Path, key: WrapKey) -> Result<SqliteVault, StoreError> {
-        Ok(SqliteVault { database: Database::open(path, include_str!("vault.sql"))?, key })
+        let database = Database::open(path, include_str!("vault.sql"))?;
+        Ok(SqliteVault { database, key, attempts_lost: Arc::default() })
     }
 
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
@@ -163,34 +172,50 @@ impl Vault for SqliteVault {
         records: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError> {
         let (tenant, records) = (*tenant, records.to_vec());
-        self.database
-            .write(move |connection| {
-                let mut update = connection
-                    .prepare_cached(
-                        "UPDATE subjects SET consecutive = ?4, retry_at = ?5, day = ?6, day_failures = ?7,
-                         generation_failures = ?8 WHERE tenant = ?1 AND handle = ?2 AND generation = ?3",
-                    )
-                    .map_err(fault)?;
-                for (handle, generation, attempts) in records {
-                    let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } =
-                        attempts;
-                    update
-                        .execute(params![
-                            tenant,
-                            handle,
-                            generation,
-                            consecutive,
-                            retry_at,
-                            day,
-                            day_failures,
-                            generation_failures
-                        ])
-                        .map_err(fault)?;
-                }
-                Ok(())
-            })
-            .map_err(failed)
+        let write = move |connection: &Connection| update_attempts(connection, &tenant, &records);
+        if self.attempts_lost.load(Ordering::Acquire) {
+            // The last write failed: wait for this one, and decide nothing until one succeeds.
+            self.database.write(write).map_err(failed)?;
+            self.attempts_lost.store(false, Ordering::Release);
+            return Ok(());
+        }
+        let lost = Arc::clone(&self.attempts_lost);
+        let done = move |outcome: Result<(), StoreError>| {
+            if outcome.is_err() {
+                lost.store(true, Ordering::Release);
+            }
+        };
+        self.database.write_behind(write, done).map_err(failed)
     }
+}
+
+fn update_attempts(
+    connection: &Connection,
+    tenant: &TenantId,
+    records: &[(Handle, u32, AttemptRecord)],
+) -> Result<(), StoreError> {
+    let mut update = connection
+        .prepare_cached(
+            "UPDATE subjects SET consecutive = ?4, retry_at = ?5, day = ?6, day_failures = ?7,
+             generation_failures = ?8 WHERE tenant = ?1 AND handle = ?2 AND generation = ?3",
+        )
+        .map_err(fault)?;
+    for (handle, generation, attempts) in records {
+        let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = attempts;
+        update
+            .execute(params![
+                tenant,
+                handle,
+                generation,
+                consecutive,
+                retry_at,
+                day,
+                day_failures,
+                generation_failures
+            ])
+            .map_err(fault)?;
+    }
+    Ok(())
 }
 
 fn read_policy(row: &Row<'_>) -> rusqlite::Result<DecisionPolicy> {
@@ -251,5 +276,30 @@ mod tests {
         drop(vault);
         let vault = SqliteVault::open(&path, WrapKey::new(&[8; 32])).unwrap();
         assert!(vault.tenants().is_err(), "another key opens nothing");
+    }
+
+    #[test]
+    fn after_a_lost_write_attempts_wait_for_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = SqliteVault::open(&folder.path().join("vault.db"), WrapKey::new(&[7; 32])).unwrap();
+        let failed = AttemptRecord { consecutive: 1, ..AttemptRecord::default() };
+        // Written behind: the answer comes before the write, whose failure is only seen later.
+        vault
+            .database
+            .write(|c| c.execute_batch("ALTER TABLE subjects RENAME TO gone").map_err(fault))
+            .unwrap();
+        vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
+        vault.database.write(|_| Ok(())).unwrap();
+        assert!(
+            vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err(),
+            "no more failures go unrecorded"
+        );
+        assert!(vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err());
+        vault
+            .database
+            .write(|c| c.execute_batch("ALTER TABLE gone RENAME TO subjects").map_err(fault))
+            .unwrap();
+        vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
+        assert!(!vault.attempts_lost.load(Ordering::Acquire));
     }
 }
