@@ -60,11 +60,15 @@ pub(crate) struct Fixed<'a>(pub(crate) &'a [u8]);
 
 impl fn_dsa::RngCore for Fixed<'_> {
     fn next_u32(&mut self) -> u32 {
-        unimplemented!("only bytes are drawn")
+        let mut bytes = [0; 4];
+        self.fill_bytes(&mut bytes);
+        u32::from_le_bytes(bytes)
     }
 
     fn next_u64(&mut self) -> u64 {
-        unimplemented!("only bytes are drawn")
+        let mut bytes = [0; 8];
+        self.fill_bytes(&mut bytes);
+        u64::from_le_bytes(bytes)
     }
 
     fn fill_bytes(&mut self, out: &mut [u8]) {
