@@ -50,8 +50,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Runs one step; its note, if any, is printed with the result.
-    pub(crate) fn step(&mut self, name: &str, body: impl FnOnce() -> Result<String, String>) {
+    /// Runs one step; its note, if any, is printed with the result. Returns whether it passed.
+    pub(crate) fn step(&mut self, name: &str, body: impl FnOnce() -> Result<String, String>) -> bool {
         println!("\n==== {name}");
         flush();
         let start = Instant::now();
@@ -63,17 +63,19 @@ impl Steps {
             Err(why) => println!("---- FAILED: {name}: {why} ({:.1} s)", took.as_secs_f64()),
         }
         flush();
+        let passed = result.is_ok();
         self.outcomes.push(Outcome { name: name.to_owned(), took, failure: result.err() });
+        passed
     }
 
-    /// Runs one command as a step.
-    pub(crate) fn command(&mut self, name: &str, mut command: Command) {
+    /// Runs one command as a step. Returns whether it passed.
+    pub(crate) fn command(&mut self, name: &str, mut command: Command) -> bool {
         self.step(name, || {
             println!("{}", shown(&command));
             flush();
             let status = command.status().map_err(|e| format!("{}: {e}", shown(&command)))?;
             if status.success() { Ok(String::new()) } else { Err(status.to_string()) }
-        });
+        })
     }
 
     /// Runs a test command as a step: counts its tests, refuses an empty run and ignored tests.

@@ -47,9 +47,11 @@ fn pointers(
                 match read(file).map(|r| serde_json::from_str::<Value>(&r)) {
                     None => Some(format!("{file} does not exist")),
                     Some(Err(e)) => Some(format!("{file}: {e}")),
-                    Some(Ok(record)) => {
-                        record.pointer(pointer).is_none().then(|| format!("{file} has no {pointer}"))
-                    }
+                    Some(Ok(record)) => match record.pointer(pointer) {
+                        None => Some(format!("{file} has no {pointer}")),
+                        Some(Value::Bool(false)) => Some(format!("{file} says that {pointer} is false")),
+                        Some(_) => None,
+                    },
                 }
             }
             None if FOLDERS.iter().any(|folder| span.starts_with(folder)) && is_plain_path(span) => {
@@ -109,7 +111,7 @@ mod tests {
     fn messages(page: &str) -> Vec<String> {
         let read = |file: &str| match file {
             "a/b.rs" => Some("fn holds() {} fn generic<C>(c: C) {}".to_owned()),
-            "bench/r.json" => Some("{\"a\": {\"b\": 1}}".to_owned()),
+            "bench/r.json" => Some("{\"a\": {\"b\": 1}, \"equal\": false}".to_owned()),
             _ => None,
         };
         let exists = |file: &str| ["a/b.rs", "bench/r.json", "README.md"].contains(&file);
@@ -128,6 +130,7 @@ mod tests {
         assert_eq!(messages("`a/b.rs::gone`"), ["a/b.rs has no fn gone"]);
         assert_eq!(messages("`a/c.rs::holds`"), ["a/c.rs does not exist"]);
         assert_eq!(messages("`bench/r.json#/a/c`"), ["bench/r.json has no /a/c"]);
+        assert_eq!(messages("`bench/r.json#/equal`"), ["bench/r.json says that /equal is false"]);
         assert_eq!(messages("`bench/s.json#/a`"), ["bench/s.json does not exist"]);
         assert_eq!(messages("`crypto/none.rs`"), ["crypto/none.rs does not exist"]);
         assert_eq!(messages("[x](gone.md)"), ["dead link: gone.md"]);
