@@ -107,7 +107,7 @@ pub enum Cadence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipeline {
-    /// Matching threads; 0 means one for each available processor.
+    /// Matching threads; 0 means one for each physical core.
     pub workers: usize,
     /// When the sealer signs.
     pub cadence: Cadence,
@@ -220,7 +220,7 @@ pub struct Overrides {
     /// Admin listener, such as 127.0.0.1:9443.
     #[arg(long, value_name = "ADDR")]
     pub admin_listen: Option<SocketAddr>,
-    /// Matching threads; 0 means one for each available processor.
+    /// Matching threads; 0 means one for each physical core.
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
     /// When the sealer signs.

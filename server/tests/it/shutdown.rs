@@ -77,3 +77,34 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
     );
     assert!(service.server.shutdown().await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    // One request gathers and one waits behind it, for half a second; there is no place for a third.
+    config.pipeline.batch_delay_us = 500_000;
+    config.pipeline.queue = 1;
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 13).await;
+    service.welcome(&people[0]).await;
+    let requests: Vec<_> = (1..=8_u64).map(|i| service.request(&people[0], &people[0].face, i)).collect();
+    let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
+    let mut refused = Vec::new();
+    for (request, reply) in requests.iter().zip(&replies) {
+        if reply.status == 200 {
+            assert_eq!(answer(reply).decision, Decision::Match);
+        } else {
+            reply.problem(503, "overloaded");
+            assert_eq!(reply.headers["retry-after"], "1");
+            refused.push(request);
+        }
+    }
+    assert!((1..8).contains(&refused.len()), "{} of 8 refused", refused.len());
+    assert_eq!(
+        answer(&service.authenticate(refused[0]).await).decision,
+        Decision::Match,
+        "its nonce was not spent"
+    );
+    assert!(service.server.shutdown().await);
+}
