@@ -1,7 +1,7 @@
 //! One checker per kernel: every tier of the machine against the portable twin, and the portable twin against the
 //! definition, on random and extreme data at boundary sizes.
 
-use crate::{Cpu, Tier, fermat, packed, residue, sample};
+use crate::{Cpu, Tier, fermat, packed, residue, sample, sha256};
 
 /// A modulus of the scheme, and the largest that the kernels take.
 const MODULI: [u64; 3] = [140_720_308_191_233, 140_700_980_543_489, residue::MODULUS_BOUND - 1];
@@ -212,4 +212,72 @@ fn the_roots_are_the_32_roots_of_x_to_the_32_plus_1() {
     assert!(roots.iter().all(|root| fermat::power(*root, 32) == -1));
     roots.sort_unstable();
     assert!(roots.windows(2).all(|pair| pair[0] < pair[1]));
+}
+
+/// Known answers of FIPS 180-4 (examples of the Secure Hash Standard): the messages as padded blocks, and their digests.
+const SHA_256_ANSWERS: [(&[u8], [u32; 8]); 3] = [
+    (b"", [0xe3b0c442, 0x98fc1c14, 0x9afbf4c8, 0x996fb924, 0x27ae41e4, 0x649b934c, 0xa495991b, 0x7852b855]),
+    (
+        b"abc",
+        [0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61, 0xf20015ad],
+    ),
+    (
+        b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        [0x248d6a61, 0xd20638b8, 0xe5c02693, 0x0c3e6039, 0xa33ce459, 0x64ff2167, 0xf6ecedd4, 0x19db06c1],
+    ),
+];
+
+/// SHA-256 padding (FIPS 180-4, section 5.1.1), as words.
+fn padded_blocks(message: &[u8]) -> Vec<[u32; 16]> {
+    let mut bytes = [message, &[0x80]].concat();
+    bytes.resize((bytes.len() + 8).next_multiple_of(64), 0);
+    let end = bytes.len() - 8;
+    bytes[end..].copy_from_slice(&(8 * message.len() as u64).to_be_bytes());
+    let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).collect();
+    words.as_chunks().0.to_vec()
+}
+
+/// The tokens with and without the SHA extensions.
+fn sha_tiers() -> impl Iterator<Item = Cpu> {
+    tiers().flat_map(|cpu| [cpu, cpu.without_sha_ni()])
+}
+
+#[test]
+fn sha_256_gives_the_known_answers_in_every_lane() {
+    for cpu in sha_tiers() {
+        for (message, digest) in SHA_256_ANSWERS {
+            for lane in 0..sha256::LANES {
+                // The other lanes hash something else.
+                let mut state = sha256::INITIAL_STATE.map(|word| [word; sha256::LANES]);
+                for words in padded_blocks(message) {
+                    let mut block = [[0x5a5a_5a5a; sha256::LANES]; 16];
+                    block.iter_mut().zip(words).for_each(|(row, word)| row[lane] = word);
+                    sha256::compress(cpu, &mut state, &block);
+                }
+                assert_eq!(state.map(|row| row[lane]), digest, "{cpu:?}, lane {lane}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sha_256_of_different_states_and_blocks_agrees_with_the_portable_twin() {
+    let mut stream = Stream(9);
+    let mut words = |extreme: Option<u32>| -> sha256::Words {
+        std::array::from_fn(|_| extreme.unwrap_or_else(|| stream.next() as u32))
+    };
+    for extreme in [Some(0), Some(u32::MAX)].into_iter().chain([None; 20]) {
+        let start = std::array::from_fn(|_| words(extreme));
+        let blocks: [[sha256::Words; 16]; 3] =
+            std::array::from_fn(|_| std::array::from_fn(|_| words(extreme)));
+        let run = |cpu| {
+            let mut state = start;
+            blocks.iter().for_each(|block| sha256::compress(cpu, &mut state, block));
+            state
+        };
+        let expected = run(Cpu::at_most(Tier::Portable));
+        for cpu in sha_tiers() {
+            assert_eq!(run(cpu), expected, "{cpu:?}");
+        }
+    }
 }

@@ -69,8 +69,15 @@ impl FromStr for Tier {
 pub struct UnknownTier(String);
 
 /// Proof that the instructions of one tier exist on this machine. Kernels dispatch on it.
+///
+/// The SHA extensions are not a tier: processors of either vector tier have them or not. From [`Tier::Avx2`] upwards
+/// the token carries them when detected.
 #[derive(Clone, Copy, Debug)]
-pub struct Cpu(Token);
+pub struct Cpu {
+    token: Token,
+    #[cfg(target_arch = "x86_64")]
+    sha_ni: Option<ShaNi>,
+}
 
 /// The private half of [`Cpu`]: one zero-sized token per tier.
 #[derive(Clone, Copy, Debug)]
@@ -90,20 +97,43 @@ impl Cpu {
 
     /// The highest tier of this machine that is not above `tier`.
     pub fn at_most(tier: Tier) -> Cpu {
-        match tier.min(Tier::detected()) {
-            Tier::Portable => Cpu(Token::Portable),
+        let token = match tier.min(Tier::detected()) {
+            Tier::Portable => Token::Portable,
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => Cpu(Token::Avx2(Avx2(()))),
+            Tier::Avx2 => Token::Avx2(Avx2(())),
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx512 => Cpu(Token::Avx512(Avx512(()))),
+            Tier::Avx512 => Token::Avx512(Avx512(())),
             #[cfg(not(target_arch = "x86_64"))]
-            Tier::Avx2 | Tier::Avx512 => Cpu(Token::Portable),
+            Tier::Avx2 | Tier::Avx512 => Token::Portable,
+        };
+        Cpu {
+            token,
+            #[cfg(target_arch = "x86_64")]
+            sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
         }
+    }
+
+    /// The same tier without the SHA extensions. For tests and benchmarks.
+    #[must_use]
+    pub fn without_sha_ni(self) -> Cpu {
+        Cpu {
+            #[cfg(target_arch = "x86_64")]
+            sha_ni: None,
+            ..self
+        }
+    }
+
+    /// Whether kernels may use the SHA extensions.
+    pub fn has_sha_ni(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.sha_ni.is_some();
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
     }
 
     /// The tier that this token stands for.
     pub fn tier(self) -> Tier {
-        match self.0 {
+        match self.token {
             Token::Portable => Tier::Portable,
             #[cfg(target_arch = "x86_64")]
             Token::Avx2(_) => Tier::Avx2,
@@ -113,7 +143,12 @@ impl Cpu {
     }
 
     pub(crate) fn token(self) -> Token {
-        self.0
+        self.token
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn sha_ni(self) -> Option<ShaNi> {
+        self.sha_ni
     }
 }
 
@@ -126,6 +161,21 @@ pub(crate) struct Avx2(());
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(());
+
+/// The SHA extensions, SSSE3 and SSE4.1 are present. Made only by detection.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShaNi(());
+
+#[cfg(target_arch = "x86_64")]
+impl ShaNi {
+    fn detected() -> Option<ShaNi> {
+        let found = is_x86_feature_detected!("sha")
+            && is_x86_feature_detected!("ssse3")
+            && is_x86_feature_detected!("sse4.1");
+        found.then_some(ShaNi(()))
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Tier {
@@ -161,6 +211,9 @@ mod tests {
             assert_eq!(tier, wish.min(Tier::detected()));
         }
         assert_eq!(Cpu::detected().tier(), Tier::detected());
+        assert!(!Cpu::at_most(Tier::Portable).has_sha_ni());
+        assert!(!Cpu::detected().without_sha_ni().has_sha_ni());
+        assert_eq!(Cpu::detected().without_sha_ni().tier(), Tier::detected());
     }
 
     #[test]

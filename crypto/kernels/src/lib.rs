@@ -19,8 +19,10 @@ pub mod cpu;
 pub mod fermat;
 pub mod packed;
 mod portable;
+mod portable_sha256;
 pub mod residue;
 pub mod sample;
+pub mod sha256;
 
 pub use cpu::{Cpu, Tier};
 

@@ -1,6 +1,7 @@
 //! Kernels for AVX2.
 
 use super::recompiled;
+use crate::sha256::Words;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256, _mm256_set_m128i,
     _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_storeu_si256,
@@ -38,6 +39,11 @@ fn add_packed<const STREAMS: usize>(sources: [&[u8]; STREAMS], acc: &mut [u64]) 
         }
         store(sum, total);
     }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
+    crate::portable_sha256::sha256_compress(state, block);
 }
 
 /// Four packed residues to four words.

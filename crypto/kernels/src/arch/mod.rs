@@ -1,8 +1,12 @@
 //! The vector tiers of x86-64. All `unsafe` of the workspace is below this module.
 #![allow(unsafe_code)]
 
+use crate::sha256::Words;
+
 mod avx2;
 mod avx512;
+mod avx512_sha256;
+mod sha_ni;
 
 /// Makes each listed kernel a method of a token: the one crossing from ordinary code into code that may use the
 /// tier's instructions.
@@ -40,6 +44,10 @@ all_crossings! {
     crate::cpu::Avx2, avx2;
     crate::cpu::Avx512, avx512;
 }
+
+crossings! { crate::cpu::Avx2, avx2: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
+crossings! { crate::cpu::Avx512, avx512_sha256: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
+crossings! { crate::cpu::ShaNi, sha_ni: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
 
 /// The portable bodies, compiled for a tier.
 macro_rules! recompiled {

@@ -1,0 +1,140 @@
+//! SHA-256 compression for AVX-512: sixteen lanes to a vector, two vectors interleaved, because the additions of one
+//! round wait for each other.
+
+use crate::sha256::{ROUND_CONSTANTS, Words};
+use std::arch::x86_64::{
+    __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_ror_epi32, _mm512_set1_epi32, _mm512_srli_epi32,
+    _mm512_storeu_si512, _mm512_ternarylogic_epi32,
+};
+
+/// Vectors that go through the rounds together. Two keep the 32 registers busy; three would spill.
+const VECTORS: usize = 2;
+
+/// One word of all lanes.
+type Lanes = [__m512i; VECTORS];
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
+    let mut w = [load(&block[0]); 16];
+    for (w, words) in w.iter_mut().zip(block) {
+        *w = load(words);
+    }
+    let mut v = [load(&state[0]); 8];
+    for (v, words) in v.iter_mut().zip(state.iter()) {
+        *v = load(words);
+    }
+    sixteen::<false>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
+    for constants in &ROUND_CONSTANTS[1..] {
+        sixteen::<true>(&mut v, &mut w, constants);
+    }
+    for (words, v) in state.iter_mut().zip(v) {
+        add_assign(words, v);
+    }
+}
+
+/// Sixteen rounds: the variables are back in their places afterwards.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sixteen<const EXPAND: bool>(v: &mut [Lanes; 8], w: &mut [Lanes; 16], constants: &[u32; 16]) {
+    macro_rules! rounds {
+        ($($t:literal)*) => { $(round::<EXPAND, $t>(v, w, constants[$t]);)* };
+    }
+    rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}
+
+/// Round `T` of sixteen. Instead of moving the eight variables, their names move: variable `a` of round 0 is `b` of
+/// round 1.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn round<const EXPAND: bool, const T: usize>(v: &mut [Lanes; 8], w: &mut [Lanes; 16], constant: u32) {
+    let constant = _mm512_set1_epi32(constant as i32);
+    for i in 0..VECTORS {
+        if EXPAND {
+            let (w1, w9, w14) = (w[(T + 1) % 16][i], w[(T + 9) % 16][i], w[(T + 14) % 16][i]);
+            w[T][i] = add(add(w[T][i], small_sigma_0(w1)), add(w9, small_sigma_1(w14)));
+        }
+        let [a, b, c, d] = [0, 1, 2, 3].map(|name| v[(16 + name - T) % 8][i]);
+        let [e, f, g, h] = [4, 5, 6, 7].map(|name| v[(16 + name - T) % 8][i]);
+        let t1 = add(add(add(h, add(constant, w[T][i])), choice(e, f, g)), big_sigma_1(e));
+        v[(19 - T) % 8][i] = add(d, t1);
+        v[(23 - T) % 8][i] = add(t1, add(big_sigma_0(a), majority(a, b, c)));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(x: __m512i, y: __m512i) -> __m512i {
+    _mm512_add_epi32(x, y)
+}
+
+/// Three-input functions are the truth table of the immediate: parity, `x ? y : z`, and the majority.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn parity(x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0x96>(x, y, z)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn choice(x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0xca>(x, y, z)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn majority(x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0xe8>(x, y, z)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn big_sigma_0(x: __m512i) -> __m512i {
+    parity(_mm512_ror_epi32::<2>(x), _mm512_ror_epi32::<13>(x), _mm512_ror_epi32::<22>(x))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn big_sigma_1(x: __m512i) -> __m512i {
+    parity(_mm512_ror_epi32::<6>(x), _mm512_ror_epi32::<11>(x), _mm512_ror_epi32::<25>(x))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn small_sigma_0(x: __m512i) -> __m512i {
+    parity(_mm512_ror_epi32::<7>(x), _mm512_ror_epi32::<18>(x), _mm512_srli_epi32::<3>(x))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn small_sigma_1(x: __m512i) -> __m512i {
+    parity(_mm512_ror_epi32::<17>(x), _mm512_ror_epi32::<19>(x), _mm512_srli_epi32::<10>(x))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(words: &Words) -> Lanes {
+    let [low, high] = words.as_chunks::<16>().0 else { unreachable!("two vectors of sixteen lanes") };
+    [load_16(low), load_16(high)]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add_assign(words: &mut Words, lanes: Lanes) {
+    for (words, lanes) in words.as_chunks_mut::<16>().0.iter_mut().zip(lanes) {
+        store_16(words, add(load_16(words), lanes));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_16(words: &[u32; 16]) -> __m512i {
+    // SAFETY: the reference covers the 64 bytes read, and the load has no alignment requirement.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_16(words: &mut [u32; 16], value: __m512i) {
+    // SAFETY: the reference covers the 64 bytes written, and the store has no alignment requirement.
+    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
+}
