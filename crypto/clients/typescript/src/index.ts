@@ -1,0 +1,23 @@
+/**
+ * Offline verification of Trefoil attestations.
+ *
+ * An attestation carries a statement, its place in an RFC 9162 tree, and a seal: the tree's root signed by three
+ * post-quantum families. {@link verify} needs a {@link TrustRoot}, a {@link Policy} and the time; it reads no clock,
+ * uses no network and holds no secret.
+ */
+
+export { DecodeError, type Problem } from "./decode-error.js";
+export type { FamilyId, PerFamily } from "./family.js";
+export { JsonError } from "./json.js";
+export {
+  CLOCK_SKEW_SECONDS_DEFAULT,
+  CLOCK_SKEW_SECONDS_MAX,
+  DANGEROUS_ANY_NONCE,
+  Policy,
+  type Requirements,
+} from "./policy.js";
+export { Seal, type SealHeader, type SealReference } from "./seal.js";
+export type { Decision, ProbeMode, Proof, Statement, Suite } from "./statement.js";
+export { type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";
+export { type Verified, verify, verifySeal, verifyWithSeal } from "./verify.js";
+export { VERIFY_ERROR_CODES, VerifyError, type VerifyErrorCode } from "./verify-error.js";

@@ -1,0 +1,247 @@
+/**
+ * Offline verification: untrusted bytes and a policy give {@link Verified} or one {@link VerifyError}.
+ *
+ * Cheapest checks first: size and decoding, the policy, the tree, the key set, then the three signatures from the
+ * fastest to the slowest. Every check is required; the order only decides which error a bad attestation gets.
+ */
+
+import { type Attestation, decodeAttestation } from "./attestation.js";
+import { equal, toHex } from "./bytes.js";
+import { DecodeError } from "./decode-error.js";
+import { FALCON_512, type Family, ML_DSA_65, SLH_DSA_SHA2_128F } from "./family.js";
+import { DANGEROUS_ANY_NONCE, Policy } from "./policy.js";
+import { Seal, type SealHeader, type SealReference } from "./seal.js";
+import { decodeStatement, type Statement, statementDigest } from "./statement.js";
+import { verifyInclusion } from "./tree.js";
+import { type KeySet, TrustRoot } from "./trust-root.js";
+import { VerifyError, type VerifyErrorCode } from "./verify-error.js";
+
+/** Measured order of verification time in this runtime, about 0.4, 1 and 4 ms. */
+const CHEAPEST_FIRST: readonly Family[] = [FALCON_512, ML_DSA_65, SLH_DSA_SHA2_128F];
+
+let newVerified: (statement: Statement, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) => Verified;
+
+/** An attestation for which every check passed. Only {@link verify} and {@link verifyWithSeal} make one. */
+export class Verified {
+  /** What was attested. */
+  readonly statement: Statement;
+  /** SHA3-256 of the statement: its entry in the tree. */
+  readonly statementDigest: Uint8Array;
+  /** The statement's leaf. */
+  readonly leafIndex: bigint;
+  /** The seal that covers it. */
+  readonly seal: SealHeader;
+
+  private constructor(statement: Statement, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) {
+    this.statement = statement;
+    this.statementDigest = digest;
+    this.leafIndex = leafIndex;
+    this.seal = seal;
+    Object.freeze(this);
+  }
+
+  static {
+    newVerified = (...parts) => new Verified(...parts);
+  }
+}
+
+/** Verifies a full attestation against `policy` at `now` (Unix seconds); refuses with a {@link VerifyError}. */
+export function verify(bytes: Uint8Array, policy: Policy, now: number): Verified {
+  checkArguments(policy, now);
+  const attestation = decoded(() => decodeAttestation(bytes));
+  const { evidence } = attestation;
+  if (evidence.form === "full") return verifyDecoded(attestation, evidence.seal, policy, now);
+  const { sealNumber } = evidence.reference;
+  const message = `compact attestation; fetch seal ${sealNumber} from the issuer and pass it too`;
+  throw new VerifyError("seal-needed", message, { seal: evidence.reference });
+}
+
+/**
+ * Verifies a compact attestation with the seal that it names (or a full one, whose seal must then be the same);
+ * refuses with a {@link VerifyError}.
+ */
+export function verifyWithSeal(bytes: Uint8Array, seal: Seal, policy: Policy, now: number): Verified {
+  checkArguments(policy, now);
+  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
+  const attestation = decoded(() => decodeAttestation(bytes));
+  const { evidence } = attestation;
+  const named = evidence.form === "full" ? evidence.seal.reference() : evidence.reference;
+  if (isSame(named, seal.reference())) return verifyDecoded(attestation, seal, policy, now);
+  const message = `the seal passed is not the one named; fetch seal ${named.sealNumber} from the issuer`;
+  throw new VerifyError("other-seal", message, { seal: named });
+}
+
+/**
+ * Verifies the three signatures of a seal, its issuer, and that its key set was allowed to sign at its time; refuses
+ * with a {@link VerifyError}.
+ */
+export function verifySeal(seal: Seal, trustRoot: TrustRoot): void {
+  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
+  if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
+  const { header } = seal;
+  if (header.issuer !== trustRoot.issuer) throw otherIssuer(header.issuer);
+  const { publicKeys } = signingKeys(header, trustRoot);
+  for (const family of CHEAPEST_FIRST) {
+    if (!seal.isSignedBy(family, publicKeys[family.id])) throw VerifyError.signature(family);
+  }
+}
+
+/** Mistakes of the caller, not of the attestation. */
+function checkArguments(policy: Policy, now: number): void {
+  if (!(policy instanceof Policy)) throw new TypeError("policy must be a Policy");
+  if (!Number.isSafeInteger(now) || now < 0) throw new RangeError("now must be whole Unix seconds");
+}
+
+function decoded<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    throw error instanceof DecodeError ? VerifyError.undecodable(error) : error;
+  }
+}
+
+function isSame(a: SealReference, b: SealReference): boolean {
+  return a.sealNumber === b.sealNumber && equal(a.digest, b.digest);
+}
+
+function refuseIf(refused: boolean, code: VerifyErrorCode, message: string): void {
+  if (refused) throw new VerifyError(code, message);
+}
+
+function verifyDecoded(attestation: Attestation, seal: Seal, policy: Policy, now: number): Verified {
+  const statement = decoded(() => decodeStatement(attestation.statement));
+  const { header } = seal;
+  checkAddressee(statement, policy);
+  checkRequirements(statement, policy);
+  checkTime(statement, header, policy.clockSkew, BigInt(now));
+  const { leafIndex, treeSize, path } = attestation;
+  refuseIf(
+    header.suite !== statement.suite,
+    "suite-mismatch",
+    "statement and seal name different suites; do not accept",
+  );
+  refuseIf(
+    header.treeSize !== treeSize,
+    "tree-size-mismatch",
+    "attestation and seal name different tree sizes; do not accept",
+  );
+  const digest = statementDigest(attestation.statement);
+  refuseIf(
+    !verifyInclusion(digest, leafIndex, treeSize, path, header.root),
+    "not-in-tree",
+    "the statement is not in the sealed tree; do not accept",
+  );
+  verifySeal(seal, policy.trustRoot);
+  return newVerified(statement, digest, leafIndex, header);
+}
+
+function otherIssuer(found: string): VerifyError {
+  return new VerifyError("issuer", `issued by ${found}, not by the trust root's issuer; do not accept`);
+}
+
+/** Who stated it, for whom, about whom. */
+function checkAddressee(statement: Statement, policy: Policy): void {
+  const { issuer, audience } = statement;
+  const { nonce, tenant, handle, requestDigest } = policy;
+  if (issuer !== policy.trustRoot.issuer) throw otherIssuer(issuer);
+  refuseIf(
+    audience !== policy.audience,
+    "audience",
+    `made for ${audience}, not for this relying party; do not accept`,
+  );
+  refuseIf(
+    nonce !== DANGEROUS_ANY_NONCE && !equal(nonce, statement.nonce),
+    "nonce",
+    "the nonce is not the one issued; treat as a replay",
+  );
+  refuseIf(
+    tenant !== undefined && !equal(tenant, statement.tenant),
+    "tenant",
+    "another tenant than required; do not accept",
+  );
+  refuseIf(
+    handle !== undefined && !equal(handle, statement.handle),
+    "handle",
+    "another subject than required; do not accept",
+  );
+  refuseIf(
+    requestDigest !== undefined && !equal(requestDigest, statement.requestDigest),
+    "request-digest",
+    "made for another request; do not accept",
+  );
+}
+
+/** What was decided, and how. */
+function checkRequirements(statement: Statement, policy: Policy): void {
+  const { decision, probeMode, proof, policyId, policyVersion: version, fmrClass } = statement;
+  const { proofLevel, policyVersion } = policy;
+  refuseIf(
+    policy.decision !== undefined && policy.decision !== decision,
+    "decision",
+    `the decision is ${decision}; the subject was not authenticated`,
+  );
+  refuseIf(
+    policy.probeMode !== undefined && policy.probeMode !== probeMode,
+    "probe-mode",
+    `probe mode ${probeMode} is not the required one`,
+  );
+  refuseIf(
+    proofLevel !== undefined && (proof === undefined || proof.level < proofLevel),
+    "proof-level",
+    "no credential proof of the required level; ask for a step-up",
+  );
+  refuseIf(
+    policyVersion !== undefined && (policyId !== policyVersion.id || version < policyVersion.version),
+    "policy-version",
+    "made under another policy or an older version; authenticate again",
+  );
+  refuseIf(
+    fmrClass < policy.fmrClass,
+    "fmr-class",
+    `false-match class ${fmrClass} is weaker than required`,
+  );
+}
+
+/** The statement holds now, and the seal was made after it and not in the future. */
+function checkTime(statement: Statement, header: SealHeader, skew: bigint, now: bigint): void {
+  const { issuedAt, expiresAt } = statement;
+  const latest = now + skew;
+  refuseIf(issuedAt > latest, "not-yet-valid", `issued at ${issuedAt}, in the future; check the clocks`);
+  refuseIf(now >= expiresAt + skew, "expired", `expired at ${expiresAt}; authenticate again`);
+  refuseIf(
+    header.time > latest || header.time + skew < issuedAt,
+    "seal-time",
+    `sealed at ${header.time}, before its statement or in the future`,
+  );
+}
+
+/** The key set that the header names, if it was allowed to sign then. */
+function signingKeys(header: SealHeader, trustRoot: TrustRoot): KeySet {
+  const { keySetId, time } = header;
+  const named = `key set ${toHex(keySetId)}`;
+  const keys = trustRoot.keySet(keySetId);
+  if (keys === undefined) {
+    const message = `${named} is not in the trust root; update it from the issuer`;
+    throw new VerifyError("unknown-key-set", message);
+  }
+  const { status, notBefore, notAfter } = keys;
+  if (status.state !== "active") {
+    const { state, since } = status;
+    refuseIf(
+      state === "revoked",
+      "revoked-key-set",
+      `${named} is revoked since ${since}; do not accept`,
+    );
+    refuseIf(
+      time >= since,
+      "retired-key-set",
+      `${named} was retired at ${since}, before this seal; do not accept`,
+    );
+  }
+  refuseIf(
+    time < notBefore || time >= notAfter,
+    "key-set-validity",
+    `sealed at ${time}, outside the validity of ${named}`,
+  );
+  return keys;
+}

@@ -1,0 +1,46 @@
+/** The shared vectors, with the same outcomes as the other verifiers. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Seal, TrustRoot, VERIFY_ERROR_CODES, VerifyError, verify, verifyWithSeal } from "trefoil-attest";
+
+import { bytes, type Case, edited, hex, MANIFEST, policy, text } from "./testdata.js";
+
+const SEAL = Seal.decode(bytes("seal.cbor"));
+
+function decide(vector: Case): string {
+  const required = policy({
+    trustRoot: TrustRoot.fromJson(text(vector.trust_root)),
+    audience: vector.audience ?? MANIFEST.audience,
+    nonce: hex(vector.nonce ?? MANIFEST.nonce),
+  });
+  const attestation = edited(bytes(vector.base), vector.edits);
+  const now = vector.now ?? MANIFEST.now;
+  try {
+    if (vector.seal) verifyWithSeal(attestation, SEAL, required, now);
+    else verify(attestation, required, now);
+    return "verified";
+  } catch (error) {
+    assert(error instanceof VerifyError, String(error));
+    assert((VERIFY_ERROR_CODES as readonly string[]).includes(error.code));
+    return error.code;
+  }
+}
+
+const outcomes = new Map<string, number>();
+for (const vector of MANIFEST.cases) {
+  test(vector.name, () => {
+    const outcome = decide(vector);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    assert.equal(outcome, vector.expect);
+  });
+}
+
+test("the manifest has cases of every kind", () => {
+  const verified = outcomes.get("verified") ?? 0;
+  const all = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
+  assert.equal(all, MANIFEST.cases.length);
+  assert(verified >= 2 && all - verified >= 20, `${verified} of ${all} verified`);
+  assert(outcomes.size >= 20, `${outcomes.size} different outcomes`);
+});
