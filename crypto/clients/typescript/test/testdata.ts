@@ -4,6 +4,9 @@ import { readFileSync } from "node:fs";
 
 import { Policy, type Requirements, TrustRoot } from "trefoil-attest";
 
+import { Writer } from "../src/cbor.js";
+import { FAMILIES } from "../src/family.js";
+
 /** From the compiled file, `dist/test/testdata.js`. */
 const PACKAGE = new URL("../../", import.meta.url);
 export const TESTDATA = new URL("../../attest/testdata/", PACKAGE);
@@ -66,4 +69,28 @@ export function edited(original: Uint8Array, edits: readonly Edit[]): Uint8Array
 export function policy(changes: Partial<Requirements> = {}): Policy {
   const { audience, nonce } = MANIFEST;
   return new Policy({ trustRoot: TRUST_ROOT, audience, nonce: hex(nonce), ...changes });
+}
+
+export interface Changes {
+  readonly issuer?: string;
+  readonly copies?: number;
+  readonly status?: readonly [bigint, bigint];
+  readonly notBefore?: bigint;
+  readonly notAfter?: bigint;
+}
+
+/** The binary form of the vectors' trust root, with changes. */
+export function binary(changes: Changes = {}): Uint8Array {
+  const [keys] = TRUST_ROOT.keySets;
+  if (keys === undefined) throw new Error("the vectors' trust root has no key set");
+  const { issuer = TRUST_ROOT.issuer, copies = 1, status = [0n, 0n] } = changes;
+  const { notBefore = keys.notBefore, notAfter = keys.notAfter } = changes;
+  const w = new Writer().array(3).text("trefoil:trust-root/1").text(issuer).array(copies);
+  for (let copy = 0; copy < copies; copy += 1) {
+    w.array(3).array(6).text("trefoil:key-set/1");
+    for (const { id } of FAMILIES) w.bytes(keys.publicKeys[id]);
+    w.uint(notBefore).uint(notAfter);
+    w.uint(status[0]).uint(status[1]);
+  }
+  return w.finish();
 }
