@@ -12,7 +12,7 @@ use rand::CryptoRng;
 use trefoil_attest::{FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family};
 use zeroize::Zeroizing;
 
-use crate::error::KeyError;
+use crate::error::{KeyError, SignError};
 use crate::family::{SignatureFamily, sealed};
 
 const SECRET_KEY_BYTES: usize = sign_key_size(FN_DSA_LOGN_512);
@@ -81,9 +81,9 @@ impl SignatureFamily for Falcon512 {
 
 impl sealed::Sign for Falcon512 {
     /// A fresh 40-byte salt and sampler seed for every signature: never derandomised.
-    fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
+    fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
         let mut signature = vec![0; FALCON_512_SIGNATURE_BYTES];
         self.key.sign(&mut OldRng(rng), &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, message, &mut signature);
-        Some(signature)
+        Ok(signature)
     }
 }

@@ -39,7 +39,7 @@ pub trait SignatureFamily: sealed::Sign + Sized {
     /// # Errors
     /// [`SignError::Refused`] or [`SignError::Fault`]; nothing is released then.
     fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
-        let signature = self.sign_unverified(message, rng).ok_or(SignError::Refused(Self::FAMILY))?;
+        let signature = self.sign_unverified(message, rng)?;
         match Self::verify(&self.public_key(), message, &signature) {
             true => Ok(signature),
             false => Err(SignError::Fault(Self::FAMILY)),
@@ -50,10 +50,13 @@ pub trait SignatureFamily: sealed::Sign + Sized {
 pub(crate) mod sealed {
     use rand::CryptoRng;
 
+    use crate::error::SignError;
+
     /// Signing without the check. Private to the crate, so that no unverified signature can leave it.
     pub trait Sign {
-        /// A hedged signature; none where the library refuses.
-        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>>;
+        /// A hedged signature, or why there is none.
+        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng)
+        -> Result<Vec<u8>, SignError>;
     }
 }
 
@@ -67,10 +70,15 @@ mod tests {
     struct Broken(Option<Box<Falcon512>>);
 
     impl sealed::Sign for Broken {
-        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
-            let mut signature = self.0.as_mut()?.sign_unverified(message, rng)?;
+        fn sign_unverified(
+            &mut self,
+            message: &[u8],
+            rng: &mut impl CryptoRng,
+        ) -> Result<Vec<u8>, SignError> {
+            let key = self.0.as_mut().ok_or(SignError::Refused(Self::FAMILY))?;
+            let mut signature = key.sign_unverified(message, rng)?;
             signature[300] ^= 1;
-            Some(signature)
+            Ok(signature)
         }
     }
 

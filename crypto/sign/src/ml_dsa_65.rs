@@ -5,7 +5,7 @@ use rand::CryptoRng;
 use trefoil_attest::{Family, ML_DSA_65_SIGNATURE_BYTES};
 use zeroize::Zeroizing;
 
-use crate::error::KeyError;
+use crate::error::{KeyError, SignError};
 use crate::family::{SignatureFamily, sealed};
 
 const SEED_BYTES: usize = 32;
@@ -59,9 +59,11 @@ impl SignatureFamily for MlDsa65 {
 
 impl sealed::Sign for MlDsa65 {
     /// The library draws `rnd` from its own generator (hedged, FIPS 204 algorithm 2); it takes none from outside.
-    fn sign_unverified(&mut self, message: &[u8], _rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
+    fn sign_unverified(&mut self, message: &[u8], _rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
         let mut signature = vec![0; ML_DSA_65_SIGNATURE_BYTES];
-        let length = self.key.sign(message, &mut signature).ok()?;
-        (length == signature.len()).then_some(signature)
+        match self.key.sign(message, &mut signature) {
+            Ok(length) if length == signature.len() => Ok(signature),
+            _ => Err(SignError::Refused(Family::MlDsa65)),
+        }
     }
 }

@@ -4,6 +4,7 @@ use slh_dsa::{Sha2_128f, Signature, SigningKey, VerifyingKey};
 use trefoil_sign::{SignatureFamily as _, SlhDsaSha2_128f};
 
 use crate::vectors;
+use crate::vectors::processors;
 
 #[test]
 fn key_generation_matches() {
@@ -39,6 +40,20 @@ fn signature_generation_matches() {
             other => panic!("interface {other}"),
         };
         assert!(signature.to_bytes()[..] == case.bytes("signature"), "case {}", case.id());
+
+        let context = case.bytes("context");
+        let prefix = [0, context.len() as u8];
+        let parts: [&[u8]; 3] = match case.text("interface") {
+            "external" => [&prefix, &context, &message],
+            _ => [&[], &[], &message],
+        };
+        // Without randomness the variant is the deterministic one: PK.seed takes its place.
+        let randomness = randomness.unwrap_or(&case.bytes("sk")[32..48]).try_into().unwrap();
+        for cpu in processors() {
+            let key = SlhDsaSha2_128f::from_secret_bytes(&case.bytes("sk")).unwrap().on(cpu);
+            let signature = key.sign_internal(&parts, &randomness).unwrap();
+            assert!(signature == case.bytes("signature"), "case {}, {cpu:?}", case.id());
+        }
     }
     assert_eq!((external, internal), (14, 14));
 }

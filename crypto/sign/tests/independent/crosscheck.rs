@@ -3,10 +3,11 @@
 use fips204::traits::{KeyGen as _, SerDes as _, Signer as _, Verifier as _};
 use fips205::traits::{SerDes as _, Signer as _, Verifier as _};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use slh_dsa::{Sha2_128f, SigningKey};
 use trefoil_attest::Family;
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SlhDsaSha2_128f};
 
-use crate::vectors::Fixed;
+use crate::vectors::{Fixed, processors};
 
 fn message(rng: &mut StdRng, round: usize) -> Vec<u8> {
     (0..round * 37).map(|_| rng.random()).collect()
@@ -41,6 +42,23 @@ fn slh_dsa_and_fips205_accept_each_other() {
         assert!(public.verify(&message, &signature, &[]));
         let theirs = secret.try_sign_with_rng(&mut Fixed(&[]), &message, &[], false).unwrap();
         assert!(SlhDsaSha2_128f::verify(&ours.public_key(), &message, &theirs[..]));
+    }
+}
+
+#[test]
+fn our_slh_dsa_signer_and_slh_dsa_give_the_same_bytes() {
+    let mut rng = StdRng::seed_from_u64(4);
+    for round in 0..20 {
+        let seeds: [[u8; 16]; 3] = rng.random();
+        let theirs = SigningKey::<Sha2_128f>::slh_keygen_internal(&seeds[0], &seeds[1], &seeds[2]);
+        let message = message(&mut rng, round);
+        // Deterministic: PK.seed in the place of opt_rand.
+        let expected = theirs.try_sign_with_context(&message, &[], None).unwrap().to_bytes();
+        for cpu in processors() {
+            let ours = SlhDsaSha2_128f::from_secret_bytes(&theirs.to_bytes()).unwrap().on(cpu);
+            let signature = ours.sign_internal(&[&[0, 0], &message], &seeds[2]).unwrap();
+            assert!(signature == expected[..], "round {round}, {cpu:?}");
+        }
     }
 }
 

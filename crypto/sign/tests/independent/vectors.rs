@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
+use trefoil_kernels::{Cpu, Tier};
 
 /// One case of a vector file, with the field names of its source.
 pub(crate) struct Case(Value);
@@ -52,6 +53,14 @@ impl Case {
             id => id,
         }
     }
+}
+
+/// Every kind of processor that this machine can stand for.
+pub(crate) fn processors() -> impl Iterator<Item = Cpu> {
+    Tier::available().map(Cpu::at_most).flat_map(|cpu| match cpu.has_sha_ni() {
+        true => vec![cpu, cpu.without_sha_ni()],
+        false => vec![cpu],
+    })
 }
 
 /// A generator that returns given bytes once: for cases that fix the randomness of a signature. The trait is the one

@@ -1,0 +1,67 @@
+//! Addresses (FIPS 205 section 4.2) in their compressed form of 22 bytes (section 11.2), as SHA-256 words.
+
+use trefoil_kernels::sha256::{LANES, Words};
+
+/// What a hash is for: the `type` of an address.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    WotsHash = 0,
+    WotsPk = 1,
+    Tree = 2,
+    ForsTree = 3,
+    ForsRoots = 4,
+    WotsPrf = 5,
+    ForsPrf = 6,
+}
+
+/// One address. The last two words have a meaning for each kind.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    pub(super) layer: u8,
+    pub(super) tree: u64,
+    pub(super) kind: Kind,
+    pub(super) key_pair: u32,
+    /// Chain address, or height in the tree.
+    pub(super) chain_or_height: u32,
+    /// Hash address, or index in the tree.
+    pub(super) hash_or_index: u32,
+}
+
+impl Address {
+    /// The 22 bytes as big-endian words. The low half of the last word is zero: the message begins there.
+    fn words(self) -> [u32; 6] {
+        let Self { layer, tree, kind, key_pair, chain_or_height, hash_or_index } = self;
+        [
+            u32::from(layer) << 24 | (tree >> 40) as u32,
+            (tree >> 8) as u32,
+            (tree as u32) << 24 | (kind as u32) << 16 | key_pair >> 16,
+            key_pair << 16 | chain_or_height >> 16,
+            chain_or_height << 16 | hash_or_index >> 16,
+            hash_or_index << 16,
+        ]
+    }
+}
+
+/// One address for every lane.
+pub(super) struct AddressLanes(pub(super) [Words; 6]);
+
+impl AddressLanes {
+    pub(super) fn new(address: impl Fn(usize) -> Address) -> Self {
+        let mut rows = [[0; LANES]; 6];
+        for lane in 0..LANES {
+            for (row, word) in rows.iter_mut().zip(address(lane).words()) {
+                row[lane] = word;
+            }
+        }
+        Self(rows)
+    }
+
+    pub(super) fn set_kind(&mut self, kind: Kind) {
+        self.0[2].iter_mut().for_each(|word| *word = *word & 0xff00_ffff | (kind as u32) << 16);
+    }
+
+    /// Sets the hash address of a chain, which is below 2^16 for every parameter set.
+    pub(super) fn set_hash(&mut self, hash: u16) {
+        self.0[5] = [u32::from(hash) << 16; LANES];
+    }
+}
