@@ -23,11 +23,14 @@ export class DecodeError extends Error {
   readonly field: string;
   /** What was wrong there. */
   readonly problem: Problem;
+  /** The same in words, with what to do. */
+  readonly explanation: string;
 
   constructor(offset: number, field: string, problem: Problem, explanation: string) {
     super(`${field} at byte ${offset}: ${explanation}`);
     this.offset = offset;
     this.field = field;
     this.problem = problem;
+    this.explanation = explanation;
   }
 }

@@ -73,7 +73,7 @@ export class Seal {
     return seal;
   }
 
-  /** Reads a seal inside another structure. */
+  /** @internal Reads a seal inside another structure. */
   static read(r: Reader): Seal {
     r.array("seal", 4);
     const root = r.bytes("seal.root", HASH_BYTES);
@@ -101,7 +101,7 @@ export class Seal {
     return { sealNumber: header.sealNumber, digest: sha3_256(w.finish()) };
   }
 
-  /** Whether the signature of `family` verifies under `publicKey`. */
+  /** @internal Whether the signature of `family` verifies under `publicKey`. */
   isSignedBy(family: Family, publicKey: Uint8Array): boolean {
     return family.verifies(publicKey, toBeSigned(this.header, family), this.signatures[family.id]);
   }

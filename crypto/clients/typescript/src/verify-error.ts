@@ -57,8 +57,9 @@ export class VerifyError extends Error {
 
   /** Bytes that do not decode; `cause` has the place. */
   static undecodable(error: DecodeError): VerifyError {
-    const code = error.problem === "unknown-suite" ? "unknown-suite" : "malformed";
-    return new VerifyError(code, `not a valid attestation: ${error.message}`, { cause: error });
+    return error.problem === "unknown-suite"
+      ? new VerifyError("unknown-suite", error.explanation, { cause: error })
+      : new VerifyError("malformed", `not a valid attestation: ${error.message}`, { cause: error });
   }
 
   static signature(family: Family): VerifyError {

@@ -1,0 +1,50 @@
+/** What the vectors' statement says, as `attestation_to_json` of `crypto/attest` shows it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type Statement, verify } from "trefoil-attest";
+
+import { toHex } from "../src/bytes.js";
+import { FULL, hex, NOW, policy } from "./testdata.js";
+
+test("every field reads as in the Rust implementation", () => {
+  const expected: Statement = {
+    suite: 1,
+    issuer: "https://auth.example",
+    tenant: hex("01".repeat(16)),
+    audience: "https://shop.example",
+    handle: hex("02".repeat(32)),
+    nonce: hex("03".repeat(32)),
+    requestDigest: hex("04".repeat(32)),
+    decision: "match",
+    probeMode: "plain",
+    policyId: 7,
+    policyVersion: 3,
+    fmrClass: 4,
+    embedder: "facenet-128/1",
+    quantiser: "s175/1",
+    templateGeneration: 9,
+    proof: { circuit: 1, root: hex("05".repeat(32)), level: 2, epoch: 500_000 },
+    batchId: hex("06".repeat(16)),
+    lane: 4,
+    issuedAt: 1_800_000_008n,
+    expiresAt: 1_800_000_128n,
+  };
+  const { statement, statementDigest, leafIndex, seal } = verify(FULL, policy(), NOW);
+  assert.deepEqual(statement, expected);
+  assert.equal(toHex(statementDigest), "87d60e1d91c6e977027de4eb41241b71e6c04daaf913529d8fd17425c96162ac");
+  assert.equal(leafIndex, 4n);
+  const { issuer, sealNumber, previous, treeSize, time, suite } = seal;
+  assert.deepEqual(
+    { issuer, sealNumber, previous, treeSize, time, suite },
+    {
+      issuer: "https://auth.example",
+      sealNumber: 17n,
+      previous: hex("08".repeat(32)),
+      treeSize: 11n,
+      time: 1_800_000_009n,
+      suite: 1,
+    },
+  );
+});
