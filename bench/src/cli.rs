@@ -1,5 +1,7 @@
 //! The command line.
 
+mod hit_ratio;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ use crate::run::{Run, run};
 use crate::stages::{Stages, stages};
 use crate::wiring::CacheChoice;
 
+use hit_ratio::HitRatioArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   Is the encrypted match exact? Every score of a real face set, bit for bit:
@@ -33,6 +37,8 @@ Examples:
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
+  How many requests of a recorded trace does a cache of some size answer?
+    trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -56,6 +62,8 @@ enum Command {
     Stages(StagesArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
+    /// Replay recorded requests through the engine, other caches and textbook policies
+    HitRatio(HitRatioArgs),
 }
 
 #[derive(Debug, Args)]
@@ -219,12 +227,14 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Exact(args) => ("exact", &args.output),
         Command::Stages(args) => ("stages", &args.output),
         Command::Run(args) => ("run", &args.output),
+        Command::HitRatio(args) => ("hit-ratio", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
     let report = match &cli.command {
         Command::Exact(args) => args.run(tier)?,
         Command::Stages(args) => args.run(tier)?,
         Command::Run(args) => args.run(tier)?,
+        Command::HitRatio(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -3,7 +3,8 @@
 //! * [`exact`] runs the encrypted matcher over a whole embedding set and compares every score with arithmetic in
 //!   the clear;
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
-//! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified.
+//! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
+//! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -15,14 +16,18 @@ mod clock;
 mod distribution;
 pub mod exact;
 mod failure;
+pub mod hit_ratio;
 mod host;
 mod opener;
 mod parallel;
+mod peers;
+mod policy;
 mod population;
 mod record;
 pub mod run;
 mod seals;
 pub mod stages;
+mod trace;
 pub mod wiring;
 mod workload;
 mod world;

@@ -1,7 +1,9 @@
 //! Which caches this build contains. The only file of the crate with a `cfg` on a cache.
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
-use trefoil_cache::Cache;
+use trefoil_cache::{Cache, Observer, Value};
 use trefoil_pipeline::Verdict;
 
 use crate::failure::Failure;
@@ -76,4 +78,17 @@ pub(crate) fn over_cache<W: OverCache>(
             )))
         }
     }
+}
+
+/// An empty engine under the observer `O`, if this build contains the engine.
+#[cfg(feature = "cache-engine")]
+pub(crate) fn engine<V: Value, O: Observer>(capacity: usize) -> Option<Arc<impl Cache<V>>> {
+    let config = trefoil_cache::EngineConfig { capacity };
+    Some(Arc::new(trefoil_cache::Engine::<V, O>::new(config)))
+}
+
+/// An empty engine under the observer `O`, if this build contains the engine.
+#[cfg(all(not(feature = "cache-engine"), feature = "cache-dashmap"))]
+pub(crate) fn engine<V: Value, O: Observer>(_: usize) -> Option<Arc<impl Cache<V>>> {
+    None::<Arc<trefoil_cache::Baseline<V, O>>>
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use trefoil_bench::exact::{Exact, Source, exact};
+use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::wiring::CacheChoice;
@@ -163,4 +164,32 @@ fn a_window_lasts_until_something_was_sealed() {
     let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");
     assert_eq!(report.problem, None);
     assert!(number(&report, "/windows/0/seals") >= 1.0 && number(&report, "/windows/1/seals") >= 1.0);
+}
+
+#[test]
+fn recorded_requests_are_replayed_through_every_cache() {
+    let trace = data().join("traces/web12.u64.zst");
+    let report = hit_ratio(&HitRatio { trace, capacity: 300, repeats: 2 }).expect("runs");
+    assert_eq!(report.problem, None);
+    let caches = ["engine", "moka", "quick_cache", "s3_fifo", "lru"];
+    for figure in ["/hit_ratio", "/hit_ratio_runs", "/entries_max", "/entries_held"] {
+        assert_keys(&report, figure, &caches);
+    }
+    for cache in caches {
+        let ratio = &report.result["hit_ratio"][cache];
+        if cache == "engine" && !cfg!(feature = "cache-engine") {
+            assert!(ratio.is_null(), "not in this build");
+            continue;
+        }
+        // The best that can be done, with the future known, is 0.668.
+        assert!((0.3..=0.668_4).contains(&ratio.as_f64().expect("number")), "{cache}: {ratio}");
+        assert!(report.result["entries_held"][cache].as_u64().expect("number") <= 300 + 20, "{cache}");
+    }
+    // Least recently used leaves nothing to choice: 46,860 hits.
+    assert_eq!(number(&report, "/hit_ratio/lru"), 0.490_131);
+    assert_eq!(number(&report, "/entries_held/lru"), 300.0);
+    assert_eq!(report.result["hit_ratio_runs"]["moka"].as_array().expect("list").len(), 2);
+    assert_eq!(number(&report, "/requests"), 95_607.0);
+    assert_eq!(number(&report, "/different_keys"), 13_756.0);
+    assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
 }

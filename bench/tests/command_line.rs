@@ -58,6 +58,11 @@ fn help_teaches_with_examples() {
     for command in ["exact", "stages", "run"] {
         assert!(bench(&[command, "--help"]).status.success(), "{command}");
     }
+    for command in ["hit-ratio"] {
+        let help = bench(&[command, "--help"]);
+        let example = format!("trefoil-bench {command}");
+        assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
+    }
 }
 
 #[test]
@@ -81,6 +86,9 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["run", "--seconds", "NaN"], "0.01 to 600"),
         (&["run", "--workers", "1000000"], "1 to 1024"),
         (&["run", "--record", "../x"], "bench/records/NAME.json"),
+        (&["hit-ratio", "--capacity", "300"], "--trace"),
+        (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
+        (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),
     ] {
         let message = refusal(arguments);
         assert!(message.contains(remedy), "{arguments:?}: {message}");

@@ -1,0 +1,56 @@
+//! Arguments of `hit-ratio`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Output;
+use crate::failure::Failure;
+use crate::hit_ratio::{CAPACITY_MIN, HitRatio, hit_ratio};
+use crate::record::Report;
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
+    trefoil-bench hit-ratio --trace bench/data/traces/orm_busy.u64.zst --capacity 2500 --json
+
+A trace is a zstd file of little-endian u64 keys, one per request. engine, moka and quick_cache are the real caches,
+s3_fifo and lru textbook policies. null stands for a cache that this build does not contain.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct HitRatioArgs {
+    /// Recorded requests: a zstd file of little-endian u64 keys
+    #[arg(long, value_name = "FILE")]
+    trace: PathBuf,
+    /// Entries that each cache may hold
+    #[arg(long, value_name = "N", value_parser = capacity)]
+    capacity: usize,
+    /// Runs of the caches that place keys at random, all of which are kept
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeats: u32,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl HitRatioArgs {
+    pub(super) fn run(&self) -> Result<Report, Failure> {
+        hit_ratio(&HitRatio {
+            trace: self.trace.clone(),
+            capacity: self.capacity,
+            repeats: self.repeats as usize,
+        })
+    }
+}
+
+/// Most entries: a hundred times the largest trace we compare on, and a few gibibytes.
+const CAPACITY_MAX: usize = 1 << 24;
+
+fn capacity(text: &str) -> Result<usize, String> {
+    let capacity = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (CAPACITY_MIN..=CAPACITY_MAX).contains(&capacity) {
+        Ok(capacity)
+    } else {
+        Err(format!("give {CAPACITY_MIN} to {CAPACITY_MAX} entries"))
+    }
+}

@@ -1,0 +1,137 @@
+//! Share of the requests of a recorded trace that a cache of a given size answers.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+use trefoil_cache::Off;
+
+use crate::distribution::Distribution;
+use crate::failure::Failure;
+use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
+use crate::policy::{Lru, Policy, S3Fifo};
+use crate::record::Report;
+use crate::trace::Trace;
+use crate::wiring;
+
+/// What to replay, and into how many entries.
+#[derive(Clone, Debug)]
+pub struct HitRatio {
+    /// A zstd file of little-endian u64 keys.
+    pub trace: PathBuf,
+    /// Entries that each cache may hold.
+    pub capacity: usize,
+    /// Runs of the caches whose hash is keyed at random; all are kept.
+    pub repeats: usize,
+}
+
+/// Entries of one set of the engine: it holds whole sets, so a smaller cache cannot be compared.
+pub(crate) const CAPACITY_MIN: usize = 16;
+
+/// Replays the trace through the engine, two peers and two textbook policies. Every miss is followed by an insert.
+///
+/// # Errors
+/// When the trace cannot be read. Wrong values are in the report, not here.
+pub fn hit_ratio(parameters: &HitRatio) -> Result<Report, Failure> {
+    let trace = Trace::read(&parameters.trace)?;
+    let requests = &trace.requests;
+    let capacity = parameters.capacity;
+    // The engine rounds up to whole sets; rounded down beforehand, it never has more entries than the others.
+    let whole_sets = (capacity / CAPACITY_MIN).max(1) * CAPACITY_MIN;
+    let mut caches: Vec<(&str, Option<Replays>)> = Vec::new();
+    let again = |run: &dyn Fn() -> Option<Replay>| -> Option<Replays> {
+        (0..parameters.repeats.max(1)).map(|_| run()).collect()
+    };
+    let engine = || wiring::engine::<Payload, Off>(whole_sets).map(|c| replay(&Ours::evicting(c), requests));
+    caches.push(("engine", again(&engine)));
+    caches.push(("moka", again(&|| Some(replay(&Moka::new(capacity), requests)))));
+    caches.push(("quick_cache", again(&|| Some(replay(&QuickCache::new(capacity), requests)))));
+    // These two do the same every time.
+    caches.push(("s3_fifo", Some(vec![follow(S3Fifo::new(capacity), capacity, requests)])));
+    caches.push(("lru", Some(vec![follow(Lru::new(capacity), capacity, requests)])));
+    Ok(report(parameters, &trace, &caches))
+}
+
+/// What one replay found.
+#[derive(Clone, Copy, Debug)]
+struct Replay {
+    hits: u64,
+    /// Hits that returned something else than what was stored.
+    wrong: u64,
+    capacity: usize,
+    held: usize,
+}
+
+type Replays = Vec<Replay>;
+
+fn replay(peer: &impl Peer, requests: &[u64]) -> Replay {
+    let (mut hits, mut wrong) = (0, 0);
+    let mut handle = peer.handle();
+    for (index, &request) in requests.iter().enumerate() {
+        let key = key(request);
+        match handle.get(&key) {
+            Some(value) => {
+                hits += 1;
+                wrong += u64::from(value != Payload::of(&key));
+            }
+            None => handle.insert(key, Payload::of(&key)),
+        }
+        // A cache that postpones its decisions makes them now and then, as its housekeeping would in service.
+        if index % SETTLE_EVERY == 0 {
+            peer.settle();
+        }
+    }
+    let held = peer.held();
+    Replay { hits, wrong, capacity: peer.capacity().unwrap_or(usize::MAX), held }
+}
+
+/// Requests between two rounds of housekeeping: the length of Moka's own batches.
+const SETTLE_EVERY: usize = 64;
+
+fn follow(mut policy: impl Policy, capacity: usize, requests: &[u64]) -> Replay {
+    let hits = requests.iter().filter(|&&key| policy.request(key)).count() as u64;
+    Replay { hits, wrong: 0, capacity, held: policy.held() }
+}
+
+fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&str, Option<Replays>)]) -> Report {
+    let requests = trace.requests.len();
+    let ratio = |replay: &Replay| millionths(replay.hits as f64 / requests as f64);
+    let median = |replays: &Replays| Distribution::new(replays.iter().map(ratio).collect()).median();
+    // A cache that this build does not contain is null.
+    let each = |figure: &dyn Fn(&Replays) -> Value| -> Value {
+        let one = |(name, replays): &(&str, Option<Replays>)| {
+            ((*name).to_owned(), replays.as_ref().map_or(Value::Null, figure))
+        };
+        caches.iter().map(one).collect::<Map<_, _>>().into()
+    };
+    let all = || caches.iter().filter_map(|(_, replays)| replays.as_ref()).flatten();
+    let wrong: u64 = all().map(|replay| replay.wrong).sum();
+    let overfull = all().filter(|replay| replay.held > replay.capacity).count();
+    let result = json!({
+        "hit_ratio": each(&|replays| json!(millionths(median(replays)))),
+        "hit_ratio_runs": each(&|replays| json!(replays.iter().map(ratio).collect::<Vec<_>>())),
+        "entries_max": each(&|replays| json!(replays[0].capacity)),
+        "entries_held": each(&|replays| json!(replays.iter().map(|r| r.held).max())),
+        "trace": parameters.trace.file_name().map(|name| name.to_string_lossy()),
+        "trace_sha256": hex::encode(trace.sha256),
+        "requests": requests,
+        "different_keys": trace.requests.iter().collect::<HashSet<_>>().len(),
+        "capacity": parameters.capacity,
+        "repeats": parameters.repeats,
+        "verified": { "hits": all().map(|replay| replay.hits).sum::<u64>(), "wrong_values": wrong, "overfull": overfull },
+    });
+    let mut summary = format!("hit ratio, {requests} requests, {} entries\n", parameters.capacity);
+    for (name, replays) in caches {
+        let text = replays.as_ref().map_or("not in this build".to_owned(), |r| format!("{:.4}", median(r)));
+        summary.push_str(&format!("  {name:<12} {text}\n"));
+    }
+    let problem = (wrong + overfull as u64 > 0).then(|| {
+        format!("{wrong} hits with a wrong value, {overfull} replays with more entries than allowed")
+    });
+    Report { summary, result, problem }
+}
+
+/// A ratio to six decimals.
+fn millionths(ratio: f64) -> f64 {
+    (ratio * 1e6).round() / 1e6
+}

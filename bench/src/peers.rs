@@ -1,0 +1,239 @@
+//! Caches to compare with, behind one small interface, all with keys and values of one size.
+
+mod hash;
+
+use std::sync::Arc;
+
+use trefoil_cache::value::{pack, unpack};
+use trefoil_cache::{Cache, Key, Session, Value};
+
+use hash::DigestHash;
+
+/// What is cached under every key: 64 bytes that follow from the key, so that a wrong value is recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Payload(pub(crate) [u64; 8]);
+
+impl Payload {
+    /// The value that belongs to `key`.
+    pub(crate) fn of(key: &Key) -> Payload {
+        let [a, b, c, d] = pack(key);
+        Payload([!a, !b, !c, !d, a, b, c, d])
+    }
+}
+
+impl Value for Payload {
+    type Words = [u64; 8];
+
+    fn to_words(&self) -> [u64; 8] {
+        self.0
+    }
+
+    #[inline(always)]
+    fn from_words(words: &[u64; 8]) -> Self {
+        Payload(*words)
+    }
+}
+
+/// The `n`th key: 32 bytes as evenly spread as a digest, at a fraction of its cost.
+pub(crate) fn key(n: u64) -> Key {
+    let word = |salt: u64| {
+        let mut x = n ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    };
+    unpack(&[word(1), word(2), word(3), word(4)])
+}
+
+/// A cache that threads share.
+pub(crate) trait Peer: Send + Sync {
+    /// What one thread works through.
+    type Handle<'a>: Handle
+    where
+        Self: 'a;
+
+    /// A handle for the calling thread.
+    fn handle(&self) -> Self::Handle<'_>;
+
+    /// Most entries it will hold.
+    fn capacity(&self) -> Option<usize>;
+
+    /// Entries held, all postponed work done.
+    fn held(&self) -> usize;
+
+    /// Does postponed work now, so that it is not charged to what is timed next.
+    fn settle(&self) {}
+}
+
+/// One thread's access.
+pub(crate) trait Handle {
+    /// The value under `key`.
+    fn get(&mut self, key: &Key) -> Option<Payload>;
+
+    /// Stores `value` under `key`, or decides not to.
+    fn insert(&mut self, key: Key, value: Payload);
+}
+
+/// A cache of this project. Entries do not expire.
+pub(crate) struct Ours<C> {
+    cache: Arc<C>,
+}
+
+/// A session of a cache of this project.
+pub(crate) struct OurHandle<S>(S);
+
+impl<C: Cache<Payload>> Ours<C> {
+    pub(crate) fn evicting(cache: Arc<C>) -> Self {
+        Ours { cache }
+    }
+}
+
+impl<C: Cache<Payload>> Peer for Ours<C> {
+    type Handle<'a> = OurHandle<C::Session>;
+
+    fn handle(&self) -> Self::Handle<'_> {
+        OurHandle(self.cache.session())
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        Some(self.cache.capacity())
+    }
+
+    fn held(&self) -> usize {
+        self.cache.len()
+    }
+}
+
+impl<S: Session<Payload>> Handle for OurHandle<S> {
+    #[inline(always)]
+    fn get(&mut self, key: &Key) -> Option<Payload> {
+        self.0.get(key, NOW)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: Key, value: Payload) {
+        self.0.insert(key, value, NEVER, NOW);
+    }
+}
+
+/// The only moment of these benchmarks, and an expiry after it.
+const NOW: u64 = 1_700_000_000;
+const NEVER: u64 = NOW + 86_400;
+
+/// Moka's synchronous cache with its default policy, TinyLFU.
+pub(crate) struct Moka(moka::sync::Cache<Key, Payload, DigestHash>);
+
+impl Moka {
+    pub(crate) fn new(capacity: usize) -> Self {
+        let builder = moka::sync::Cache::builder().max_capacity(capacity as u64);
+        Moka(builder.build_with_hasher(DigestHash::random()))
+    }
+}
+
+impl Peer for Moka {
+    type Handle<'a> = &'a Moka;
+
+    fn handle(&self) -> &Moka {
+        self
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        self.0.policy().max_capacity().and_then(|n| n.try_into().ok())
+    }
+
+    fn held(&self) -> usize {
+        self.0.run_pending_tasks();
+        usize::try_from(self.0.entry_count()).unwrap_or(usize::MAX)
+    }
+
+    fn settle(&self) {
+        self.0.run_pending_tasks();
+    }
+}
+
+impl Handle for &Moka {
+    #[inline(always)]
+    fn get(&mut self, key: &Key) -> Option<Payload> {
+        self.0.get(key)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: Key, value: Payload) {
+        self.0.insert(key, value);
+    }
+}
+
+/// Quick Cache's synchronous cache, without its optional statistics.
+pub(crate) struct QuickCache(quick_cache::sync::Cache<Key, Payload, quick_cache::UnitWeighter, DigestHash>);
+
+impl QuickCache {
+    pub(crate) fn new(capacity: usize) -> Self {
+        QuickCache(quick_cache::sync::Cache::with(
+            capacity,
+            capacity as u64,
+            quick_cache::UnitWeighter,
+            DigestHash::random(),
+            Default::default(),
+        ))
+    }
+}
+
+impl Peer for QuickCache {
+    type Handle<'a> = &'a QuickCache;
+
+    fn handle(&self) -> &QuickCache {
+        self
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        self.0.capacity().try_into().ok()
+    }
+
+    fn held(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Handle for &QuickCache {
+    #[inline(always)]
+    fn get(&mut self, key: &Key) -> Option<Payload> {
+        self.0.get(key)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: Key, value: Payload) {
+        self.0.insert(key, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keeps_what_it_is_given(peer: &impl Peer) {
+        let mut handle = peer.handle();
+        for n in 0..100 {
+            handle.insert(key(n), Payload::of(&key(n)));
+        }
+        peer.settle();
+        assert_eq!(peer.held(), 100);
+        for n in 0..100 {
+            assert_eq!(handle.get(&key(n)), Some(Payload::of(&key(n))));
+        }
+        assert_eq!(handle.get(&key(100)), None);
+    }
+
+    #[test]
+    fn every_peer_returns_what_was_stored() {
+        keeps_what_it_is_given(&Moka::new(2_000));
+        keeps_what_it_is_given(&QuickCache::new(2_000));
+        assert_eq!(Moka::new(2_000).capacity(), Some(2_000));
+    }
+
+    #[test]
+    fn keys_and_values_are_all_different() {
+        let keys: std::collections::HashSet<Key> = (0..10_000).map(key).collect();
+        assert_eq!(keys.len(), 10_000);
+        assert_ne!(Payload::of(&key(1)), Payload::of(&key(2)));
+    }
+}
