@@ -281,3 +281,39 @@ fn sha_256_of_different_states_and_blocks_agrees_with_the_portable_twin() {
         }
     }
 }
+
+#[test]
+fn sha_256_chains_hash_an_address_a_step_and_the_value_before() {
+    let mut stream = Stream(10);
+    let mut words = || -> sha256::Words { std::array::from_fn(|_| stream.next() as u32) };
+    let midstate = std::array::from_fn(|_| words());
+    let address: [sha256::Words; 5] = std::array::from_fn(|_| words());
+    let first: [sha256::Words; 4] = std::array::from_fn(|_| words());
+    // The definition in bytes, one lane at a time.
+    let mut expected = vec![first];
+    for step in 0..16u16 {
+        let mut block = [[0; sha256::LANES]; 16];
+        for lane in 0..sha256::LANES {
+            let mut bytes: Vec<u8> = address.iter().flat_map(|row| row[lane].to_be_bytes()).collect();
+            bytes.extend(step.to_be_bytes());
+            bytes.extend(expected[usize::from(step)].iter().flat_map(|row| row[lane].to_be_bytes()));
+            bytes.push(0x80);
+            bytes.resize(56, 0);
+            bytes.extend((8 * (64 + 38u64)).to_be_bytes());
+            for (row, word) in block.iter_mut().zip(bytes.as_chunks().0) {
+                row[lane] = u32::from_be_bytes(*word);
+            }
+        }
+        let mut state = midstate;
+        sha256::compress(Cpu::at_most(Tier::Portable), &mut state, &block);
+        expected.push(*state.first_chunk().expect("four of eight words"));
+    }
+    for cpu in sha_tiers() {
+        for length in [0, 1, 2, 16, 17] {
+            let mut values = vec![[[0; sha256::LANES]; 4]; length];
+            values.first_mut().into_iter().for_each(|value| *value = first);
+            sha256::chain(cpu, &midstate, &address, &mut values);
+            assert!(values == expected[..length], "{cpu:?}, {length} values");
+        }
+    }
+}

@@ -37,6 +37,55 @@ pub(crate) const ROUND_CONSTANTS: [[u32; 16]; 4] = [
     ],
 ];
 
+/// Bits of a chain's hash: the block of the midstate, 22 bytes of address, 16 of value.
+pub(crate) const CHAIN_BITS: u32 = 8 * (64 + 22 + 16);
+
+/// The one bit that begins the padding of a chain's hash, in the low half of the word that ends the value.
+pub(crate) const CHAIN_PADDING: u32 = 0x8000;
+
+/// Hash chains as in WOTS+ of FIPS 205 (n = 16, SHA-256): `values[i + 1]` becomes the first four words of the
+/// compression, from `midstate`, of 20 bytes `address`, `i` as 2 bytes, the 16 bytes `values[i]`, and the padding.
+/// The given value is `values[0]`; the others are written.
+///
+/// # Panics
+/// For more than 2^16 values.
+pub fn chain(cpu: Cpu, midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+    assert!(values.len() <= 1 << 16);
+    #[cfg(target_arch = "x86_64")]
+    match (cpu.token(), cpu.sha_ni()) {
+        (Token::Avx512(token), _) => token.sha256_chain(midstate, address, values),
+        (Token::Avx2(_), Some(token)) => token.sha256_chain(midstate, address, values),
+        _ => chain_by(|state, block| compress(cpu, state, block), midstate, address, values),
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    chain_by(|state, block| compress(cpu, state, block), midstate, address, values);
+}
+
+/// [`chain`] by any compression function: its definition.
+pub fn chain_by(
+    mut compress: impl FnMut(&mut [Words; 8], &[Words; 16]),
+    midstate: &[Words; 8],
+    address: &[Words; 5],
+    values: &mut [[Words; 4]],
+) {
+    let mut block = [[0; LANES]; 16];
+    block[..5].copy_from_slice(address);
+    block[15] = [CHAIN_BITS; LANES];
+    for step in 1..values.len() {
+        let mut half = [((step - 1) as u32) << 16; LANES];
+        for (row, words) in block[5..].iter_mut().zip(values[step - 1]) {
+            for ((row, half), word) in row.iter_mut().zip(&mut half).zip(words) {
+                *row = *half | word >> 16;
+                *half = word << 16;
+            }
+        }
+        block[9] = half.map(|half| half | CHAIN_PADDING);
+        let mut state = *midstate;
+        compress(&mut state, &block);
+        values[step].copy_from_slice(&state[..4]);
+    }
+}
+
 /// Replaces each lane's state by its compression with that lane's block.
 pub fn compress(cpu: Cpu, state: &mut [Words; 8], block: &[Words; 16]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,14 +1,22 @@
 //! SHA-256 compression for AVX-512: sixteen lanes to a vector, two vectors interleaved, because the additions of one
 //! round wait for each other.
 
-use crate::sha256::{ROUND_CONSTANTS, Words};
+use crate::sha256::{CHAIN_BITS, CHAIN_PADDING, ROUND_CONSTANTS, Words};
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_ror_epi32, _mm512_set1_epi32, _mm512_srli_epi32,
-    _mm512_storeu_si512, _mm512_ternarylogic_epi32,
+    __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_or_si512, _mm512_ror_epi32, _mm512_set1_epi32,
+    _mm512_shldi_epi32, _mm512_slli_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi32,
 };
 
 /// Vectors that go through the rounds together. Two keep the 32 registers busy; three would spill.
 const VECTORS: usize = 2;
+
+/// Rounds of a row of constants; after sixteen, the variables are back in their places. A macro, because a function
+/// that is too long to be inlined would pass all variables through memory.
+macro_rules! rounds {
+    ($v:ident, $w:ident, $expand:literal, $constants:expr, $($t:literal)*) => {
+        $(round::<$expand, $t>(&mut $v, &mut $w, $constants[$t]);)*
+    };
+}
 
 /// One word of all lanes.
 type Lanes = [__m512i; VECTORS];
@@ -23,23 +31,55 @@ pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
     for (v, words) in v.iter_mut().zip(state.iter()) {
         *v = load(words);
     }
-    sixteen::<false>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
+    rounds!(v, w, false, ROUND_CONSTANTS[0], 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     for constants in &ROUND_CONSTANTS[1..] {
-        sixteen::<true>(&mut v, &mut w, constants);
+        rounds!(v, w, true, constants, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     }
     for (words, v) in state.iter_mut().zip(v) {
         add_assign(words, v);
     }
 }
 
-/// Sixteen rounds: the variables are back in their places afterwards.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn sixteen<const EXPAND: bool>(v: &mut [Lanes; 8], w: &mut [Lanes; 16], constants: &[u32; 16]) {
-    macro_rules! rounds {
-        ($($t:literal)*) => { $(round::<EXPAND, $t>(v, w, constants[$t]);)* };
+/// The first five rounds depend on the address only, so they are done once for all steps.
+#[target_feature(enable = "avx512f,avx512vbmi2")]
+pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+    let mut prefix = [[_mm512_set1_epi32(0); VECTORS]; 16];
+    for (w, words) in prefix.iter_mut().zip(address) {
+        *w = load(words);
     }
-    rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    prefix[15] = [_mm512_set1_epi32(CHAIN_BITS as i32); VECTORS];
+    let mut initial = [load(&midstate[0]); 8];
+    for (v, words) in initial.iter_mut().zip(midstate) {
+        *v = load(words);
+    }
+    let mut started = initial;
+    rounds!(started, prefix, false, ROUND_CONSTANTS[0], 0 1 2 3 4);
+    for step in 1..values.len() {
+        let (mut v, mut w) = (started, prefix);
+        let mut half = [_mm512_set1_epi32((step - 1) as i32); VECTORS];
+        for (words, w) in values[step - 1].iter().zip(&mut w[5..]) {
+            let words = load(words);
+            for i in 0..VECTORS {
+                w[i] = _mm512_shldi_epi32::<16>(half[i], words[i]);
+            }
+            half = words;
+        }
+        for i in 0..VECTORS {
+            let padding = _mm512_set1_epi32(CHAIN_PADDING as i32);
+            w[9][i] = _mm512_or_si512(_mm512_slli_epi32::<16>(half[i]), padding);
+        }
+        rounds!(v, w, false, ROUND_CONSTANTS[0], 5 6 7 8 9 10 11 12 13 14 15);
+        // Apart from the loop: the compiler simplifies what is made of the constant words 10 to 15.
+        rounds!(v, w, true, ROUND_CONSTANTS[1], 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        for constants in &ROUND_CONSTANTS[2..] {
+            rounds!(v, w, true, constants, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        }
+        for (words, (v, initial)) in values[step].iter_mut().zip(v.into_iter().zip(initial)) {
+            for ((words, v), initial) in words.as_chunks_mut::<16>().0.iter_mut().zip(v).zip(initial) {
+                store_16(words, add(v, initial));
+            }
+        }
+    }
 }
 
 /// Round `T` of sixteen. Instead of moving the eight variables, their names move: variable `a` of round 0 is `b` of

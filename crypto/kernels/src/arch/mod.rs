@@ -46,8 +46,14 @@ all_crossings! {
 }
 
 crossings! { crate::cpu::Avx2, avx2: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
-crossings! { crate::cpu::Avx512, avx512_sha256: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
-crossings! { crate::cpu::ShaNi, sha_ni: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
+crossings! { crate::cpu::Avx512, avx512_sha256:
+    sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
+    sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]);
+}
+crossings! { crate::cpu::ShaNi, sha_ni:
+    sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
+    sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]);
+}
 
 /// The portable bodies, compiled for a tier.
 macro_rules! recompiled {

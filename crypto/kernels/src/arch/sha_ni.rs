@@ -1,11 +1,12 @@
 //! SHA-256 compression by the SHA extensions: four streams interleaved, because a round instruction takes several
 //! cycles and depends on the one before.
 
-use crate::sha256::{ROUND_CONSTANTS, Words};
+use crate::sha256::{CHAIN_BITS, CHAIN_PADDING, ROUND_CONSTANTS, Words};
 use std::arch::x86_64::{
-    __m128i, _mm_add_epi32, _mm_alignr_epi8, _mm_loadu_si128, _mm_setzero_si128, _mm_sha256msg1_epu32,
-    _mm_sha256msg2_epu32, _mm_sha256rnds2_epu32, _mm_shuffle_epi32, _mm_storeu_si128, _mm_unpackhi_epi32,
-    _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    __m128i, _mm_add_epi32, _mm_alignr_epi8, _mm_loadu_si128, _mm_or_si128, _mm_set_epi32, _mm_setzero_si128,
+    _mm_sha256msg1_epu32, _mm_sha256msg2_epu32, _mm_sha256rnds2_epu32, _mm_shuffle_epi32, _mm_slli_epi32,
+    _mm_slli_si128, _mm_srli_epi32, _mm_srli_si128, _mm_storeu_si128, _mm_unpackhi_epi32, _mm_unpackhi_epi64,
+    _mm_unpacklo_epi32, _mm_unpacklo_epi64,
 };
 
 /// Lanes that go through the rounds together.
@@ -51,20 +52,75 @@ pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
     }
 }
 
+/// A value stays in one register per stream from step to step. The first four rounds depend on the address only, so
+/// they are done once for all steps.
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+    let Some((first, later)) = values.split_first_mut() else { return };
+    for lane in (0..address[0].len()).step_by(STREAMS) {
+        let prefix = gather([&address[0], &address[1], &address[2], &address[3]], lane);
+        let initial = ORDER.map(|[f, e, b, a]| [&midstate[f], &midstate[e], &midstate[b], &midstate[a]]);
+        let initial = [gather(initial[0], lane), gather(initial[1], lane)];
+        let (mut started, mut w) = (initial, [prefix; 4]);
+        four_rounds::<false, 0>(&mut started, &mut w, &ROUND_CONSTANTS[0]);
+        let mut value = gather(first.each_ref(), lane);
+        for (step, next) in later.iter_mut().enumerate() {
+            let (mut v, mut w) = (started, [prefix; 4]);
+            for i in 0..STREAMS {
+                let word_4 = address[4][lane + i] as i32;
+                [w[1][i], w[2][i], w[3][i]] = chain_block(word_4, step as i32, value[i]);
+            }
+            four_rounds::<false, 1>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
+            four_rounds::<false, 2>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
+            four_rounds::<false, 3>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
+            expanded_rounds(&mut v, &mut w);
+            for i in 0..STREAMS {
+                // F E B A and H G D C to A B C D.
+                let [feba, hgdc] = [0, 1].map(|half| (v[half][i], initial[half][i]));
+                let (feba, hgdc) = (_mm_add_epi32(feba.0, feba.1), _mm_add_epi32(hgdc.0, hgdc.1));
+                value[i] = _mm_shuffle_epi32::<0x1b>(_mm_unpackhi_epi64(hgdc, feba));
+            }
+            for (words, row) in next.iter_mut().zip(transpose(value)) {
+                store(words, lane, row);
+            }
+        }
+    }
+}
+
+/// Words 4 to 15 of a chain's block.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn chain_block(word_4: i32, step: i32, value: __m128i) -> [__m128i; 3] {
+    let (high, low) = (_mm_srli_epi32::<16>(value), _mm_slli_epi32::<16>(value));
+    // The value shifted by half a word takes five words: four of these, and the last of `low`.
+    let shifted = _mm_or_si128(high, _mm_slli_si128::<4>(low));
+    let rest = _mm_alignr_epi8::<12>(_mm_srli_si128::<12>(low), shifted);
+    [
+        _mm_or_si128(_mm_slli_si128::<4>(shifted), _mm_set_epi32(0, 0, step << 16, word_4)),
+        _mm_or_si128(rest, _mm_set_epi32(0, 0, CHAIN_PADDING as i32, 0)),
+        _mm_set_epi32(CHAIN_BITS as i32, 0, 0, 0),
+    ]
+}
+
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn rounds(v: &mut [Streams; 2], w: &mut [Streams; 4]) {
-    macro_rules! quarters {
-        ($expand:literal, $constants:expr) => {
-            four_rounds::<$expand, 0>(v, w, $constants);
-            four_rounds::<$expand, 1>(v, w, $constants);
-            four_rounds::<$expand, 2>(v, w, $constants);
-            four_rounds::<$expand, 3>(v, w, $constants);
-        };
-    }
-    quarters!(false, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 0>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 1>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 2>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 3>(v, w, &ROUND_CONSTANTS[0]);
+    expanded_rounds(v, w);
+}
+
+/// Rounds 16 to 63.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn expanded_rounds(v: &mut [Streams; 2], w: &mut [Streams; 4]) {
     for constants in &ROUND_CONSTANTS[1..] {
-        quarters!(true, constants);
+        four_rounds::<true, 0>(v, w, constants);
+        four_rounds::<true, 1>(v, w, constants);
+        four_rounds::<true, 2>(v, w, constants);
+        four_rounds::<true, 3>(v, w, constants);
     }
 }
 
@@ -88,6 +144,13 @@ fn four_rounds<const EXPAND: bool, const Q: usize>(
         // The second instruction takes its two terms from the low half.
         v[0][i] = _mm_sha256rnds2_epu32(v[0][i], v[1][i], _mm_shuffle_epi32::<0x0e>(terms));
     }
+}
+
+/// Four words of the streams that begin at `lane`.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn gather([a, b, c, d]: [&Words; 4], lane: usize) -> Streams {
+    transpose([load(a, lane), load(b, lane), load(c, lane), load(d, lane)])
 }
 
 /// Element `j` of row `i` becomes element `i` of row `j`.

@@ -59,9 +59,4 @@ impl AddressLanes {
     pub(super) fn set_kind(&mut self, kind: Kind) {
         self.0[2].iter_mut().for_each(|word| *word = *word & 0xff00_ffff | (kind as u32) << 16);
     }
-
-    /// Sets the hash address of a chain, which is below 2^16 for every parameter set.
-    pub(super) fn set_hash(&mut self, hash: u16) {
-        self.0[5] = [u32::from(hash) << 16; LANES];
-    }
 }

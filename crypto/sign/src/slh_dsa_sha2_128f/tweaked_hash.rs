@@ -46,11 +46,18 @@ pub(super) fn lane(lanes: &NodeLanes, lane: usize) -> Node {
 pub(super) trait Compression {
     /// As [`sha256::compress`].
     fn compress(&mut self, state: &mut [Words; 8], block: &[Words; 16]);
+
+    /// As [`sha256::chain`].
+    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 5], values: &mut [NodeLanes]);
 }
 
 impl Compression for Cpu {
     fn compress(&mut self, state: &mut [Words; 8], block: &[Words; 16]) {
         sha256::compress(*self, state, block);
+    }
+
+    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 5], values: &mut [NodeLanes]) {
+        sha256::chain(*self, midstate, address, values);
     }
 }
 
@@ -77,6 +84,12 @@ impl<C: Compression> TweakedHash<C> {
         self.absorb(5, message);
         self.finish(10, PREFIX_BITS + NODE_BITS);
         self.output()
+    }
+
+    /// F again and again: `values[i + 1]` becomes F of `values[i]` under hash address `i`.
+    pub(super) fn chain(&mut self, addresses: &AddressLanes, values: &mut [NodeLanes]) {
+        let (address, _) = addresses.0.split_first_chunk().expect("five of six words");
+        self.compression.chain(&self.midstate, address, values);
     }
 
     /// H: the parents of pairs of nodes.

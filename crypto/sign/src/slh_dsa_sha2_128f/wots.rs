@@ -32,6 +32,7 @@ impl Chains {
         let leaves = trees.len() * LEAVES;
         let mut signing = Zeroizing::new(vec![[Node::default(); W]; trees.len() * LEN]);
         let mut ends = vec![[Node::default(); LEN]; leaves];
+        let mut values = Zeroizing::new(vec![[[0; LANES]; 4]; W]);
         let chains: Vec<(usize, usize)> =
             (0..leaves).flat_map(|leaf| (0..LEN).map(move |chain| (leaf, chain))).collect();
         for chains in chains.chunks(LANES) {
@@ -40,25 +41,15 @@ impl Chains {
                 let (leaf, chain) = chains[lane.min(chains.len() - 1)];
                 address(trees, leaf, Kind::WotsPrf, chain)
             });
-            let kept: Vec<(usize, usize)> = chains
-                .iter()
-                .enumerate()
-                .filter(|(_, (leaf, _))| leaf % LEAVES == trees[leaf / LEAVES].leaf as usize)
-                .map(|(lane, (leaf, chain))| (lane, leaf / LEAVES * LEN + chain))
-                .collect();
-            let mut keep = |value: &NodeLanes, step: usize| {
-                kept.iter().for_each(|&(from, to)| signing[to][step] = lane(value, from));
-            };
-            let mut value = Zeroizing::new(hash.f(&addresses, sk_seed));
+            values[0] = hash.f(&addresses, sk_seed);
             addresses.set_kind(Kind::WotsHash);
-            keep(&value, 0);
-            for step in 1..W {
-                addresses.set_hash(step as u16 - 1);
-                *value = hash.f(&addresses, &value);
-                keep(&value, step);
-            }
+            hash.chain(&addresses, &mut values);
             for (from, &(leaf, chain)) in chains.iter().enumerate() {
-                ends[leaf][chain] = lane(&value, from);
+                let tree = leaf / LEAVES;
+                ends[leaf][chain] = lane(&values[W - 1], from);
+                if leaf % LEAVES == trees[tree].leaf as usize {
+                    signing[tree * LEN + chain] = std::array::from_fn(|step| lane(&values[step], from));
+                }
             }
         }
         Self { signing, ends }
