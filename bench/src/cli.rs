@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cache;
 mod hit_ratio;
 
 use std::ffi::OsString;
@@ -24,6 +25,7 @@ use crate::run::{Run, run};
 use crate::stages::{Stages, stages};
 use crate::wiring::CacheChoice;
 
+use cache::CacheArgs;
 use hit_ratio::HitRatioArgs;
 
 const EXAMPLES: &str = "\
@@ -39,6 +41,8 @@ Examples:
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
   How many requests of a recorded trace does a cache of some size answer?
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
+  How long does a look-up take, and what do its counters cost?
+    trefoil-bench cache --threads 1,2
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -64,6 +68,8 @@ enum Command {
     Run(RunArgs),
     /// Replay recorded requests through the engine, other caches and textbook policies
     HitRatio(HitRatioArgs),
+    /// Time look-ups and get-or-inserts in the engine, other caches and maps
+    Cache(CacheArgs),
 }
 
 #[derive(Debug, Args)]
@@ -228,6 +234,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Stages(args) => ("stages", &args.output),
         Command::Run(args) => ("run", &args.output),
         Command::HitRatio(args) => ("hit-ratio", &args.output),
+        Command::Cache(args) => ("cache", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
     let report = match &cli.command {
@@ -235,6 +242,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Stages(args) => args.run(tier)?,
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,
+        Command::Cache(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

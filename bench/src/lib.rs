@@ -4,13 +4,15 @@
 //!   the clear;
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
-//! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies.
+//! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
+//! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
 //! `METHODOLOGY.md` and `LIMITS.md` say how to read the numbers.
 
 mod audit;
+pub mod cache;
 pub mod cli;
 mod clock;
 mod distribution;
@@ -23,6 +25,7 @@ mod parallel;
 mod peers;
 mod policy;
 mod population;
+mod processor;
 mod record;
 pub mod run;
 mod seals;

@@ -1,9 +1,10 @@
-//! Caches to compare with, behind one small interface, all with keys and values of one size.
+//! Caches and maps to compare with, behind one small interface, all with keys and values of one size.
 
 mod hash;
 
 use std::sync::Arc;
 
+use papaya::HashMap as Papaya;
 use trefoil_cache::value::{pack, unpack};
 use trefoil_cache::{Cache, Key, Session, Value};
 
@@ -45,7 +46,7 @@ pub(crate) fn key(n: u64) -> Key {
     unpack(&[word(1), word(2), word(3), word(4)])
 }
 
-/// A cache that threads share.
+/// A cache or map that threads share.
 pub(crate) trait Peer: Send + Sync {
     /// What one thread works through.
     type Handle<'a>: Handle
@@ -55,7 +56,7 @@ pub(crate) trait Peer: Send + Sync {
     /// A handle for the calling thread.
     fn handle(&self) -> Self::Handle<'_>;
 
-    /// Most entries it will hold.
+    /// Most entries it will hold; none if it does not evict.
     fn capacity(&self) -> Option<usize>;
 
     /// Entries held, all postponed work done.
@@ -77,14 +78,21 @@ pub(crate) trait Handle {
 /// A cache of this project. Entries do not expire.
 pub(crate) struct Ours<C> {
     cache: Arc<C>,
+    evicts: bool,
 }
 
 /// A session of a cache of this project.
 pub(crate) struct OurHandle<S>(S);
 
 impl<C: Cache<Payload>> Ours<C> {
+    /// A cache that evicts.
     pub(crate) fn evicting(cache: Arc<C>) -> Self {
-        Ours { cache }
+        Ours { cache, evicts: true }
+    }
+
+    /// A map that keeps everything up to its capacity and then refuses.
+    pub(crate) fn map(cache: Arc<C>) -> Self {
+        Ours { cache, evicts: false }
     }
 }
 
@@ -96,7 +104,7 @@ impl<C: Cache<Payload>> Peer for Ours<C> {
     }
 
     fn capacity(&self) -> Option<usize> {
-        Some(self.cache.capacity())
+        self.evicts.then(|| self.cache.capacity())
     }
 
     fn held(&self) -> usize {
@@ -206,6 +214,43 @@ impl Handle for &QuickCache {
     }
 }
 
+/// Papaya's map: reads without a lock, no bound.
+pub(crate) struct PapayaMap(Papaya<Key, Payload, DigestHash>);
+
+impl PapayaMap {
+    pub(crate) fn new(capacity: usize) -> Self {
+        PapayaMap(Papaya::builder().capacity(capacity).hasher(DigestHash::random()).build())
+    }
+}
+
+impl Peer for PapayaMap {
+    type Handle<'a> = &'a PapayaMap;
+
+    fn handle(&self) -> &PapayaMap {
+        self
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
+
+    fn held(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Handle for &PapayaMap {
+    #[inline(always)]
+    fn get(&mut self, key: &Key) -> Option<Payload> {
+        self.0.pin().get(key).copied()
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: Key, value: Payload) {
+        self.0.pin().insert(key, value);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,7 +272,9 @@ mod tests {
     fn every_peer_returns_what_was_stored() {
         keeps_what_it_is_given(&Moka::new(2_000));
         keeps_what_it_is_given(&QuickCache::new(2_000));
+        keeps_what_it_is_given(&PapayaMap::new(2_000));
         assert_eq!(Moka::new(2_000).capacity(), Some(2_000));
+        assert_eq!(PapayaMap::new(2_000).capacity(), None);
     }
 
     #[test]

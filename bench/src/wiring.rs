@@ -87,6 +87,18 @@ pub(crate) fn engine<V: Value, O: Observer>(capacity: usize) -> Option<Arc<impl 
     Some(Arc::new(trefoil_cache::Engine::<V, O>::new(config)))
 }
 
+/// An empty DashMap under the observer `O`, if this build contains it.
+#[cfg(feature = "cache-dashmap")]
+pub(crate) fn dashmap<V: Value, O: Observer>(capacity: usize) -> Option<Arc<impl Cache<V>>> {
+    Some(Arc::new(trefoil_cache::Baseline::<V, O>::new(capacity)))
+}
+
+/// An empty DashMap under the observer `O`, if this build contains it.
+#[cfg(all(not(feature = "cache-dashmap"), feature = "cache-engine"))]
+pub(crate) fn dashmap<V: Value, O: Observer>(_: usize) -> Option<Arc<impl Cache<V>>> {
+    None::<Arc<trefoil_cache::Engine<V, O>>>
+}
+
 /// An empty engine under the observer `O`, if this build contains the engine.
 #[cfg(all(not(feature = "cache-engine"), feature = "cache-dashmap"))]
 pub(crate) fn engine<V: Value, O: Observer>(_: usize) -> Option<Arc<impl Cache<V>>> {

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use serde_json::Value;
+use trefoil_bench::cache::{CacheTimes, cache_times};
 use trefoil_bench::exact::{Exact, Source, exact};
 use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
 use trefoil_bench::run::{Run, run};
@@ -192,4 +194,65 @@ fn recorded_requests_are_replayed_through_every_cache() {
     assert_eq!(number(&report, "/requests"), 95_607.0);
     assert_eq!(number(&report, "/different_keys"), 13_756.0);
     assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
+}
+
+#[test]
+fn caches_and_maps_are_timed_and_their_values_verified() {
+    let report = cache_times(&CacheTimes {
+        keys: 4_000,
+        capacity: 1_000,
+        resident: vec![100, 200],
+        threads: vec![1, 3],
+        repeats: 2,
+        duration: Duration::from_millis(1),
+        seed: 7,
+    })
+    .expect("runs");
+    assert_eq!(report.problem, None);
+    let subjects = ["engine", "engine_off", "dashmap", "papaya", "moka", "quick_cache"];
+    assert_keys(
+        &report,
+        "/zipf",
+        &[
+            "get_ns",
+            "get_ns_runs",
+            "get_million_per_s",
+            "get_or_insert_ns",
+            "get_or_insert_ns_runs",
+            "get_or_insert_million_per_s",
+            "instrumentation_ns",
+            "hit_ratio",
+        ],
+    );
+    assert_keys(&report, "/all_hit", &["100", "200"]);
+    for load in ["/zipf", "/all_hit/100", "/all_hit/200"] {
+        assert_keys(&report, &format!("{load}/get_ns"), &subjects);
+        for subject in ["papaya", "moka", "quick_cache"] {
+            assert!(number(&report, &format!("{load}/get_ns/{subject}/t1")) > 0.0);
+            let runs = report.result.pointer(&format!("{load}/get_ns_runs/{subject}/t3"));
+            assert_eq!(runs.and_then(Value::as_array).expect("list").len(), 2);
+        }
+        assert_keys(&report, &format!("{load}/instrumentation_ns/get"), &["t1", "t3"]);
+        let cost = &report.result.pointer(&format!("{load}/instrumentation_ns/get/t1")).expect("cost");
+        assert_eq!(cost.is_number(), cfg!(feature = "cache-engine"));
+    }
+    // A map that does not evict has no get-or-insert.
+    assert!(report.result["zipf"]["get_or_insert_ns"]["papaya"]["t1"].is_null());
+    assert!((0.3..1.0).contains(&number(&report, "/zipf/hit_ratio/moka/t1")));
+    assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
+    assert_eq!(number(&report, "/verified/missed_where_all_is_held"), 0.0);
+}
+
+#[test]
+fn more_entries_than_keys_make_no_load() {
+    let parameters = CacheTimes {
+        keys: 10,
+        capacity: 11,
+        resident: vec![],
+        threads: vec![1],
+        repeats: 1,
+        duration: Duration::from_millis(1),
+        seed: 7,
+    };
+    assert!(cache_times(&parameters).is_err());
 }

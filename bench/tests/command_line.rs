@@ -58,7 +58,7 @@ fn help_teaches_with_examples() {
     for command in ["exact", "stages", "run"] {
         assert!(bench(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in ["hit-ratio"] {
+    for command in ["hit-ratio", "cache"] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
         assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
@@ -87,6 +87,8 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["run", "--workers", "1000000"], "1 to 1024"),
         (&["run", "--record", "../x"], "bench/records/NAME.json"),
         (&["hit-ratio", "--capacity", "300"], "--trace"),
+        (&["cache", "--threads", "1,0"], "1 to 1024"),
+        (&["cache", "--millis", "0"], "1..=10000"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),
     ] {

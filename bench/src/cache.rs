@@ -1,0 +1,295 @@
+//! Processor time of look-ups and get-or-inserts in the engine, with and without its instrumentation, in other caches
+//! and in maps.
+
+mod timing;
+mod zipf;
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Map, Value, json};
+use trefoil_cache::{Key, Off, PerWorker};
+
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
+use crate::record::Report;
+use crate::wiring;
+use timing::{Load, Operation, Tally, Timed};
+use zipf::Zipf;
+
+/// What to time.
+#[derive(Clone, Debug)]
+pub struct CacheTimes {
+    /// Different keys under the Zipf load.
+    pub keys: usize,
+    /// Entries that each cache may hold under the Zipf load.
+    pub capacity: usize,
+    /// Numbers of keys that are all held and asked for evenly.
+    pub resident: Vec<usize>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Rounds, all of which are kept.
+    pub repeats: usize,
+    /// Length of one timing.
+    pub duration: Duration,
+    /// Fixes the requests.
+    pub seed: u64,
+}
+
+/// Exponent of the Zipf load: the customary one for caches.
+const EXPONENT: f64 = 0.99;
+/// Requests of one stream: 32 MiB of keys, more than a private cache, so that they are streamed as in service.
+const STREAM: usize = 1 << 20;
+/// Streams; more threads share them from different places.
+const STREAMS_MAX: usize = 4;
+/// The caches and maps, in the order of the report.
+const SUBJECTS: [&str; 6] = ["engine", "engine_off", "dashmap", "papaya", "moka", "quick_cache"];
+
+/// Times every subject under the Zipf load and with everything held. Rounds go over all subjects, forwards and
+/// backwards in turn, so that a machine that changes favours none.
+///
+/// # Errors
+/// When the parameters make no sense. Wrong values are in the report, not here.
+pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
+    if parameters.capacity == 0 || parameters.keys < parameters.capacity {
+        return Err(Failure::usage("the Zipf load needs at least as many keys as entries"));
+    }
+    let zipf = Zipf::new(parameters.keys, EXPONENT);
+    let mut cases = vec![under_zipf(parameters, &zipf)];
+    cases.extend(parameters.resident.iter().map(|&resident| all_held(parameters, resident)));
+    Ok(report(parameters, &cases, zipf.share_of(parameters.capacity)))
+}
+
+/// A subject of this build.
+type Subject = (&'static str, Box<dyn Timed>);
+
+fn subjects(capacity: usize) -> Vec<Subject> {
+    let mut subjects: Vec<Subject> = Vec::new();
+    if let Some(engine) = wiring::engine::<Payload, PerWorker>(capacity) {
+        subjects.push(("engine", Box::new(Ours::evicting(engine))));
+    }
+    if let Some(engine) = wiring::engine::<Payload, Off>(capacity) {
+        subjects.push(("engine_off", Box::new(Ours::evicting(engine))));
+    }
+    if let Some(map) = wiring::dashmap::<Payload, Off>(capacity) {
+        subjects.push(("dashmap", Box::new(Ours::map(map))));
+    }
+    subjects.push(("papaya", Box::new(PapayaMap::new(capacity))));
+    subjects.push(("moka", Box::new(Moka::new(capacity))));
+    subjects.push(("quick_cache", Box::new(QuickCache::new(capacity))));
+    subjects
+}
+
+/// One load: for each subject and operation, the rounds of each number of threads.
+struct Case {
+    name: String,
+    /// Keys that every subject holds, where all requests must hit.
+    held: Option<usize>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    subject: &'static str,
+    operation: Operation,
+    /// Index into the numbers of threads.
+    threads: usize,
+    rounds: Vec<Tally>,
+}
+
+fn under_zipf(parameters: &CacheTimes, zipf: &Zipf) -> Case {
+    let subjects = subjects(parameters.capacity);
+    let streams = streams(parameters, |rng| key(zipf.sample(rng) as u64));
+    // Rank is key number: the first are the most popular, and a map that never changes its mind does best with them.
+    let popular: Vec<Key> = (0..parameters.capacity as u64).map(key).collect();
+    for (_, subject) in &subjects {
+        if subject.evicts() {
+            streams.iter().for_each(|stream| subject.warm(stream));
+        } else {
+            subject.fill(&popular);
+        }
+    }
+    let operations = [Operation::Get, Operation::GetOrInsert];
+    Case { name: "zipf".into(), held: None, rows: rounds(parameters, &subjects, &operations, &streams) }
+}
+
+fn all_held(parameters: &CacheTimes, resident: usize) -> Case {
+    // Twice the room, so that no set of the engine and no segment of another cache overflows except by rare chance.
+    let subjects = subjects(2 * resident);
+    let mut keys: Vec<Key> = (0..resident as u64).map(key).collect();
+    subjects.iter().for_each(|(_, subject)| subject.fill(&keys));
+    // Those few that one has displaced all the same are asked of none.
+    keys.retain(|key| subjects.iter().all(|(_, subject)| subject.holds(key)));
+    let streams = streams(parameters, |rng| keys[rng.random_range(0..keys.len())]);
+    let rows = rounds(parameters, &subjects, &[Operation::Get], &streams);
+    Case { name: resident.to_string(), held: Some(keys.len()), rows }
+}
+
+fn streams(parameters: &CacheTimes, mut request: impl FnMut(&mut StdRng) -> Key) -> Vec<Vec<Key>> {
+    let threads = parameters.threads.iter().copied().max().unwrap_or(1);
+    // Not longer than a few times the keys, for small trials.
+    let length = STREAM.min(16 * parameters.keys);
+    let mut rng = StdRng::seed_from_u64(parameters.seed);
+    (0..threads.min(STREAMS_MAX)).map(|_| (0..length).map(|_| request(&mut rng)).collect()).collect()
+}
+
+fn rounds(
+    parameters: &CacheTimes,
+    subjects: &[Subject],
+    operations: &[Operation],
+    streams: &[Vec<Key>],
+) -> Vec<Row> {
+    let mut rows: Vec<(usize, Row)> = Vec::new();
+    for (index, (subject, timed)) in subjects.iter().enumerate() {
+        for threads in 0..parameters.threads.len() {
+            for &operation in operations {
+                if operation == Operation::Get || timed.evicts() {
+                    rows.push((index, Row { subject, operation, threads, rounds: Vec::new() }));
+                }
+            }
+        }
+    }
+    for round in 0..parameters.repeats {
+        let mut measure = |(index, row): &mut (usize, Row)| {
+            row.rounds.push(subjects[*index].1.time(Load {
+                operation: row.operation,
+                streams,
+                offset: round * STRIDE,
+                threads: parameters.threads[row.threads],
+                duration: parameters.duration,
+            }));
+        };
+        if round % 2 == 0 {
+            rows.iter_mut().for_each(&mut measure);
+        } else {
+            rows.iter_mut().rev().for_each(&mut measure);
+        }
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Requests between the starts of two rounds.
+const STRIDE: usize = 104_729;
+
+impl Case {
+    /// Every subject by every number of threads, as `figure` of its rounds; null for what does not exist.
+    fn table(&self, threads: &[usize], operation: Operation, figure: &dyn Fn(&[Tally]) -> Value) -> Value {
+        let of =
+            |subject: &str, index: usize| self.rounds(subject, operation, index).map_or(Value::Null, figure);
+        let by_threads = |subject: &str| -> Value {
+            let cells = threads.iter().enumerate();
+            cells.map(|(index, n)| (format!("t{n}"), of(subject, index))).collect::<Map<_, _>>().into()
+        };
+        SUBJECTS.iter().map(|&name| (name.to_owned(), by_threads(name))).collect::<Map<_, _>>().into()
+    }
+
+    fn rounds(&self, subject: &str, operation: Operation, threads: usize) -> Option<&[Tally]> {
+        let is = |row: &&Row| (row.subject, row.operation, row.threads) == (subject, operation, threads);
+        self.rows.iter().find(is).map(|row| row.rounds.as_slice())
+    }
+
+    /// What counting and sampling cost: the engine with them minus the engine without, round by round.
+    fn instrumentation(&self, operation: Operation, threads: usize) -> Option<Distribution> {
+        let with = self.rounds("engine", operation, threads)?;
+        let without = self.rounds("engine_off", operation, threads)?;
+        let differences = with.iter().zip(without).map(|(a, b)| a.ns_per_request() - b.ns_per_request());
+        Some(Distribution::new(differences.collect()))
+    }
+
+    fn json(&self, threads: &[usize]) -> Value {
+        let mut fields = Map::new();
+        let operations: &[(&str, Operation)] = match self.held {
+            None => &[("get", Operation::Get), ("get_or_insert", Operation::GetOrInsert)],
+            Some(_) => &[("get", Operation::Get)],
+        };
+        let mut cost = Map::new();
+        for &(name, operation) in operations {
+            let median = |rounds: &[Tally]| json!(rounded(nanoseconds(rounds).median()));
+            fields.insert(format!("{name}_ns"), self.table(threads, operation, &median));
+            let runs = |rounds: &[Tally]| nanoseconds(rounds).runs_json();
+            fields.insert(format!("{name}_ns_runs"), self.table(threads, operation, &runs));
+            let rate = |rounds: &[Tally]| {
+                let rates = rounds.iter().map(Tally::million_per_s).collect();
+                json!(rounded(Distribution::new(rates).median()))
+            };
+            fields.insert(format!("{name}_million_per_s"), self.table(threads, operation, &rate));
+            let costs = threads.iter().enumerate().map(|(index, n)| {
+                let cost = self.instrumentation(operation, index);
+                (format!("t{n}"), cost.map_or(Value::Null, |ns| json!(rounded(ns.median()))))
+            });
+            cost.insert(name.to_owned(), costs.collect::<Map<_, _>>().into());
+        }
+        fields.insert("instrumentation_ns".into(), cost.into());
+        match self.held {
+            Some(held) => fields.insert("keys_held_by_all".into(), json!(held)),
+            None => {
+                fields.insert("hit_ratio".into(), self.table(threads, Operation::GetOrInsert, &hit_ratio))
+            }
+        };
+        fields.into()
+    }
+}
+
+fn nanoseconds(rounds: &[Tally]) -> Distribution {
+    Distribution::new(rounds.iter().map(Tally::ns_per_request).collect())
+}
+
+fn hit_ratio(rounds: &[Tally]) -> Value {
+    let (hits, requests) = rounds.iter().fold((0, 0), |(h, r), t| (h + t.hits, r + t.requests));
+    json!((hits as f64 / requests as f64 * 1e4).round() / 1e4)
+}
+
+fn report(parameters: &CacheTimes, cases: &[Case], best_fixed: f64) -> Report {
+    let CacheTimes { keys, capacity, resident, threads, repeats, duration, seed } = parameters;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let tallies = || cases.iter().flat_map(|case| case.rows.iter().flat_map(|row| row.rounds.iter()));
+    let wrong: u64 = tallies().map(|tally| tally.wrong).sum();
+    let missed: u64 = cases
+        .iter()
+        .filter(|case| case.held.is_some())
+        .flat_map(|case| case.rows.iter().flat_map(|row| &row.rounds))
+        .map(|tally| tally.requests - tally.hits)
+        .sum();
+    let (zipf, held) = cases.split_first().expect("the Zipf load is always there");
+    let all_hit: Map<_, _> = held.iter().map(|case| (case.name.clone(), case.json(threads))).collect();
+    let result = json!({
+        "keys": keys, "capacity": capacity, "exponent": EXPONENT, "resident": resident,
+        "key_bytes": size_of::<Key>(), "value_bytes": size_of::<Payload>(),
+        "threads": threads, "more_threads_than_cores": threads.iter().any(|&n| n > cores),
+        "repeats": repeats, "millis": duration.as_secs_f64() * 1e3, "seed": seed,
+        "time": "processor time of the threads",
+        "zipf": zipf.json(threads),
+        "zipf_best_fixed_hit_ratio": (best_fixed * 1e4).round() / 1e4,
+        "all_hit": all_hit,
+        "verified": {
+            "requests": tallies().map(|tally| tally.requests).sum::<u64>(),
+            "wrong_values": wrong, "missed_where_all_is_held": missed,
+        },
+    });
+    let problem = (wrong + missed > 0)
+        .then(|| format!("{wrong} hits with a wrong value, {missed} misses where everything is held"));
+    Report { summary: summary(threads, cases), result, problem }
+}
+
+fn summary(threads: &[usize], cases: &[Case]) -> String {
+    let mut text = "ns of processor time per request, medians; t: threads\n".to_owned();
+    for case in cases {
+        for (name, operation) in [("get", Operation::Get), ("get-or-insert", Operation::GetOrInsert)] {
+            if case.held.is_some() && operation == Operation::GetOrInsert {
+                continue;
+            }
+            let load = case.held.map_or(case.name.clone(), |held| format!("all of {held} held"));
+            text.push_str(&format!("{load}, {name}\n"));
+            for subject in SUBJECTS {
+                let cell = |index: usize| match case.rounds(subject, operation, index) {
+                    Some(rounds) => format!("t{} {:>8.1}", threads[index], nanoseconds(rounds).median()),
+                    None => format!("t{} {:>8}", threads[index], "-"),
+                };
+                let cells: Vec<String> = (0..threads.len()).map(cell).collect();
+                text.push_str(&format!("  {subject:<12} {}\n", cells.join("   ")));
+            }
+        }
+    }
+    text
+}

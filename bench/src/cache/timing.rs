@@ -1,0 +1,207 @@
+//! The time of one operation of one cache on some threads.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, OnceLock};
+use std::time::{Duration, Instant};
+
+use trefoil_cache::Key;
+
+use crate::peers::{Handle, Payload, Peer};
+use crate::processor::thread_cpu_ns;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Looks a key up.
+    Get,
+    /// Looks a key up and stores it if it is not there.
+    GetOrInsert,
+}
+
+/// What is timed.
+#[derive(Clone, Copy)]
+pub(super) struct Load<'a> {
+    pub(super) operation: Operation,
+    /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
+    pub(super) streams: &'a [Vec<Key>],
+    /// Where in its stream a thread begins: other keys in every round.
+    pub(super) offset: usize,
+    pub(super) threads: usize,
+    pub(super) duration: Duration,
+}
+
+/// Sums over all threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) requests: u64,
+    pub(super) hits: u64,
+    /// Hits with the value of another key.
+    pub(super) wrong: u64,
+    /// Processor time that the threads used.
+    pub(super) cpu_ns: u64,
+    /// Time on the wall from the first start to the last end.
+    pub(super) wall: Duration,
+}
+
+impl Tally {
+    pub(super) fn ns_per_request(&self) -> f64 {
+        self.cpu_ns as f64 / self.requests as f64
+    }
+
+    pub(super) fn million_per_s(&self) -> f64 {
+        self.requests as f64 / self.wall.as_secs_f64() / 1e6
+    }
+}
+
+/// A peer whose type is forgotten, so that unlike ones stand in one list. Dispatch is per cell, not per request.
+pub(super) trait Timed {
+    /// Whether it evicts; a map that does not can only be asked.
+    fn evicts(&self) -> bool;
+
+    /// Stores the values of `keys`.
+    fn fill(&self, keys: &[Key]);
+
+    /// Requests keys of a stream once and stores what is missing.
+    fn warm(&self, keys: &[Key]);
+
+    /// Whether `key` is held, with its value.
+    fn holds(&self, key: &Key) -> bool;
+
+    /// Runs `load`.
+    fn time(&self, load: Load<'_>) -> Tally;
+}
+
+impl<P: Peer> Timed for P {
+    fn evicts(&self) -> bool {
+        self.capacity().is_some()
+    }
+
+    fn fill(&self, keys: &[Key]) {
+        let mut handle = self.handle();
+        for key in keys {
+            handle.insert(*key, Payload::of(key));
+        }
+        self.settle();
+    }
+
+    fn warm(&self, keys: &[Key]) {
+        let mut handle = self.handle();
+        for key in keys {
+            if handle.get(key).is_none() {
+                handle.insert(*key, Payload::of(key));
+            }
+        }
+        self.settle();
+    }
+
+    fn holds(&self, key: &Key) -> bool {
+        self.handle().get(key) == Some(Payload::of(key))
+    }
+
+    fn time(&self, load: Load<'_>) -> Tally {
+        self.settle();
+        let barrier = Barrier::new(load.threads);
+        let (started, over) = (OnceLock::new(), AtomicBool::new(false));
+        let work = |thread: usize| {
+            let stream = &load.streams[thread % load.streams.len()];
+            let mut at = (load.offset + thread * STAGGER) % stream.len();
+            let mut handle = self.handle();
+            let mut tally = Tally::default();
+            barrier.wait();
+            let started = *started.get_or_init(Instant::now);
+            let began = thread_cpu_ns();
+            while !over.load(Ordering::Relaxed) {
+                at = chunk(&mut handle, load.operation, stream, at, &mut tally);
+                if started.elapsed() >= load.duration {
+                    over.store(true, Ordering::Relaxed);
+                }
+            }
+            tally.cpu_ns = thread_cpu_ns() - began;
+            tally.wall = started.elapsed();
+            tally
+        };
+        std::thread::scope(|scope| {
+            let work = &work;
+            let threads: Vec<_> = (0..load.threads).map(|t| scope.spawn(move || work(t))).collect();
+            let mut sum = Tally::default();
+            for thread in threads {
+                let tally = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                sum.requests += tally.requests;
+                sum.hits += tally.hits;
+                sum.wrong += tally.wrong;
+                sum.cpu_ns += tally.cpu_ns;
+                sum.wall = sum.wall.max(tally.wall);
+            }
+            sum
+        })
+    }
+}
+
+/// Requests between two looks at the clock: its reading then costs a tenth of a nanosecond per request.
+const CHUNK: u64 = 256;
+/// Requests between the starts of two threads on one stream: they do not walk it together.
+const STAGGER: usize = 7_919;
+
+/// [`CHUNK`] requests from `at` on, round the stream; where the next one begins.
+#[inline(always)]
+fn chunk(
+    handle: &mut impl Handle,
+    operation: Operation,
+    stream: &[Key],
+    mut at: usize,
+    tally: &mut Tally,
+) -> usize {
+    for _ in 0..CHUNK {
+        let key = &stream[at];
+        at = if at + 1 == stream.len() { 0 } else { at + 1 };
+        match handle.get(key) {
+            Some(value) => {
+                tally.hits += 1;
+                // The last word alone: comparing all would cost as much as the look-up.
+                tally.wrong += u64::from(value.0[7] != last_word(key));
+                black_box(&value);
+            }
+            None if operation == Operation::GetOrInsert => handle.insert(*key, Payload::of(key)),
+            None => {}
+        }
+    }
+    tally.requests += CHUNK;
+    at
+}
+
+#[inline(always)]
+fn last_word(key: &Key) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = *key;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::{Moka, key};
+
+    #[test]
+    fn requests_hits_and_times_are_summed_over_threads() {
+        let peer = Moka::new(1_000);
+        let present: Vec<Key> = (0..100).map(key).collect();
+        peer.fill(&present);
+        assert!(present.iter().all(|key| peer.holds(key)) && !peer.holds(&key(100)));
+        let half: Vec<Key> = (50..150).map(key).collect();
+        let streams = [present, half];
+        let load = |operation| Load {
+            operation,
+            streams: &streams,
+            offset: 3,
+            threads: 2,
+            duration: Duration::from_millis(2),
+        };
+        let tally = peer.time(load(Operation::Get));
+        assert!(tally.requests >= CHUNK && tally.requests.is_multiple_of(CHUNK));
+        assert!(tally.hits < tally.requests && tally.wrong == 0);
+        assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
+        peer.time(load(Operation::GetOrInsert));
+        peer.warm(&streams[1]);
+        assert!(streams.iter().flatten().all(|key| peer.holds(key)));
+    }
+}
