@@ -2,6 +2,7 @@
 
 mod cache;
 mod hit_ratio;
+mod zkp;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
 use hit_ratio::HitRatioArgs;
+use zkp::ZkpArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +45,8 @@ Examples:
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
   How long does a look-up take, and what do its counters cost?
     trefoil-bench cache --threads 1,2
+  How long does a credential proof take, and how large is it?
+    trefoil-bench zkp --iters 30
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -70,6 +74,8 @@ enum Command {
     HitRatio(HitRatioArgs),
     /// Time look-ups and get-or-inserts in the engine, other caches and maps
     Cache(CacheArgs),
+    /// Make and verify credential proofs
+    Zkp(ZkpArgs),
 }
 
 #[derive(Debug, Args)]
@@ -235,6 +241,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Run(args) => ("run", &args.output),
         Command::HitRatio(args) => ("hit-ratio", &args.output),
         Command::Cache(args) => ("cache", &args.output),
+        Command::Zkp(args) => ("zkp", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
     let report = match &cli.command {
@@ -243,6 +250,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,
         Command::Cache(args) => args.run()?,
+        Command::Zkp(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

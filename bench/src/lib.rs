@@ -5,7 +5,8 @@
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
-//! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps.
+//! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
+//! * [`zkp`] makes and verifies credential proofs.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -34,6 +35,7 @@ mod trace;
 pub mod wiring;
 mod workload;
 mod world;
+pub mod zkp;
 
 pub use failure::Failure;
 pub use population::Population;

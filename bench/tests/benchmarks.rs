@@ -11,10 +11,12 @@ use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::wiring::CacheChoice;
+use trefoil_bench::zkp::{Zkp, zkp};
 use trefoil_bench::{Population, Report};
 use trefoil_dataset::Protocol;
 use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
+use trefoil_zkp::Circuit;
 
 /// Proofs take seconds, so they are made once, and kept between test runs.
 static POPULATION: LazyLock<Arc<Population>> = LazyLock::new(|| {
@@ -255,4 +257,26 @@ fn more_entries_than_keys_make_no_load() {
         seed: 7,
     };
     assert!(cache_times(&parameters).is_err());
+}
+
+#[test]
+fn proofs_are_timed_and_verified() {
+    let report = zkp(Zkp { circuit: Circuit::Cred1, iterations: 2 }).expect("runs");
+    assert_eq!(report.problem, None);
+    for figure in ["prove_ms", "prove_cpu_ms", "verify_ms", "verify_cpu_ms", "proof_bytes"] {
+        assert!(number(&report, &format!("/{figure}")) > 0.0, "{figure}");
+        assert!(number(&report, &format!("/{figure}_min")) > 0.0, "{figure}");
+        assert_eq!(report.result[format!("{figure}_runs")].as_array().expect("list").len(), 2);
+    }
+    assert!(
+        trefoil_zkp::proof_size_window(Circuit::Cred1).contains(&(number(&report, "/proof_bytes") as usize))
+    );
+    assert_keys(
+        &report,
+        "/security_bits",
+        &["proven_list_decoding", "proven_unique_decoding", "conjectured"],
+    );
+    assert!(number(&report, "/security_bits/proven_list_decoding") >= 120.0);
+    assert!(report.result["decode_ms"].is_null() && report.result["verify_includes_decoding"] == true);
+    assert!(number(&report, "/peak_rss_mb") > 1.0);
 }

@@ -1,0 +1,42 @@
+//! Arguments of `zkp`.
+
+use clap::Args;
+use trefoil_zkp::Circuit;
+
+use super::Output;
+use crate::failure::Failure;
+use crate::record::Report;
+use crate::zkp::{Zkp, zkp};
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench zkp
+    trefoil-bench zkp --circuit cred/1u --iters 50 --json
+
+cred/1 is the circuit in service, cred/1u the one with larger proofs that rest on unique decoding alone. One thread makes
+and verifies every proof; verify_ms includes decoding it.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ZkpArgs {
+    /// Parameter set: cred/1 or cred/1u
+    #[arg(long, default_value = "cred/1", value_parser = circuit)]
+    circuit: Circuit,
+    /// Proofs, all of which are kept
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    iters: u32,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl ZkpArgs {
+    pub(super) fn run(&self) -> Result<Report, Failure> {
+        super::refuse_debug_build()?;
+        zkp(Zkp { circuit: self.circuit, iterations: self.iters as usize })
+    }
+}
+
+fn circuit(text: &str) -> Result<Circuit, String> {
+    let known = Circuit::ALL.into_iter().find(|circuit| circuit.name() == text);
+    known.ok_or_else(|| format!("give {}", Circuit::ALL.map(Circuit::name).join(" or ")))
+}
