@@ -133,3 +133,13 @@ fn no_bit_that_flips_in_the_key_leads_to_a_signature_that_is_wrong() {
         }
     }
 }
+
+#[test]
+fn without_fast_lanes_the_crate_signs_the_same_bytes() {
+    let mut rng = StdRng::seed_from_u64(11);
+    let key = SlhDsaSha2_128f::generate(&mut rng).expect("key").on(Cpu::at_most(Tier::Portable));
+    let opt_rand = rng.random();
+    let by_crate = key.sign_twice_by_crate(MESSAGE, &opt_rand).expect("signature");
+    let own = key.sign_twice([Cpu::detected(); 2], MESSAGE, &opt_rand).expect("signature");
+    assert!(by_crate == own);
+}
