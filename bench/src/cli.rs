@@ -2,6 +2,7 @@
 
 mod cache;
 mod hit_ratio;
+mod numbers;
 mod zkp;
 
 use std::ffi::OsString;
@@ -13,7 +14,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 use trefoil_dataset::Protocol;
 use trefoil_kernels::Tier;
-use trefoil_matching::LANES;
 use trefoil_pipeline::Cadence;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
@@ -28,6 +28,7 @@ use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
 use hit_ratio::HitRatioArgs;
+use numbers::{multiple_of_32, seconds, workers};
 use zkp::ZkpArgs;
 
 const EXAMPLES: &str = "\
@@ -363,30 +364,6 @@ fn command_line(arguments: &[OsString]) -> String {
     };
     let rest = arguments.iter().skip(1).map(quoted);
     std::iter::once("trefoil-bench".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
-}
-
-/// Most threads: well above any machine, well below what a typing error can ask for.
-const WORKERS_MAX: usize = 1_024;
-/// Most templates: 48 GiB of them.
-const USERS_MAX: usize = 1 << 20;
-
-fn workers(text: &str) -> Result<usize, String> {
-    let workers = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (1..=WORKERS_MAX).contains(&workers) { Ok(workers) } else { Err(format!("give 1 to {WORKERS_MAX}")) }
-}
-
-fn multiple_of_32(text: &str) -> Result<usize, String> {
-    let count: usize = text.parse().map_err(|_| "not a number".to_owned())?;
-    if count.is_multiple_of(LANES) && (LANES..=USERS_MAX).contains(&count) {
-        Ok(count)
-    } else {
-        Err(format!("give a multiple of {LANES} from {LANES} to {USERS_MAX}, so that every batch is full"))
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.01..=600.0).contains(&seconds) { Ok(seconds) } else { Err("give 0.01 to 600 seconds".to_owned()) }
 }
 
 #[cfg(test)]
