@@ -87,6 +87,8 @@ struct Case {
     name: String,
     /// Keys that every subject holds, where all requests must hit.
     held: Option<usize>,
+    /// Share of the requests of a stream of its own that each cache answered, before the first round.
+    hit_ratios: Vec<(&'static str, f64)>,
     rows: Vec<Row>,
 }
 
@@ -100,18 +102,24 @@ struct Row {
 
 fn under_zipf(parameters: &CacheTimes, zipf: &Zipf) -> Case {
     let subjects = subjects(parameters.capacity);
-    let streams = streams(parameters, |rng| key(zipf.sample(rng) as u64));
+    let mut streams = streams(parameters, 1, |rng| key(zipf.sample(rng) as u64));
+    let unseen = streams.pop().unwrap_or_default();
+    let mut hit_ratios = Vec::new();
     // Rank is key number: the first are the most popular, and a map that never changes its mind does best with them.
     let popular: Vec<Key> = (0..parameters.capacity as u64).map(key).collect();
-    for (_, subject) in &subjects {
+    for (name, subject) in &subjects {
         if subject.evicts() {
-            streams.iter().for_each(|stream| subject.warm(stream));
+            for stream in &streams {
+                subject.warm(stream);
+            }
+            hit_ratios.push((*name, subject.warm(&unseen) as f64 / unseen.len() as f64));
         } else {
             subject.fill(&popular);
         }
     }
     let operations = [Operation::Get, Operation::GetOrInsert];
-    Case { name: "zipf".into(), held: None, rows: rounds(parameters, &subjects, &operations, &streams) }
+    let rows = rounds(parameters, &subjects, &operations, &streams);
+    Case { name: "zipf".into(), held: None, hit_ratios, rows }
 }
 
 fn all_held(parameters: &CacheTimes, resident: usize) -> Case {
@@ -121,17 +129,22 @@ fn all_held(parameters: &CacheTimes, resident: usize) -> Case {
     subjects.iter().for_each(|(_, subject)| subject.fill(&keys));
     // Those few that one has displaced all the same are asked of none.
     keys.retain(|key| subjects.iter().all(|(_, subject)| subject.holds(key)));
-    let streams = streams(parameters, |rng| keys[rng.random_range(0..keys.len())]);
+    let streams = streams(parameters, 0, |rng| keys[rng.random_range(0..keys.len())]);
     let rows = rounds(parameters, &subjects, &[Operation::Get], &streams);
-    Case { name: resident.to_string(), held: Some(keys.len()), rows }
+    Case { name: resident.to_string(), held: Some(keys.len()), hit_ratios: Vec::new(), rows }
 }
 
-fn streams(parameters: &CacheTimes, mut request: impl FnMut(&mut StdRng) -> Key) -> Vec<Vec<Key>> {
+/// A stream for each thread, up to a limit, and `more`.
+fn streams(
+    parameters: &CacheTimes,
+    more: usize,
+    mut request: impl FnMut(&mut StdRng) -> Key,
+) -> Vec<Vec<Key>> {
     let threads = parameters.threads.iter().copied().max().unwrap_or(1);
     // Not longer than a few times the keys, for small trials.
     let length = STREAM.min(16 * parameters.keys);
     let mut rng = StdRng::seed_from_u64(parameters.seed);
-    (0..threads.min(STREAMS_MAX)).map(|_| (0..length).map(|_| request(&mut rng)).collect()).collect()
+    (0..threads.min(STREAMS_MAX) + more).map(|_| (0..length).map(|_| request(&mut rng)).collect()).collect()
 }
 
 fn rounds(
@@ -197,6 +210,15 @@ impl Case {
         Some(Distribution::new(differences.collect()))
     }
 
+    /// Null for maps, which keep what they were given.
+    fn hit_ratios(&self) -> Value {
+        let of = |subject: &str| self.hit_ratios.iter().find(|(name, _)| *name == subject);
+        let one = |&name: &&'static str| {
+            (name.to_owned(), of(name).map_or(Value::Null, |(_, ratio)| json!((ratio * 1e4).round() / 1e4)))
+        };
+        SUBJECTS.iter().map(one).collect::<Map<_, _>>().into()
+    }
+
     fn json(&self, threads: &[usize]) -> Value {
         let mut fields = Map::new();
         let operations: &[(&str, Operation)] = match self.held {
@@ -223,9 +245,7 @@ impl Case {
         fields.insert("instrumentation_ns".into(), cost.into());
         match self.held {
             Some(held) => fields.insert("keys_held_by_all".into(), json!(held)),
-            None => {
-                fields.insert("hit_ratio".into(), self.table(threads, Operation::GetOrInsert, &hit_ratio))
-            }
+            None => fields.insert("hit_ratio".into(), self.hit_ratios()),
         };
         fields.into()
     }
@@ -233,11 +253,6 @@ impl Case {
 
 fn nanoseconds(rounds: &[Tally]) -> Distribution {
     Distribution::new(rounds.iter().map(Tally::ns_per_request).collect())
-}
-
-fn hit_ratio(rounds: &[Tally]) -> Value {
-    let (hits, requests) = rounds.iter().fold((0, 0), |(h, r), t| (h + t.hits, r + t.requests));
-    json!((hits as f64 / requests as f64 * 1e4).round() / 1e4)
 }
 
 fn report(parameters: &CacheTimes, cases: &[Case], best_fixed: f64) -> Report {

@@ -62,8 +62,8 @@ pub(super) trait Timed {
     /// Stores the values of `keys`.
     fn fill(&self, keys: &[Key]);
 
-    /// Requests keys of a stream once and stores what is missing.
-    fn warm(&self, keys: &[Key]);
+    /// Requests the keys of a stream once, stores what is missing, and counts what was not.
+    fn warm(&self, keys: &[Key]) -> usize;
 
     /// Whether `key` is held, with its value.
     fn holds(&self, key: &Key) -> bool;
@@ -85,14 +85,18 @@ impl<P: Peer> Timed for P {
         self.settle();
     }
 
-    fn warm(&self, keys: &[Key]) {
+    fn warm(&self, keys: &[Key]) -> usize {
         let mut handle = self.handle();
+        let mut hits = 0;
         for key in keys {
-            if handle.get(key).is_none() {
+            if handle.get(key).is_some() {
+                hits += 1;
+            } else {
                 handle.insert(*key, Payload::of(key));
             }
         }
         self.settle();
+        hits
     }
 
     fn holds(&self, key: &Key) -> bool {
@@ -202,6 +206,7 @@ mod tests {
         assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
         peer.time(load(Operation::GetOrInsert));
         peer.warm(&streams[1]);
+        assert_eq!(peer.warm(&streams[1]), streams[1].len());
         assert!(streams.iter().flatten().all(|key| peer.holds(key)));
     }
 }
