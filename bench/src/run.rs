@@ -9,8 +9,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, UNSEALED_MAX, Verdict,
-    Worker,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, StageTimes, UNSEALED_MAX,
+    Verdict, Worker,
 };
 
 use crate::audit::{Audit, audit};
@@ -235,7 +235,10 @@ struct Window {
     lanes: u64,
     seals: u64,
     batches: u64,
+    /// Per batch of 32.
     stages: Vec<(&'static str, Distribution)>,
+    /// Per seal, whatever it covers.
+    seal: Distribution,
 }
 
 fn windows(seals: &[SealEntry], marks: &[u64]) -> Result<Vec<Window>, Failure> {
@@ -261,9 +264,23 @@ fn window(seals: &[SealEntry], from_ns: u64, to_ns: u64) -> Result<Window, Failu
             ("keyholder", Distribution::of_ns(times().map(|t| t.keyholder_ns))),
             ("proof_lookup", Distribution::of_ns(times().map(|t| t.proof_lookup_ns))),
             ("digest", Distribution::of_ns(times().map(|t| t.digest_ns))),
-            ("seal", Distribution::of_ns(inside.iter().map(|seal| seal.seal_ns))),
+            ("seal", Distribution::of_ns(inside.iter().flat_map(seal_shares))),
+            ("total", Distribution::of_ns(inside.iter().flat_map(totals))),
         ],
+        seal: Distribution::of_ns(inside.iter().map(|seal| seal.seal_ns)),
     })
+}
+
+/// Each batch's share of its seal, which costs the same for one batch and for a thousand.
+fn seal_shares(seal: &SealEntry) -> impl Iterator<Item = u64> {
+    let batches = seal.batches.len();
+    std::iter::repeat_n(seal.seal_ns / batches.max(1) as u64, batches)
+}
+
+/// Time spent on each batch: its steps and its share of the seal.
+fn totals(seal: &SealEntry) -> impl Iterator<Item = u64> {
+    let steps = |t: &StageTimes| t.proof_lookup_ns + t.match_ns + t.keyholder_ns + t.digest_ns;
+    seal.batches.iter().zip(seal_shares(seal)).map(move |(times, share)| steps(times) + share)
 }
 
 impl Window {
@@ -290,7 +307,7 @@ impl Window {
             "seals_per_s": rounded(self.seals_per_s()),
             "batches_per_seal": rounded(self.batches_per_seal()),
             "seconds": rounded(self.seconds), "lanes": self.lanes, "seals": self.seals,
-            "stages_us": stages,
+            "stages_us": stages, "seal_us": rounded(self.seal.median()),
         })
     }
 }
@@ -325,6 +342,7 @@ fn report<C: Cache<Verdict>>(
         "seals_per_s": rounded(over(Window::seals_per_s).median()),
         "batches_per_seal": rounded(over(Window::batches_per_seal).median()),
         "stages_us": stages,
+        "seal_us": rounded(over(|window| window.seal.median()).median()),
         "windows": windows.iter().map(Window::json).collect::<Vec<_>>(),
         "workers": workers, "physical_cores": placement.physical_cores, "placement": placement.cpus,
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),

@@ -134,9 +134,20 @@ fn runs_count_what_was_sealed_and_verify_it() {
             assert_keys(
                 &report,
                 "/windows/0",
-                &["auth_per_s", "seals_per_s", "batches_per_seal", "seconds", "lanes", "seals", "stages_us"],
+                &[
+                    "auth_per_s",
+                    "seals_per_s",
+                    "batches_per_seal",
+                    "seconds",
+                    "lanes",
+                    "seals",
+                    "stages_us",
+                    "seal_us",
+                ],
             );
-            assert_keys(&report, "/stages_us", &["match", "keyholder", "proof_lookup", "digest", "seal"]);
+            let stages = ["match", "keyholder", "proof_lookup", "digest", "seal", "total"];
+            assert_keys(&report, "/stages_us", &stages);
+            assert!(number(&report, "/stages_us/seal") < number(&report, "/stages_us/total"));
             assert!(number(&report, "/auth_per_s") > 0.0);
             assert_eq!(number(&report, "/verified/wrong"), 0.0);
             assert_eq!(number(&report, "/verified/denials"), number(&report, "/verified/expected_denials"));
@@ -144,6 +155,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
             assert!((1.0..=8.0).contains(&attestations));
             if cadence == Cadence::PerBatch {
                 assert_eq!(number(&report, "/batches_per_seal"), 1.0);
+                assert_eq!(number(&report, "/stages_us/seal"), number(&report, "/seal_us"));
                 assert_eq!(number(&report, "/windows/0/lanes"), 32.0 * number(&report, "/windows/0/seals"));
             }
         }

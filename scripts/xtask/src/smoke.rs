@@ -54,7 +54,7 @@ const RUNS: [Smoke; 6] = [
             "32",
             "--json",
         ],
-        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0"],
+        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
     },
     Smoke {
         binary: "trefoil-bench",
@@ -78,7 +78,7 @@ const RUNS: [Smoke; 6] = [
             "32",
             "--json",
         ],
-        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0"],
+        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
     },
     Smoke {
         binary: "trefoil",
