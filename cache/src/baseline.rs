@@ -125,7 +125,7 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
 impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        let began = self.recorder.begin_get();
+        let began = self.recorder.begin_get(key);
         let found = self.look_up(key, now);
         if let Some(began) = began {
             self.recorder.end_get(began);

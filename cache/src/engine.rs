@@ -141,7 +141,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
 impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        let began = self.recorder.begin_get();
+        let began = self.recorder.begin_get(key);
         let mut event = Event::Absent;
         let found = self.look_up(key, now, &mut event);
         if let Some(began) = began {

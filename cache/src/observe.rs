@@ -6,7 +6,7 @@
 mod latency;
 mod per_worker;
 
-use crate::{Event, Stats};
+use crate::{Event, Key, Stats};
 pub use latency::Latency;
 pub use per_worker::PerWorker;
 use std::time::Instant;
@@ -34,8 +34,9 @@ pub trait Recorder: Send + 'static {
     /// Counts `event` `n` times.
     fn record_many(&mut self, event: Event, n: u64);
 
-    /// Called before a look-up; the start time if this look-up is in the sample.
-    fn begin_get(&mut self) -> Option<Instant>;
+    /// Called before `key` is looked up; the start time if this look-up is to be timed. An observer of
+    /// access patterns sees the keys here.
+    fn begin_get(&mut self, key: &Key) -> Option<Instant>;
 
     /// Called after a look-up that [`Recorder::begin_get`] selected.
     fn end_get(&mut self, began: Instant);
@@ -69,7 +70,7 @@ impl Recorder for Off {
     fn record_many(&mut self, _: Event, _: u64) {}
 
     #[inline(always)]
-    fn begin_get(&mut self) -> Option<Instant> {
+    fn begin_get(&mut self, _: &Key) -> Option<Instant> {
         None
     }
 

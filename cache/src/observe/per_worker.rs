@@ -11,7 +11,7 @@
 
 use super::latency::{BUCKETS, Latency, bucket};
 use super::{Observer, Recorder};
-use crate::{Event, Stats};
+use crate::{Event, Key, Stats};
 #[expect(clippy::disallowed_types, reason = "guards the registry of blocks, off the operation path")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -97,7 +97,7 @@ impl Recorder for Worker {
     }
 
     #[inline(always)]
-    fn begin_get(&mut self) -> Option<Instant> {
+    fn begin_get(&mut self, _: &Key) -> Option<Instant> {
         self.tick = self.tick.wrapping_add(1);
         if self.tick & (SAMPLE_PERIOD - 1) == 0 { Some(Instant::now()) } else { None }
     }
@@ -177,8 +177,9 @@ mod tests {
         let mut phases = Vec::new();
         for _ in 0..4 {
             let mut worker = observer.worker();
-            let sampled: Vec<_> =
-                (0..640).filter(|_| worker.begin_get().map(|t| worker.end_get(t)).is_some()).collect();
+            let sampled: Vec<_> = (0..640)
+                .filter(|_| worker.begin_get(&[0; 32]).map(|t| worker.end_get(t)).is_some())
+                .collect();
             assert_eq!(sampled.len(), 10);
             phases.push(sampled[0]);
         }
