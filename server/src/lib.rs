@@ -15,6 +15,7 @@ pub mod data_dir;
 pub mod demo;
 mod directory;
 mod durations;
+mod lingering;
 mod listener;
 mod metrics;
 pub mod problem;

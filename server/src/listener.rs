@@ -6,6 +6,7 @@
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
 use crate::config::Limits;
+use crate::lingering::Lingering;
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -103,7 +104,8 @@ impl Connection {
             },
         };
         let service = TowerToHyperService::new(self.router.clone());
-        let mut connection = std::pin::pin!(self.builder.serve_connection(TokioIo::new(stream), service));
+        let stream = TokioIo::new(Lingering::new(stream));
+        let mut connection = std::pin::pin!(self.builder.serve_connection(stream, service));
         let ended = tokio::select! {
             ended = &mut connection => Some(ended),
             _ = stop.wait_for(|stop| *stop) => None,

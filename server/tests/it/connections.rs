@@ -85,3 +85,30 @@ async fn connections_beyond_the_cap_wait_and_slow_ones_are_cut() {
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body-timeout"), "{answer}");
     assert!(service.server.shutdown().await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_still_sends_gets_its_refusal_and_no_reset() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let bearer = service.public.bearer.as_ref().unwrap();
+    let body = vec![0; 300_000];
+    let head = format!(
+        "POST /v1/proof-sessions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/octet-stream\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut peer = service.public.connect().await;
+    peer.write_all(head.as_bytes()).await.unwrap();
+    let mut refusal = Vec::new();
+    // Read to the end: from here on the service has closed its side.
+    peer.read_to_end(&mut refusal).await.unwrap();
+    let refusal = String::from_utf8(refusal).unwrap();
+    assert!(refusal.starts_with("HTTP/1.1 413") && refusal.contains("body-too-large"), "{refusal}");
+    // A closed socket would answer the first piece with a reset and break the next.
+    for piece in body.chunks(30_000) {
+        peer.write_all(piece).await.unwrap();
+        peer.flush().await.unwrap();
+    }
+    drop(peer);
+    assert!(service.server.shutdown().await);
+}

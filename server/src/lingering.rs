@@ -1,0 +1,100 @@
+//! A close that does not cut off its own last answer.
+//!
+//! A request refused before its body was read (too large, wrong media type, no such caller) is answered while the peer
+//! still sends. Closing the socket then makes the kernel answer the rest with a reset, and a reset can overtake the
+//! answer: the peer sees a broken pipe instead of the problem. So the sending side closes first and what still arrives
+//! is read and thrown away, undecrypted, until the peer closes or a bound is reached (RFC 9112 section 9.6).
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+use tokio_rustls::server::TlsStream;
+
+/// How long a peer may take to notice the close.
+const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
+/// Bytes thrown away for one peer: four times the largest body of any route.
+const LINGER_BYTES_MAX: usize = 1 << 20;
+
+/// A TLS stream whose shutdown lingers.
+pub(crate) struct Lingering {
+    stream: TlsStream<TcpStream>,
+    closing: Option<Closing>,
+}
+
+/// The sending side is closed; the peer may go on for this long.
+struct Closing {
+    deadline: Pin<Box<Sleep>>,
+    bytes_left: usize,
+}
+
+impl Lingering {
+    pub(crate) fn new(stream: TlsStream<TcpStream>) -> Lingering {
+        Lingering { stream, closing: None }
+    }
+}
+
+impl Closing {
+    fn poll(&mut self, socket: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+        let mut discarded = [0; 4096];
+        while self.bytes_left > 0 && self.deadline.as_mut().poll(cx).is_pending() {
+            let mut room = ReadBuf::new(&mut discarded);
+            match ready!(Pin::new(&mut *socket).poll_read(cx, &mut room)) {
+                Ok(()) if !room.filled().is_empty() => {
+                    self.bytes_left = self.bytes_left.saturating_sub(room.filled().len());
+                }
+                Ok(()) | Err(_) => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl AsyncRead for Lingering {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Lingering {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Lingering { stream, closing } = &mut *self;
+        if closing.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
+        }
+        let closing = closing.get_or_insert_with(|| Closing {
+            deadline: Box::pin(tokio::time::sleep(LINGER_TIME_MAX)),
+            bytes_left: LINGER_BYTES_MAX,
+        });
+        ready!(closing.poll(stream.get_mut().0, cx));
+        Poll::Ready(Ok(()))
+    }
+}
