@@ -11,7 +11,6 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
-pub mod data_dir;
 pub mod demo;
 mod directory;
 mod durations;
@@ -32,3 +31,5 @@ mod verdicts;
 pub mod wire;
 pub mod wiring;
 mod wrap;
+
+pub use trefoil_key_holder::data_dir;

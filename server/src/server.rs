@@ -9,7 +9,7 @@ use crate::metrics::Metrics;
 use crate::proofs::ProofPool;
 use crate::replay::ReplayGuard;
 use crate::seal_log::{Reply, SealLog};
-use crate::store::{Sqlite, SqliteVault, Store, StoreError};
+use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
@@ -27,6 +27,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trefoil_attest::{KeySetStatus, Seal, TrustRoot, TrustedKeySet};
+use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::{KeyHolder, KeyHolding, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
@@ -275,7 +276,7 @@ fn open_stores(directory: &DataDir) -> Result<(Arc<dyn Store>, Arc<KeyHolder>), 
     let path = directory.join("store.sqlite");
     let store = Sqlite::open(&path).map_err(failed(&path))?;
     let path = directory.join("vault.sqlite");
-    let key = WrapKey::new(&*directory.secret::<32>("vault.key")?);
+    let key = trefoil_key_holder::wrap::WrapKey::new(&*directory.secret::<32>("vault.key")?);
     let vault = SqliteVault::open(&path, key).map_err(failed(&path))?;
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
         .map_err(|cause| StartError::Stored { what: "key-holder's vault", cause: cause.to_string() })?;

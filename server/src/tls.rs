@@ -6,14 +6,13 @@
 
 use crate::config::Tls;
 use crate::data_dir::{DataDir, DataDirError};
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
+pub use trefoil_key_holder::tls::provider;
 use zeroize::Zeroizing;
 
 /// File names in the data directory.
@@ -40,14 +39,6 @@ pub enum TlsError {
     /// Certificate and key do not fit, or the key is of an unsupported kind.
     #[error("TLS: {0}")]
     Rustls(#[from] rustls::Error),
-}
-
-/// The provider with the hybrid group first, then X25519 for clients without it.
-pub fn provider() -> CryptoProvider {
-    CryptoProvider {
-        kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519],
-        ..aws_lc_rs::default_provider()
-    }
 }
 
 /// The server's configuration for HTTP/2 and HTTP/1.1.

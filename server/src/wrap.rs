@@ -4,27 +4,15 @@
 //! envelopes. Associated data names what the bytes are and whose, so a record moved to another row does not open.
 //! Deleting a data key shreds its template wherever old pages of the database may survive.
 //!
-//! Layout of wrapped bytes: nonce (12, random) | ciphertext | tag (16). Random nonces are sound up to 2^32 messages a
-//! key (SP 800-38D section 8.3); a data key wraps one message, a tenant's key at most one per subject and session.
+//! Random nonces are sound up to 2^32 messages a key: a data key wraps one message, a tenant's key at most one per
+//! subject and session.
 
 use crate::store::{Handle, SessionId, TenantId};
-use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
-use sha3::{Digest as _, Sha3_256};
-use thiserror::Error;
+use trefoil_key_holder::wrap::WrapError;
 use zeroize::Zeroizing;
 
-/// A 256-bit key that wraps bytes.
-pub struct WrapKey {
-    key: RandomizedNonceKey,
-    id: [u8; 8],
-}
-
-/// The bytes are not what this key wrapped under this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "stored bytes do not open under their key and name: the record was altered, moved, or belongs to another key"
-)]
-pub struct WrapError;
+/// A key of the hierarchy.
+pub struct WrapKey(trefoil_key_holder::wrap::WrapKey);
 
 /// What a wrapped template is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,30 +38,17 @@ pub struct WrappedTemplate {
 impl WrapKey {
     /// The key with these bytes.
     pub fn new(bytes: &[u8; 32]) -> WrapKey {
-        let key = RandomizedNonceKey::new(&AES_256_GCM, bytes).expect("AES-256 takes 32 bytes");
-        let digest = Sha3_256::new().chain_update(b"trefoil/wrap-key-id/1").chain_update(bytes).finalize();
-        WrapKey { key, id: std::array::from_fn(|i| digest[i]) }
+        WrapKey(trefoil_key_holder::wrap::WrapKey::new(bytes))
     }
 
     /// Wraps `plain` so that it opens only under the same `name`.
     pub fn wrap(&self, name: &[u8], plain: &[u8]) -> Vec<u8> {
-        let mut body = Vec::with_capacity(NONCE_LEN + plain.len() + AES_256_GCM.tag_len());
-        body.extend_from_slice(plain);
-        let aad = Aad::from(self.bind(name));
-        let nonce = self.key.seal_in_place_append_tag(aad, &mut body).expect("records are far below 64 GiB");
-        body.splice(0..0, *nonce.as_ref());
-        body
+        self.0.wrap(name, plain)
     }
 
     /// Opens what [`WrapKey::wrap`] made.
     pub fn open(&self, name: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
-        let (nonce, body) = wrapped.split_first_chunk::<NONCE_LEN>().ok_or(WrapError)?;
-        let mut body = Zeroizing::new(body.to_vec());
-        let aad = Aad::from(self.bind(name));
-        let nonce = Nonce::assume_unique_for_key(*nonce);
-        let length = self.key.open_in_place(nonce, aad, &mut body).map_err(|_| WrapError)?.len();
-        body.truncate(length);
-        Ok(body)
+        self.0.open(name, wrapped)
     }
 
     /// A fresh tenant key and its wrapped form.
@@ -116,11 +91,6 @@ impl WrapKey {
     /// Opens a proof envelope.
     pub fn open_session(&self, id: &SessionId, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
         self.open(&named(b"trefoil/session/1", id), wrapped)
-    }
-
-    /// The associated data: key id, then the name. The id has a fixed length, so the two cannot run together.
-    fn bind(&self, name: &[u8]) -> Vec<u8> {
-        named(&self.id, name)
     }
 }
 
@@ -171,19 +141,5 @@ mod tests {
         assert!(master.open_tenant_key(&[9; 16], &wrapped_key).is_err());
         let (foreign, _) = master.new_tenant_key(&[1; 16]);
         assert_eq!(foreign.open_template(&NAME, &wrapped.key, &wrapped.bytes), Err(WrapError));
-    }
-
-    #[test]
-    fn every_altered_byte_and_every_cut_is_refused() {
-        let key = WrapKey::new(&[7; 32]);
-        let wrapped = key.wrap(b"name", b"plain");
-        assert_eq!(key.open(b"name", &wrapped).unwrap().as_slice(), b"plain");
-        for at in 0..wrapped.len() {
-            let mut altered = wrapped.clone();
-            altered[at] ^= 1;
-            assert_eq!(key.open(b"name", &altered), Err(WrapError));
-            assert_eq!(key.open(b"name", &wrapped[..at]), Err(WrapError));
-        }
-        assert_eq!(key.open(b"nam", &wrapped), Err(WrapError));
     }
 }

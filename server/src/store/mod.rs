@@ -5,18 +5,14 @@
 //! it is durable. The key-holder's secrets are in another database behind another type, because another role holds
 //! them.
 
-mod database;
 mod memory;
 mod sqlite;
 #[cfg(test)]
 mod suite;
-mod vault;
 
 pub use memory::Memory;
 pub use sqlite::Sqlite;
-pub use vault::SqliteVault;
-
-use thiserror::Error;
+pub use trefoil_key_holder::database::StoreError;
 
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];
@@ -24,20 +20,6 @@ pub type TenantId = [u8; 16];
 pub type Handle = [u8; 32];
 /// The digest that names a proof session.
 pub type SessionId = [u8; 32];
-
-/// Why a call of a [`Store`] failed.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum StoreError {
-    /// The record exists already, or is older than the one stored.
-    #[error("conflicts with a stored record")]
-    Conflict,
-    /// Too many writes wait.
-    #[error("too many writes wait for the disk")]
-    Busy,
-    /// The database failed; the text is for the log.
-    #[error("store: {0}")]
-    Fault(String),
-}
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The store of a single node: SQLite.
 
-use super::database::{Database, conflict_or_fault, fault};
 use super::{
     ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant,
     TenantId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
+use trefoil_key_holder::database::{Database, conflict_or_fault, fault};
 
 /// See the module.
 pub struct Sqlite(Database);

@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 12] = [
+const MAY_NAME: [(&str, &[&str]); 13] = [
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
     ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels"]),
@@ -28,6 +28,7 @@ const MAY_NAME: [(&str, &[&str]); 12] = [
             "trefoil-zkp",
         ],
     ),
+    ("trefoil-key-holder", &["trefoil-matching"]),
     (
         "trefoil-server",
         &[
@@ -35,6 +36,7 @@ const MAY_NAME: [(&str, &[&str]); 12] = [
             "trefoil-cache",
             "trefoil-dataset",
             "trefoil-kernels",
+            "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-sign",
@@ -64,9 +66,11 @@ const MAY_NAME: [(&str, &[&str]); 12] = [
 const TESTS_MAY_NAME: [(&str, &str); 1] = [("trefoil-dataset", "trefoil-bfv")];
 
 /// What must not be linked, directly or through others, by each crate (development dependencies aside).
-const MUST_NOT_LINK: [(&str, &[&str]); 2] = [
+const MUST_NOT_LINK: [(&str, &[&str]); 3] = [
     // A client links it.
     ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
+    // Another operator runs it: no template store, no signer, no HTTP.
+    ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-server", "trefoil-sign", "trefoil-zkp"]),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
 ];

@@ -6,13 +6,13 @@
 //! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
 //! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug.
 
-use super::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use thiserror::Error;
 
 /// Writes that may wait; at 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
 const QUEUE_MAX: usize = 1024;
@@ -22,6 +22,20 @@ const GROUP_MAX: usize = 64;
 const READERS_MAX: usize = 8;
 /// Locks are held by another process only while it checks the file, so waiting longer means a fault.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a call of a store failed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// The record exists already, or is older than the one stored.
+    #[error("conflicts with a stored record")]
+    Conflict,
+    /// Too many writes wait.
+    #[error("too many writes wait for the disk")]
+    Busy,
+    /// The database failed; the text is for the log.
+    #[error("store: {0}")]
+    Fault(String),
+}
 
 /// Tells the caller how the commit went.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -35,7 +49,7 @@ struct Write {
 }
 
 /// An open database. Dropping it finishes the writes that wait.
-pub(super) struct Database {
+pub struct Database {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     writes: Option<SyncSender<Write>>,
@@ -44,7 +58,7 @@ pub(super) struct Database {
 
 impl Database {
     /// Opens or creates a file whose schema version 1 is `schema`; refuses any other version.
-    pub(super) fn open(path: &Path, schema: &str) -> Result<Database, StoreError> {
+    pub fn open(path: &Path, schema: &str) -> Result<Database, StoreError> {
         let connection = Connection::open(path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
         migrate(connection, schema, path).and_then(|connection| {
@@ -63,7 +77,7 @@ impl Database {
     }
 
     /// Runs `operation` in the next transaction and returns once it is durable. The inner error undoes the operation.
-    pub(super) fn write<T: Send + 'static>(
+    pub fn write<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -71,7 +85,7 @@ impl Database {
     }
 
     /// As [`Database::write`]; then empties the log, so that what was deleted is not in the files any more.
-    pub(super) fn shred<T: Send + 'static>(
+    pub fn shred<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -79,7 +93,7 @@ impl Database {
     }
 
     /// Runs `operation` on a connection that cannot write.
-    pub(super) fn read<T>(
+    pub fn read<T>(
         &self,
         operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -97,7 +111,7 @@ impl Database {
     }
 
     /// Puts `operation` into the queue and returns; `done` learns how its transaction went.
-    pub(super) fn write_behind(
+    pub fn write_behind(
         &self,
         operation: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
         done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
@@ -145,12 +159,12 @@ impl Drop for Database {
 }
 
 /// The text of a database error, without statement values.
-pub(super) fn fault(cause: impl std::fmt::Display) -> StoreError {
+pub fn fault(cause: impl std::fmt::Display) -> StoreError {
     StoreError::Fault(cause.to_string())
 }
 
 /// `Conflict` for a violated key, a fault otherwise.
-pub(super) fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
+pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
     match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::Conflict,
         _ => fault(cause),

@@ -1,7 +1,6 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
-use super::StoreError;
-use super::database::{Database, fault};
+use crate::database::{Database, StoreError, fault};
 use crate::wrap::WrapKey;
 use rusqlite::{Connection, Row, params};
 use std::path::Path;
@@ -16,7 +15,7 @@ use trefoil_matching::{
 ///
 /// Attempts are written behind: a worker must not wait for an `fsync` per failed login, or a stream of failures
 /// would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
-/// last few commits, at most [`super::database`]'s queue. Once such a write fails, no failure goes unrecorded:
+/// last few commits, at most [`crate::database`]'s queue. Once such a write fails, no failure goes unrecorded:
 /// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
     database: Database,
