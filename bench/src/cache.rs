@@ -1,7 +1,7 @@
 //! Processor time of look-ups and get-or-inserts in the engine, with and without its instrumentation, in other caches
 //! and in maps.
 
-mod timing;
+pub(crate) mod timing;
 mod zipf;
 
 use std::time::Duration;

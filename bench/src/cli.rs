@@ -2,6 +2,7 @@
 
 mod cache;
 mod hit_ratio;
+mod ladder;
 mod numbers;
 mod zkp;
 
@@ -28,6 +29,7 @@ use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
 use hit_ratio::HitRatioArgs;
+use ladder::LadderArgs;
 use numbers::{multiple_of_32, seconds, workers};
 use zkp::ZkpArgs;
 
@@ -75,6 +77,8 @@ enum Command {
     HitRatio(HitRatioArgs),
     /// Time look-ups and get-or-inserts in the engine, other caches and maps
     Cache(CacheArgs),
+    /// Climb from three locks in the observer to none and compare each rung with the raw map
+    Ladder(LadderArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
 }
@@ -242,6 +246,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Run(args) => ("run", &args.output),
         Command::HitRatio(args) => ("hit-ratio", &args.output),
         Command::Cache(args) => ("cache", &args.output),
+        Command::Ladder(args) => ("ladder", &args.output),
         Command::Zkp(args) => ("zkp", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
@@ -251,6 +256,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,
         Command::Cache(args) => args.run()?,
+        Command::Ladder(args) => args.run()?,
         Command::Zkp(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);

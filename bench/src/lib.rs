@@ -5,6 +5,7 @@
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
+//! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs.
 //!
@@ -18,10 +19,13 @@ pub mod cli;
 mod clock;
 mod distribution;
 pub mod exact;
+mod exhibits;
 mod failure;
 pub mod hit_ratio;
 mod host;
+pub mod ladder;
 mod opener;
+mod paired;
 mod parallel;
 mod peers;
 mod policy;

@@ -4,6 +4,7 @@ mod hash;
 
 use std::sync::Arc;
 
+use dashmap::DashMap;
 use papaya::HashMap as Papaya;
 use trefoil_cache::value::{pack, unpack};
 use trefoil_cache::{Cache, Key, Session, Value};
@@ -214,6 +215,43 @@ impl Handle for &QuickCache {
     }
 }
 
+/// A DashMap and nothing around it: no expiry, no capacity, no interface of ours.
+pub(crate) struct RawDashMap(DashMap<Key, Payload, DigestHash>);
+
+impl RawDashMap {
+    pub(crate) fn new(capacity: usize) -> Self {
+        RawDashMap(DashMap::with_capacity_and_hasher(capacity, DigestHash::random()))
+    }
+}
+
+impl Peer for RawDashMap {
+    type Handle<'a> = &'a RawDashMap;
+
+    fn handle(&self) -> &RawDashMap {
+        self
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
+
+    fn held(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Handle for &RawDashMap {
+    #[inline(always)]
+    fn get(&mut self, key: &Key) -> Option<Payload> {
+        self.0.get(key).map(|held| *held)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: Key, value: Payload) {
+        self.0.insert(key, value);
+    }
+}
+
 /// Papaya's map: reads without a lock, no bound.
 pub(crate) struct PapayaMap(Papaya<Key, Payload, DigestHash>);
 
@@ -273,6 +311,7 @@ mod tests {
         keeps_what_it_is_given(&Moka::new(2_000));
         keeps_what_it_is_given(&QuickCache::new(2_000));
         keeps_what_it_is_given(&PapayaMap::new(2_000));
+        keeps_what_it_is_given(&RawDashMap::new(2_000));
         assert_eq!(Moka::new(2_000).capacity(), Some(2_000));
         assert_eq!(PapayaMap::new(2_000).capacity(), None);
     }

@@ -1,6 +1,8 @@
 //! What the sealer released.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[expect(clippy::disallowed_types, reason = "taken once per seal and at the ends of windows")]
+use std::sync::Mutex;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use trefoil_attest::Decision;
 use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes};
@@ -94,6 +96,7 @@ impl Tally {
 }
 
 /// Takes what is released. The mutex is taken once per seal by the sealer, and otherwise only at the ends of windows.
+#[expect(clippy::disallowed_types, reason = "see above")]
 pub(crate) struct Ledger {
     tally: Mutex<Tally>,
     clock: Arc<WorldClock>,
@@ -102,6 +105,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// An empty ledger that keeps at most `samples` lanes for verification.
     pub(crate) fn new(clock: Arc<WorldClock>, samples: usize) -> Self {
+        #[expect(clippy::disallowed_types, reason = "see the type")]
         Ledger { tally: Mutex::new(Tally::keeping(samples)), clock }
     }
 

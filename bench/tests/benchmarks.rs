@@ -8,6 +8,7 @@ use serde_json::Value;
 use trefoil_bench::cache::{CacheTimes, cache_times};
 use trefoil_bench::exact::{Exact, Source, exact};
 use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
+use trefoil_bench::ladder::{Ladder, ladder};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::wiring::CacheChoice;
@@ -291,4 +292,44 @@ fn proofs_are_timed_and_verified() {
     assert!(number(&report, "/security_bits/proven_list_decoding") >= 120.0);
     assert!(report.result["decode_ms"].is_null() && report.result["verify_includes_decoding"] == true);
     assert!(number(&report, "/peak_rss_mb") > 1.0);
+}
+
+#[cfg(feature = "cache-dashmap")]
+#[test]
+fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
+    let parameters =
+        Ladder { workers: 3, duration: Duration::from_millis(1), repeats: 2, parts: true, seed: 7 };
+    let report = ladder(&parameters).expect("runs");
+    // Every look-up hit, and every observer that counts has counted each of them.
+    assert_eq!(report.problem, None);
+    let rungs = report.result["lookups"]["rungs"].as_object().expect("rungs");
+    for name in [
+        "three_locks",
+        "atomic_statistics",
+        "lock_free_histograms",
+        "sampled_detector",
+        "per_worker",
+        "off",
+        "locked_counters",
+        "locked_histogram",
+        "locked_log",
+        "shared_counters",
+        "shared_histogram",
+        "gated_log",
+    ] {
+        let rung = &rungs[name];
+        assert!(number(&report, &format!("/lookups/rungs/{name}/of_raw/mean")) > 0.0, "{name}");
+        assert_eq!(rung["million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+        assert_eq!(rung["raw_million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+        assert!(rung["change"].is_string() && rung["why"].is_string(), "{name}");
+        let counts =
+            !["off", "locked_histogram", "locked_log", "shared_histogram", "gated_log"].contains(&name);
+        assert_eq!(rung["counted"].is_number(), counts, "{name}");
+    }
+    assert_eq!(rungs.contains_key("engine"), cfg!(feature = "cache-engine"));
+    assert_keys(
+        &report,
+        "/lookups/bars",
+        &["per_worker_of_raw_min", "per_worker_of_raw_holds", "historical_below_per_worker"],
+    );
 }

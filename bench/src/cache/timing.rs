@@ -12,7 +12,7 @@ use crate::processor::thread_cpu_ns;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     /// Looks a key up.
     Get,
     /// Looks a key up and stores it if it is not there.
@@ -21,41 +21,41 @@ pub(super) enum Operation {
 
 /// What is timed.
 #[derive(Clone, Copy)]
-pub(super) struct Load<'a> {
-    pub(super) operation: Operation,
+pub(crate) struct Load<'a> {
+    pub(crate) operation: Operation,
     /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
-    pub(super) streams: &'a [Vec<Key>],
+    pub(crate) streams: &'a [Vec<Key>],
     /// Where in its stream a thread begins: other keys in every round.
-    pub(super) offset: usize,
-    pub(super) threads: usize,
-    pub(super) duration: Duration,
+    pub(crate) offset: usize,
+    pub(crate) threads: usize,
+    pub(crate) duration: Duration,
 }
 
 /// Sums over all threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) requests: u64,
-    pub(super) hits: u64,
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) hits: u64,
     /// Hits with the value of another key.
-    pub(super) wrong: u64,
+    pub(crate) wrong: u64,
     /// Processor time that the threads used.
-    pub(super) cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Time on the wall from the first start to the last end.
-    pub(super) wall: Duration,
+    pub(crate) wall: Duration,
 }
 
 impl Tally {
-    pub(super) fn ns_per_request(&self) -> f64 {
+    pub(crate) fn ns_per_request(&self) -> f64 {
         self.cpu_ns as f64 / self.requests as f64
     }
 
-    pub(super) fn million_per_s(&self) -> f64 {
+    pub(crate) fn million_per_s(&self) -> f64 {
         self.requests as f64 / self.wall.as_secs_f64() / 1e6
     }
 }
 
 /// A peer whose type is forgotten, so that unlike ones stand in one list. Dispatch is per cell, not per request.
-pub(super) trait Timed {
+pub(crate) trait Timed {
     /// Whether it evicts; a map that does not can only be asked.
     fn evicts(&self) -> bool;
 

@@ -1,0 +1,310 @@
+//! Observers that are wrong on purpose: locks and shared counters in observability code, as a laboratory.
+//!
+//! **Nothing here is for use.** The product observes with [`trefoil_cache::PerWorker`]; no crate of the product can
+//! name these types, because nothing depends on this one. They reconstruct a published account: a cache whose
+//! statistics, latency histogram and access-pattern detector each sat behind a lock of their own served 183,828
+//! authentications per second on 96 workers of a 192-core Graviton4, where the raw map served 1,708,400; with
+//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account gives types and
+//! figures, not code; what each part writes is written here as its text says.
+//!
+//! An observer consists of three parts, each chosen on its own ([`Exhibit`]): what counts events, what times look-ups,
+//! what notices keys.
+
+mod counters;
+mod latency;
+mod patterns;
+
+use std::time::Instant;
+
+use trefoil_cache::{Event, Key, Latency, Observer, Recorder, Stats};
+
+pub(crate) use counters::{LockedCounters, SharedCounters};
+pub(crate) use latency::{LockedHistogram, SharedHistogram};
+pub(crate) use patterns::{GatedLog, LockedLog, WorkerLog};
+
+/// The cache's side of one part.
+pub(crate) trait Part: Default + Send + Sync + 'static {
+    /// The session's side.
+    type Worker: Send + 'static;
+
+    /// The side of a new session.
+    fn worker(&self) -> Self::Worker;
+}
+
+/// Counts what happens.
+pub(crate) trait Counts: Part<Worker: Count> {
+    /// Totals over all sessions.
+    fn stats(&self) -> Stats;
+}
+
+/// The session's side of [`Counts`].
+pub(crate) trait Count {
+    /// Counts `event` `n` times.
+    fn count(&mut self, event: Event, n: u64);
+}
+
+/// Times look-ups.
+pub(crate) trait Times: Part<Worker: Time> {
+    /// Look-ups timed so far.
+    #[cfg(test)]
+    fn samples(&self) -> u64;
+}
+
+/// The session's side of [`Times`].
+pub(crate) trait Time {
+    /// The time, if the look-up that begins is to be timed.
+    fn begin(&mut self) -> Option<Instant>;
+
+    /// Notes the time since `began`.
+    fn end(&mut self, began: Instant);
+}
+
+/// Notices which keys are looked up.
+pub(crate) trait Notices: Part<Worker: Notice> {
+    /// Keys held for inspection.
+    #[cfg(test)]
+    fn held(&self) -> usize;
+}
+
+/// The session's side of [`Notices`].
+pub(crate) trait Notice {
+    /// Called before each look-up.
+    fn notice(&mut self, key: &Key);
+}
+
+/// An observer of three parts.
+#[derive(Default)]
+pub(crate) struct Exhibit<C, T, N> {
+    pub(crate) counters: C,
+    pub(crate) timer: T,
+    pub(crate) patterns: N,
+}
+
+/// The session's side of an [`Exhibit`].
+pub(crate) struct Recording<C, T, N> {
+    counter: C,
+    timer: T,
+    notice: N,
+}
+
+impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
+    type Worker = Recording<C::Worker, T::Worker, N::Worker>;
+
+    fn worker(&self) -> Self::Worker {
+        Recording {
+            counter: self.counters.worker(),
+            timer: self.timer.worker(),
+            notice: self.patterns.worker(),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        self.counters.stats()
+    }
+
+    /// Empty: the histograms of these parts have another shape.
+    fn latency(&self) -> Latency {
+        Latency::default()
+    }
+}
+
+impl<C: Count + Send + 'static, T: Time + Send + 'static, N: Notice + Send + 'static> Recorder
+    for Recording<C, T, N>
+{
+    #[inline(always)]
+    fn record(&mut self, event: Event) {
+        self.counter.count(event, 1);
+    }
+
+    #[inline(always)]
+    fn record_many(&mut self, event: Event, n: u64) {
+        if n > 0 {
+            self.counter.count(event, n);
+        }
+    }
+
+    #[inline(always)]
+    fn begin_get(&mut self, key: &Key) -> Option<Instant> {
+        self.notice.notice(key);
+        self.timer.begin()
+    }
+
+    #[inline(always)]
+    fn end_get(&mut self, began: Instant) {
+        self.timer.end(began);
+    }
+}
+
+/// The part that is not there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Nothing;
+
+impl Part for Nothing {
+    type Worker = Nothing;
+
+    fn worker(&self) -> Nothing {
+        Nothing
+    }
+}
+
+impl Counts for Nothing {
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+}
+
+impl Count for Nothing {
+    #[inline(always)]
+    fn count(&mut self, _: Event, _: u64) {}
+}
+
+impl Times for Nothing {
+    #[cfg(test)]
+    fn samples(&self) -> u64 {
+        0
+    }
+}
+
+impl Time for Nothing {
+    #[inline(always)]
+    fn begin(&mut self) -> Option<Instant> {
+        None
+    }
+
+    #[inline(always)]
+    fn end(&mut self, _: Instant) {}
+}
+
+impl Notices for Nothing {
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        0
+    }
+}
+
+impl Notice for Nothing {
+    #[inline(always)]
+    fn notice(&mut self, _: &Key) {}
+}
+
+/// An observer with a part that notices the keys of the look-ups that the observer times.
+#[derive(Default)]
+pub(crate) struct Noticing<O, N> {
+    pub(crate) observer: O,
+    pub(crate) patterns: N,
+}
+
+/// The session's side of [`Noticing`].
+pub(crate) struct NoticingRecorder<R, N> {
+    recorder: R,
+    notice: N,
+}
+
+impl<O: Observer, N: Notices> Observer for Noticing<O, N> {
+    type Worker = NoticingRecorder<O::Worker, N::Worker>;
+
+    fn worker(&self) -> Self::Worker {
+        NoticingRecorder { recorder: self.observer.worker(), notice: self.patterns.worker() }
+    }
+
+    fn stats(&self) -> Stats {
+        self.observer.stats()
+    }
+
+    fn latency(&self) -> Latency {
+        self.observer.latency()
+    }
+}
+
+impl<R: Recorder, N: Notice + Send + 'static> Recorder for NoticingRecorder<R, N> {
+    #[inline(always)]
+    fn record(&mut self, event: Event) {
+        self.recorder.record(event);
+    }
+
+    #[inline(always)]
+    fn record_many(&mut self, event: Event, n: u64) {
+        self.recorder.record_many(event, n);
+    }
+
+    #[inline(always)]
+    fn begin_get(&mut self, key: &Key) -> Option<Instant> {
+        let began = self.recorder.begin_get(key);
+        if began.is_some() {
+            self.notice.notice(key);
+        }
+        began
+    }
+
+    #[inline(always)]
+    fn end_get(&mut self, began: Instant) {
+        self.recorder.end_get(began);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trefoil_cache::PerWorker;
+
+    use super::*;
+
+    /// Four sessions in threads of their own, 128 look-ups each, half of them hits.
+    fn look_up<O: Observer>() -> O {
+        let observer = O::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let mut session = observer.worker();
+                scope.spawn(move || {
+                    for n in 0..128u8 {
+                        let began = session.begin_get(&[n; 32]);
+                        began.into_iter().for_each(|began| session.end_get(began));
+                        session.record(if n % 2 == 0 { Event::Hit } else { Event::Absent });
+                    }
+                    session.record_many(Event::Expiration, 0);
+                    session.record_many(Event::Expiration, 3);
+                });
+            }
+        });
+        observer
+    }
+
+    fn counts_all(stats: Stats) {
+        assert_eq!((stats.hits, stats.misses, stats.expirations), (256, 256, 12));
+    }
+
+    #[test]
+    fn locked_parts_record_everything() {
+        let observer = look_up::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(), observer.patterns.held()), (512, 512));
+        assert_eq!(observer.latency(), Latency::default());
+    }
+
+    #[test]
+    fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
+        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(), observer.patterns.held()), (512, 8));
+    }
+
+    #[test]
+    fn per_worker_parts_count_all_and_sample_one_in_64_per_worker() {
+        let observer = look_up::<Noticing<PerWorker, WorkerLog>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.latency().samples(), observer.patterns.held()), (8, 8));
+    }
+
+    #[test]
+    fn each_part_can_be_had_alone() {
+        let observer = look_up::<Exhibit<LockedCounters, Nothing, Nothing>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(), observer.patterns.held()), (0, 0));
+        let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing>>();
+        assert_eq!((observer.stats(), observer.timer.samples()), (Stats::default(), 512));
+        let observer = look_up::<Exhibit<Nothing, Nothing, LockedLog>>();
+        assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 512));
+        let observer = look_up::<Noticing<PerWorker, Nothing>>();
+        counts_all(observer.observer.stats());
+        assert_eq!(observer.patterns.held(), 0);
+    }
+}

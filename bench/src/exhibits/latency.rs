@@ -1,0 +1,101 @@
+//! What times: a histogram of atomic buckets, behind a lock that it never needed, and without it.
+
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use super::{Part, Time, Times};
+
+/// One bucket per power of two, in nanoseconds.
+const BUCKETS: usize = 32;
+
+/// Atomic buckets with count and sum. Recording needs no exclusive access.
+#[derive(Debug, Default)]
+struct SimpleHistogram {
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+    buckets: [AtomicU64; BUCKETS],
+}
+
+impl SimpleHistogram {
+    #[inline(always)]
+    fn record(&self, began: Instant) {
+        let ns = began.elapsed().as_nanos() as u64;
+        let bucket = (ns | 1).ilog2() as usize;
+        self.count.fetch_add(1, Relaxed);
+        self.sum_ns.fetch_add(ns, Relaxed);
+        self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Relaxed);
+    }
+
+    #[cfg(test)]
+    fn samples(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
+    }
+}
+
+/// `RwLock<SimpleHistogram>`, locked for writing on every look-up although its buckets are atomic: the second of the
+/// three locks.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+pub(crate) struct LockedHistogram(Arc<RwLock<SimpleHistogram>>);
+
+impl Part for LockedHistogram {
+    type Worker = Self;
+
+    fn worker(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Times for LockedHistogram {
+    #[cfg(test)]
+    fn samples(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).samples()
+    }
+}
+
+impl Time for LockedHistogram {
+    #[inline(always)]
+    fn begin(&mut self) -> Option<Instant> {
+        Some(Instant::now())
+    }
+
+    #[inline(always)]
+    fn end(&mut self, began: Instant) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).record(began);
+    }
+}
+
+/// The histogram without the lock: the published fix. Every look-up is still timed, with two readings of the clock,
+/// and three atomics that all workers share are written: count and sum in one line, the bucket in another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedHistogram(Arc<SimpleHistogram>);
+
+impl Part for SharedHistogram {
+    type Worker = Self;
+
+    fn worker(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Times for SharedHistogram {
+    #[cfg(test)]
+    fn samples(&self) -> u64 {
+        self.0.samples()
+    }
+}
+
+impl Time for SharedHistogram {
+    #[inline(always)]
+    fn begin(&mut self) -> Option<Instant> {
+        Some(Instant::now())
+    }
+
+    #[inline(always)]
+    fn end(&mut self, began: Instant) {
+        self.0.record(began);
+    }
+}

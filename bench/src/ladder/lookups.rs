@@ -1,0 +1,207 @@
+//! The ladder with the cheapest pipeline: threads that look keys up and do nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
+
+use super::{OverObserver, Rung};
+use crate::cache::timing::{Load, Operation, Tally, Timed};
+use crate::failure::Failure;
+use crate::paired::Ratios;
+use crate::peers::{Ours, Payload, RawDashMap, key};
+use crate::wiring;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookups {
+    pub(crate) workers: usize,
+    pub(crate) duration: Duration,
+    pub(crate) repeats: usize,
+    pub(crate) seed: u64,
+}
+
+/// Keys, all of them held: with keys and values half a megabyte, which stays in a core's own cache.
+const KEYS: usize = 4_096;
+/// Requests per stream.
+const STREAM: usize = 1 << 16;
+/// Streams; more threads share them from different places.
+const STREAMS: usize = 4;
+/// Requests between the starts of two runs.
+const STRIDE: usize = 1_009;
+
+/// What stands on the raw map's side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The same map under the observer of a rung.
+    Map(Rung),
+    /// The engine as it ships.
+    Engine,
+    /// The engine without observation.
+    EngineOff,
+}
+
+impl Subject {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Subject::Map(rung) => rung.name(),
+            Subject::Engine => "engine",
+            Subject::EngineOff => "engine_off",
+        }
+    }
+}
+
+/// The rounds of one subject: raw, subject, subject, raw.
+pub(crate) struct Measured {
+    pub(crate) subject: Subject,
+    pub(crate) rounds: Vec<[Tally; 4]>,
+    /// Events that the observer counted; none where it counts nothing.
+    pub(crate) counted: Option<Stats>,
+}
+
+impl Measured {
+    /// Subject over raw map, by the wall clock.
+    pub(crate) fn of_raw(&self) -> Ratios {
+        self.ratios(Tally::million_per_s)
+    }
+
+    /// Subject over raw map, by processor time.
+    pub(crate) fn of_raw_cpu(&self) -> Ratios {
+        self.ratios(|tally| 1.0 / tally.ns_per_request())
+    }
+
+    fn ratios(&self, rate: impl Fn(&Tally) -> f64) -> Ratios {
+        let rates = |round: &[Tally; 4]| round.each_ref().map(&rate);
+        Ratios::of_quadruples(&self.rounds.iter().map(rates).collect::<Vec<_>>())
+    }
+
+    /// The runs of the subject itself, in order.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Tally> {
+        self.rounds.iter().flat_map(|[_, b, c, _]| [b, c])
+    }
+
+    /// The runs of the raw map beside them.
+    pub(crate) fn raw_runs(&self) -> impl Iterator<Item = &Tally> {
+        self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
+    }
+
+    /// What is wrong, if anything: a miss, a wrong value, or an observer that did not see what happened.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let name = self.subject.name();
+        let runs = || self.runs().chain(self.raw_runs());
+        let wrong: u64 = runs().map(|run| run.wrong + (run.requests - run.hits)).sum();
+        if wrong > 0 {
+            return Some(format!("{name}: {wrong} look-ups gave nothing or another key's value"));
+        }
+        let done: u64 = self.runs().map(|run| run.requests).sum();
+        match self.counted {
+            Some(stats) if stats.hits != done => {
+                Some(format!("{name}: the observer counted {} of {done} look-ups", stats.hits))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A subject that can be timed and says what its observer has counted.
+struct Contestant {
+    subject: Subject,
+    timed: Box<dyn Timed>,
+    stats: Box<dyn Fn() -> Stats>,
+}
+
+struct OverMap;
+
+impl OverObserver for OverMap {
+    type Output = Option<(Box<dyn Timed>, Box<dyn Fn() -> Stats>)>;
+
+    fn over<O: Observer>(self) -> Self::Output {
+        let map = wiring::dashmap::<Payload, O>(2 * KEYS)?;
+        let shown = Arc::clone(&map);
+        Some((Box::new(Ours::map(map)), Box::new(move || shown.stats())))
+    }
+}
+
+impl Lookups {
+    /// Measures every rung on the map, then the engine with and without its observer where this build has it.
+    ///
+    /// # Errors
+    /// When this build has no DashMap.
+    pub(crate) fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
+        let contestants = contestants(rungs)?;
+        let raw: Box<dyn Timed> = Box::new(RawDashMap::new(2 * KEYS));
+        let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
+        raw.fill(&keys);
+        contestants.iter().for_each(|contestant| contestant.timed.fill(&keys));
+        // The engine may have displaced one while it was filled; what not all hold is asked of none.
+        keys.retain(|key| contestants.iter().all(|contestant| contestant.timed.holds(key)));
+        let streams = streams(&keys, self.seed);
+        // What filling and checking have counted is not part of the measurement.
+        let before: Vec<Stats> = contestants.iter().map(|contestant| (contestant.stats)()).collect();
+        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); contestants.len()];
+        for round in 0..self.repeats {
+            eprintln!("look-ups: round {} of {}", round + 1, self.repeats);
+            let mut order: Vec<usize> = (0..contestants.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for index in order {
+                let run = |timed: &dyn Timed| timed.time(self.load(&streams, round));
+                let other = contestants[index].timed.as_ref();
+                rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
+            }
+        }
+        let measured = contestants.into_iter().zip(before).zip(rounds);
+        Ok(measured.map(|((contestant, before), rounds)| contestant.measured(before, rounds)).collect())
+    }
+
+    fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
+        Load {
+            operation: Operation::Get,
+            streams,
+            offset: round * STRIDE,
+            threads: self.workers,
+            duration: self.duration,
+        }
+    }
+}
+
+impl Contestant {
+    fn measured(self, before: Stats, rounds: Vec<[Tally; 4]>) -> Measured {
+        let now = (self.stats)();
+        let counts = match self.subject {
+            Subject::Map(rung) => rung.counts(),
+            Subject::Engine => true,
+            Subject::EngineOff => false,
+        };
+        let since = Stats { hits: now.hits - before.hits, misses: now.misses - before.misses, ..now };
+        Measured { subject: self.subject, rounds, counted: counts.then_some(since) }
+    }
+}
+
+fn contestants(rungs: &[Rung]) -> Result<Vec<Contestant>, Failure> {
+    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
+    let mut contestants = Vec::new();
+    for &rung in rungs {
+        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
+        contestants.push(Contestant { subject: Subject::Map(rung), timed, stats });
+    }
+    if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
+        let shown = Arc::clone(&engine);
+        let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));
+        contestants.push(Contestant { subject: Subject::Engine, timed, stats });
+    }
+    if let Some(engine) = wiring::engine::<Payload, Off>(2 * KEYS) {
+        let timed = Box::new(Ours::evicting(engine));
+        contestants.push(Contestant { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
+    }
+    Ok(contestants)
+}
+
+fn streams(keys: &[Key], seed: u64) -> Vec<Vec<Key>> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut stream = || (0..STREAM).map(|_| keys[rng.random_range(0..keys.len())]).collect();
+    (0..STREAMS).map(|_| stream()).collect()
+}
