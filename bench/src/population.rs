@@ -120,6 +120,7 @@ fn holders(count: usize) -> Result<(Vec<Holder>, [u8; 32]), Failure> {
             level: LEVEL,
             policy_id: POLICY_ID,
             key_commitment: &session_key.commitment(),
+            chain: None,
         });
         holders.push(Holder { witness, session_key, statement });
     }
@@ -145,6 +146,7 @@ fn prove(holders: &[Holder], path: &Path, workers: usize) -> Result<Vec<Person>,
                 audience: AUDIENCE.to_owned(),
                 session_key: session_key.clone(),
                 policy_id: POLICY_ID,
+                chain: None,
                 proof,
             };
             let bytes = envelope.encode().map_err(Failure::in_step("proof envelope"))?;

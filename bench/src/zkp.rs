@@ -89,6 +89,7 @@ impl Holder {
             level: LEVEL,
             policy_id: 1,
             key_commitment: &SessionKey::from_bytes(key).commitment(),
+            chain: None,
         })
     }
 

@@ -227,6 +227,7 @@ impl<R> Run<R> {
                     level: verdict.level,
                     epoch: verdict.epoch,
                 }),
+                reveal: None,
                 batch_id: self.batch_id,
                 lane: lane.index() as u8,
                 issued_at: self.now,

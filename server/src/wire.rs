@@ -272,15 +272,16 @@ impl Authentication {
             nonce: self.nonce.as_bytes(),
             issued_at: self.issued_at,
             probe_digest,
+            reveal: None,
         }
     }
 }
 
 /// The `request_digest` of an attestation: SHA3-256("trefoil/request/1" | session id | handle | u64 issued at |
 /// probe digest | u32 length | audience | u32 length | nonce), integers little-endian. The client can recompute it, and
-/// anyone to whom the client shows the header.
+/// anyone to whom the client shows the header. A reveal is not in it: the statement has a field for that.
 pub fn request_digest(header: &RequestHeader<'_>) -> [u8; 32] {
-    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest } = header;
+    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest, reveal: _ } = header;
     Sha3_256::new_with_prefix(b"trefoil/request/1")
         .chain_update(session_id)
         .chain_update(handle)

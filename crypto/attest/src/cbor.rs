@@ -244,11 +244,19 @@ impl<'a> Reader<'a> {
 
     /// A map header with exactly `pairs` pairs.
     pub(crate) fn map(&mut self, field: &'static str, pairs: usize) -> Result<(), DecodeError> {
+        self.map_of(field, pairs..=pairs).map(|_| ())
+    }
+
+    /// A map header; the number of pairs, which lies in `pairs`.
+    pub(crate) fn map_of(
+        &mut self,
+        field: &'static str,
+        pairs: core::ops::RangeInclusive<usize>,
+    ) -> Result<usize, DecodeError> {
         let start = self.clone();
-        match self.head(field, MAP, "a map")? == pairs as u64 {
-            true => Ok(()),
-            false => Err(start.error(field, Problem::WrongLength)),
-        }
+        let found = self.head(field, MAP, "a map")?;
+        let found = usize::try_from(found).ok().filter(|found| pairs.contains(found));
+        found.ok_or_else(|| start.error(field, Problem::WrongLength))
     }
 
     pub(crate) fn tag(&mut self, field: &'static str, tag: u64) -> Result<(), DecodeError> {

@@ -45,7 +45,8 @@ pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Poli
 pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
     Decision, LANES, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
-    ProbeMode, Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
+    ProbeMode, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError,
+    statement_digest,
 };
 pub use suite::Suite;
 pub use trust_root::{

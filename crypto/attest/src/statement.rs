@@ -64,6 +64,18 @@ pub struct Proof {
     pub epoch: u32,
 }
 
+/// One value of a session's hash chain, counted from the chain's tip.
+///
+/// Only the session's holder can know it before revealing it, so it shows to whoever holds the commitment to the
+/// chain that the holder took part: `trefoil-zkp` checks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reveal {
+    /// Hash steps from this value to the tip, at least 1; each position is used once.
+    pub position: u32,
+    /// The value at that position.
+    pub value: [u8; 32],
+}
+
 /// What the service states about one authentication. Fields are borrowed, so that encoding and decoding copy nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement<'a> {
@@ -99,6 +111,9 @@ pub struct Statement<'a> {
     pub template_generation: u32,
     /// The credential proof, or none where the tenant's policy asks for none.
     pub proof: Option<Proof>,
+    /// What the holder revealed for this authentication, where its session has a hash chain. Needs a proof, which
+    /// commits to the chain.
+    pub reveal: Option<Reveal>,
     /// Batch that the request was decided in.
     pub batch_id: [u8; 16],
     /// Lane of that batch, 0 to 31.
@@ -149,6 +164,12 @@ impl Statement<'_> {
         }
         if !is_name(self.quantiser, MODEL_BYTES_MAX) {
             return refuse("quantiser", "1 to 64 bytes without control characters");
+        }
+        if self.reveal.is_some_and(|reveal| reveal.position == 0) {
+            return refuse("reveal", "of position 1 or more");
+        }
+        if self.reveal.is_some() && self.proof.is_none() {
+            return refuse("reveal", "absent without a proof, which alone commits to a chain");
         }
         if self.lane >= LANES {
             return refuse("lane", "0 to 31");

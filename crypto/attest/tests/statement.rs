@@ -3,8 +3,8 @@
 use minicbor::Decoder;
 use proptest::prelude::*;
 use trefoil_attest::{
-    Decision, DecodeError, ProbeMode, Problem, Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement,
-    Suite, statement_digest,
+    Decision, DecodeError, ProbeMode, Problem, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT,
+    Statement, Suite, statement_digest,
 };
 
 fn example() -> Statement<'static> {
@@ -25,12 +25,15 @@ fn example() -> Statement<'static> {
         quantiser: "s175/1",
         template_generation: 9,
         proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000 }),
+        reveal: None,
         batch_id: [6; 16],
         lane: 31,
         issued_at: 1_800_000_000,
         expires_at: 1_800_000_060,
     }
 }
+
+const REVEAL: Reveal = Reveal { position: 300, value: [7; 32] };
 
 fn problem(bytes: &[u8]) -> Problem {
     let DecodeError { problem, .. } = Statement::decode(bytes).unwrap_err();
@@ -86,6 +89,7 @@ fn the_longest_statement_fits_its_bound() {
         quantiser: &model,
         template_generation: u32::MAX,
         proof: Some(Proof { circuit: u16::MAX, root: [0; 32], level: u8::MAX, epoch: u32::MAX }),
+        reveal: Some(Reveal { position: u32::MAX, value: [0; 32] }),
         issued_at: u64::MAX - 120,
         expires_at: u64::MAX,
         ..example()
@@ -107,6 +111,8 @@ fn fields_outside_their_limits_are_not_encoded() {
         (Statement { nonce: &[0; 65], ..base.clone() }, "nonce"),
         (Statement { embedder: "", ..base.clone() }, "embedder"),
         (Statement { quantiser: &long, ..base.clone() }, "quantiser"),
+        (Statement { reveal: Some(Reveal { position: 0, value: [7; 32] }), ..base.clone() }, "reveal"),
+        (Statement { proof: None, reveal: Some(REVEAL), ..base.clone() }, "reveal"),
         (Statement { lane: 32, ..base.clone() }, "lane"),
         (Statement { expires_at: base.issued_at, ..base.clone() }, "expires_at"),
         (Statement { expires_at: base.issued_at + 121, ..base.clone() }, "expires_at"),
@@ -147,6 +153,33 @@ fn foreign_encodings_are_refused() {
 }
 
 #[test]
+fn a_reveal_is_one_more_field_in_one_encoding() {
+    let without = example().encode().unwrap();
+    let bytes = Statement { reveal: Some(REVEAL), ..example() }.encode().unwrap();
+    let own = without.windows(6).position(|w| w == [0x3a, 0, 1, 0, 0, 0xab]).unwrap() + 5;
+    let field = [&[12, 0x82, 0x19, 1, 44, 0x58, 32][..], &[7; 32]].concat();
+    let expected = [&without[..own], &[0xac], &without[own + 1..], &field].concat();
+    assert_eq!(bytes, expected, "nothing else changes");
+    assert_eq!(Statement::decode(&bytes).unwrap().reveal, Some(REVEAL));
+
+    let ending = |count: u8, end: &[u8]| [&without[..own], &[count], &without[own + 1..], end].concat();
+    assert_eq!(problem(&ending(0xab, &field)), Problem::TrailingBytes, "not counted");
+    assert_eq!(problem(&ending(0xac, &[])), Problem::Truncated, "counted but absent");
+    assert_eq!(problem(&ending(0xad, &field)), Problem::WrongLength, "one too many counted");
+    let other = |at: usize, with: &[u8]| ending(0xac, &[&field[..at], with, &field[at + 3..]].concat());
+    assert_eq!(problem(&other(2, &[0])), Problem::OutOfRange, "position 0");
+    assert_eq!(problem(&other(2, &[0x1a, 0, 0, 1, 44])), Problem::NotCanonical, "a longer position");
+    assert_eq!(problem(&other(2, &[0x1b, 0, 0, 0, 1, 0, 0, 0, 0])), Problem::OutOfRange, "2^32");
+    let key = ending(0xac, &[&[13], &field[1..]].concat());
+    assert_eq!(problem(&key), Problem::UnexpectedKey { expected: 12, found: 13 });
+    let long = ending(0xac, &[&field[..5], &[0x58, 33], &[7; 33]].concat());
+    assert_eq!(problem(&long), Problem::WrongLength, "33 bytes");
+    let none = Statement { proof: None, ..example() }.encode().unwrap();
+    let unproven = [&none[..own], &[0xac], &none[own + 1..], &field].concat();
+    assert_eq!(problem(&unproven), Problem::OutOfRange, "a reveal without a proof");
+}
+
+#[test]
 fn the_digest_is_sha3_256_of_the_bytes() {
     // FIPS 202 example: SHA3-256 of the empty string.
     let empty = "a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a";
@@ -159,6 +192,15 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn proofs_with_reveals()(
+        proof in proofs(),
+        reveal in proptest::option::of((1..=u32::MAX, any::<[u8; 32]>())),
+    ) -> (Proof, Option<Reveal>) {
+        (proof, reveal.map(|(position, value)| Reveal { position, value }))
+    }
+}
+
 proptest! {
     #[test]
     fn decoding_inverts_encoding(
@@ -168,7 +210,7 @@ proptest! {
         matched: bool,
         shared: bool,
         numbers: (u32, u32, u8, u32),
-        proof in proptest::option::of(proofs()),
+        backing in proptest::option::of(proofs_with_reveals()),
         lane in 0..32_u8,
         issued_at in 0..=u64::MAX - 120,
         life in 1..=120_u64,
@@ -189,7 +231,8 @@ proptest! {
             embedder: &names[0].1,
             quantiser: &names[1].1,
             template_generation: numbers.3,
-            proof,
+            proof: backing.map(|(proof, _)| proof),
+            reveal: backing.and_then(|(_, reveal)| reveal),
             batch_id: arrays.3,
             lane,
             issued_at,
@@ -201,7 +244,7 @@ proptest! {
 
     #[test]
     fn whatever_decodes_is_its_own_encoding(at in 0..400_usize, with: u8, cut in 0..3_usize) {
-        let mut bytes = example().encode().unwrap();
+        let mut bytes = Statement { reveal: (with % 2 == 0).then_some(REVEAL), ..example() }.encode().unwrap();
         let length = bytes.len();
         bytes[at % length] = with;
         bytes.truncate(length - cut);

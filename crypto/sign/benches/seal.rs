@@ -121,6 +121,7 @@ fn statement() -> Statement<'static> {
         quantiser: "s175/1",
         template_generation: 1,
         proof: None,
+        reveal: None,
         batch_id: [6; 16],
         lane: 0,
         issued_at: NOW,

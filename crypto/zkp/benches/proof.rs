@@ -29,6 +29,7 @@ fn main() {
             level: 2,
             policy_id: 1,
             key_commitment: &key.commitment(),
+            chain: None,
         });
         let mut proofs = Vec::new();
         measure(&format!("{} prove", circuit.name()), RUNS, || {

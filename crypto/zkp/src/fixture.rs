@@ -46,8 +46,8 @@ pub(crate) fn witness() -> Witness {
     member(EPOCH + 2000, 3)
 }
 
-pub(crate) fn statement(witness: &Witness, circuit: Circuit) -> Statement {
-    witness.statement(&SessionClaim {
+pub(crate) fn claim(circuit: Circuit, key_commitment: &[u8; 32]) -> SessionClaim<'_> {
+    SessionClaim {
         circuit,
         tenant: TENANT,
         audience: AUDIENCE,
@@ -55,6 +55,11 @@ pub(crate) fn statement(witness: &Witness, circuit: Circuit) -> Statement {
         epoch: EPOCH,
         level: LEVEL,
         policy_id: POLICY,
-        key_commitment: &session_key().commitment(),
-    })
+        key_commitment,
+        chain: None,
+    }
+}
+
+pub(crate) fn statement(witness: &Witness, circuit: Circuit) -> Statement {
+    witness.statement(&claim(circuit, &session_key().commitment()))
 }

@@ -6,6 +6,7 @@
 //! * [`Statement`], [`Witness`], [`prove`], [`verify`]: the argument itself. [`Verified`] is the only evidence
 //!   that a proof was accepted and can be made in no other way.
 //! * [`session`], [`envelope`]: binding to a session key, per-request MACs, the upload format.
+//! * [`chain`]: optional per session, evidence for third parties that the holder took part in each request.
 //!
 //! The argument is a hiding STARK (Plonky3) over KoalaBear. The [`Circuit`] id fixes all parameters; a message
 //! chooses none. A service calls [`check_parameters`] once before it verifies anything.
@@ -23,6 +24,7 @@
 //!     level: 2,
 //!     policy_id: 1,
 //!     key_commitment: &key.commitment(),
+//!     chain: None,
 //! });
 //! let proof = prove(witness, &statement, &mut rand::rng())?;
 //! let verified = verify(&statement, &proof)?;
@@ -33,6 +35,7 @@
 
 mod air;
 mod attributes;
+pub mod chain;
 mod digest;
 pub mod envelope;
 mod epoch;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::{
     attributes::Attributes,
+    chain::ChainCommitment,
     hash::{TenantId, commitment, handle, leaf, scope, tag},
     secret::Secret,
     session,
@@ -42,22 +43,23 @@ pub struct SessionClaim<'a> {
     pub policy_id: u32,
     /// Commitment of the session key.
     pub key_commitment: &'a [u8; 32],
+    /// Commitment of the session's hash chain, if it is to have one. The chain is keyed with
+    /// [`SessionClaim::context`], so that comes first.
+    pub chain: Option<&'a ChainCommitment>,
+}
+
+impl SessionClaim<'_> {
+    /// The session's context without a chain: what its chain is keyed with.
+    pub fn context(&self) -> [u8; 32] {
+        session::context(&self.tenant, self.audience, self.key_commitment, self.epoch, self.policy_id)
+    }
 }
 
 impl Witness {
     /// The statement that this witness supports for `claim`, with root, scope, tag, handle and context filled
     /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
-        let SessionClaim {
-            circuit,
-            tenant,
-            audience,
-            root_generation,
-            epoch,
-            level,
-            policy_id,
-            key_commitment,
-        } = *claim;
+        let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
         let scope = scope(&tenant, audience, epoch);
         Statement {
             circuit,
@@ -69,7 +71,7 @@ impl Witness {
             scope,
             tag: tag(&self.secret, &scope),
             handle: handle(&self.secret, &tenant),
-            ctx: session::context(&tenant, audience, key_commitment, epoch, policy_id),
+            ctx: session::with_chain(claim.context(), chain),
         }
     }
 }

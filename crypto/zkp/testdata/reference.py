@@ -141,6 +141,14 @@ def tree(leaves):
     return levels, empty
 
 
+def chain_of(seed, context, length):
+    """Values of a session's hash chain by position, the tip first."""
+    values = [sha3(b"vector chain", u32(seed))]
+    for position in range(length, 0, -1):
+        values.append(sha3(b"trefoil/chain-step/1", context, u32(position), values[-1]))
+    return values[::-1]
+
+
 def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     """Everything that follows from one member's secret, drawn from a labelled hash."""
     secret = hash_to_field(sha3(b"vector secret", u32(seed)))
@@ -172,9 +180,17 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     nonce = sha3(b"vector nonce", u32(seed))[:16]
     probe = sha3(b"vector probe", u32(seed))
     issued_at = epoch * 3600 + 11
-    mac = sha3(
-        b"trefoil/request-mac/1", session_key, session_id, pack(handle), struct.pack("<Q", issued_at), probe,
-        audience_field, u32(len(nonce)), nonce,
+    header = [pack(handle), struct.pack("<Q", issued_at), probe, audience_field, u32(len(nonce)), nonce]
+    mac = sha3(b"trefoil/request-mac/1", session_key, session_id, *header)
+
+    length = (1000, 1, 65_536)[seed - 1]
+    chain = chain_of(seed, ctx, length)
+    chained_ctx = sha3(b"trefoil/context-with-chain/1", ctx, u32(length), chain[0])
+    chained_statement = statement[:-32] + chained_ctx
+    chained_id = sha3(b"trefoil/statement/1", chained_statement)
+    position = (length + 1) // 2
+    chained_mac = sha3(
+        b"trefoil/request-mac/1", session_key, chained_id, *header, u32(position), chain[position]
     )
     return {
         "tenant": tenant.hex(), "audience": audience.decode(), "epoch": epoch, "index": index,
@@ -186,6 +202,11 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "tag": pack(tag).hex(),
         "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
+        "chain": {
+            "length": length, "seed": chain[length].hex(), "tip": chain[0].hex(), "ctx": chained_ctx.hex(),
+            "statement_digest": chained_id.hex(), "position": position, "request_mac": chained_mac.hex(),
+            "values": {str(p): chain[p].hex() for p in sorted({1, (length + 1) // 2, length})},
+        },
     }
 
 

@@ -65,6 +65,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                 level: 2,
                 policy_id: 1,
                 key_commitment: &session_key.commitment(),
+                chain: None,
             });
             let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
             Person {
@@ -76,6 +77,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                     audience: AUDIENCE.into(),
                     session_key,
                     policy_id: 1,
+                    chain: None,
                     proof,
                 },
             }

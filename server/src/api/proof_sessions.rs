@@ -15,7 +15,7 @@ use trefoil_pipeline::Verdict;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{Circuit, EPOCH_SECONDS, Statement, epoch_at, proof_size_window};
 
-/// Bytes of an envelope besides the proof: at most 4 + 191 + 1 + 255 + 32 + 4 + 4.
+/// Bytes of an envelope besides the proof: at most 4 + 191 + 1 + 255 + 32 + 4 + 36 + 4.
 const OVERHEAD_BYTES_MAX: usize = 512;
 
 /// `POST /v1/proof-sessions`

@@ -90,6 +90,7 @@ impl Holder {
             level,
             policy_id,
             key_commitment: &key.commitment(),
+            chain: None,
         });
         let session = HolderSession {
             id: statement.digest(),
@@ -99,8 +100,14 @@ impl Holder {
             key: key.clone(),
         };
         let proof = prove(&self.witness, &statement, rng)?;
-        let envelope =
-            ProofEnvelope { statement, audience: audience.to_owned(), session_key: key, policy_id, proof };
+        let envelope = ProofEnvelope {
+            statement,
+            audience: audience.to_owned(),
+            session_key: key,
+            policy_id,
+            chain: None,
+            proof,
+        };
         Ok(OpenRequest { envelope: envelope.encode()?, session })
     }
 }

@@ -166,11 +166,13 @@ impl Service {
             level: 2,
             policy_id: 1,
             key_commitment: &key.commitment(),
+            chain: None,
         });
         let proof = trefoil_zkp::prove(witness, &statement, rng).unwrap();
         let (handle, session_id) = (*statement.handle.as_bytes(), statement.digest());
         let audience = AUDIENCE.to_owned();
-        let envelope = ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, proof };
+        let envelope =
+            ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, chain: None, proof };
         let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
         Person { handle, face, envelope: envelope.encode().unwrap(), session_id, key }
     }

@@ -10,7 +10,7 @@ use super::{ATTESTATION_JSON_BYTES_MAX, JsonError, hex};
 use crate::attestation::{ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
 use crate::error::DecodeError;
 use crate::family::Family;
-use crate::statement::{Proof, Statement, statement_digest};
+use crate::statement::{Proof, Reveal, Statement, statement_digest};
 use crate::tree::Hash;
 
 /// The JSON view of an encoded attestation, with the bytes themselves in `attestation` (base64url).
@@ -69,6 +69,8 @@ struct StatementView {
     model: ModelView,
     template_generation: u32,
     proof: Option<ProofView>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reveal: Option<RevealView>,
     batch: BatchView,
     issued_at: u64,
     expires_at: u64,
@@ -95,6 +97,13 @@ struct ProofView {
     root: String,
     level: u8,
     epoch: u32,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RevealView {
+    position: u32,
+    value: String,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -173,6 +182,9 @@ impl StatementView {
                 level,
                 epoch,
             }),
+            reveal: statement
+                .reveal
+                .map(|Reveal { position, value }| RevealView { position, value: hex(&value) }),
             batch: BatchView { id: hex(&statement.batch_id), lane: statement.lane },
             issued_at: statement.issued_at,
             expires_at: statement.expires_at,

@@ -247,10 +247,12 @@ export class Reader {
     return Number(found);
   }
 
-  /** A map header with exactly `pairs` pairs. */
-  map(field: string, pairs: number): void {
+  /** A map header with `fewest` to `most` pairs; returns their number. */
+  map(field: string, fewest: number, most = fewest): number {
     const start = this.#at;
-    if (this.#head(field, MAP, "a map") !== BigInt(pairs)) throw this.wrongLength(field, start);
+    const found = this.#head(field, MAP, "a map");
+    if (found < BigInt(fewest) || found > BigInt(most)) throw this.wrongLength(field, start);
+    return Number(found);
   }
 
   tag(field: string, tag: number): void {

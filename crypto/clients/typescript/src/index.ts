@@ -17,7 +17,7 @@ export {
   type Requirements,
 } from "./policy.js";
 export { Seal, type SealHeader, type SealReference } from "./seal.js";
-export type { Decision, ProbeMode, Proof, Statement, Suite } from "./statement.js";
+export type { Decision, ProbeMode, Proof, Reveal, Statement, Suite } from "./statement.js";
 export { type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";
 export { type Verified, verify, verifySeal, verifyWithSeal } from "./verify.js";
 export { VERIFY_ERROR_CODES, VerifyError, type VerifyErrorCode } from "./verify-error.js";

@@ -51,6 +51,14 @@ export interface Proof {
   readonly epoch: number;
 }
 
+/** One value of a session's hash chain; whoever holds the commitment to the chain can check that the holder gave it. */
+export interface Reveal {
+  /** Hash steps from this value to the chain's tip, at least 1; each position counts once. */
+  readonly position: number;
+  /** The value at that position, 32 bytes. */
+  readonly value: Uint8Array;
+}
+
 /** What the service states about one authentication. */
 export interface Statement {
   /** Signature suite that protects it. */
@@ -85,6 +93,8 @@ export interface Statement {
   readonly templateGeneration: number;
   /** The credential proof, absent where the tenant's policy asks for none. */
   readonly proof: Proof | undefined;
+  /** What the holder revealed for this authentication, absent where the session has no hash chain. */
+  readonly reveal: Reveal | undefined;
   /** Batch that the request was decided in, 16 bytes. */
   readonly batchId: Uint8Array;
   /** Lane of that batch, 0 to 31. */
@@ -122,12 +132,15 @@ export function decodeStatement(bytes: Uint8Array): Statement {
   return Object.freeze({ issuer, audience, expiresAt, issuedAt, batchId, lane, nonce, ...own });
 }
 
+/** Fields of our own map that every statement has; a reveal is one more. */
+const FIELDS = 11;
+
 type RegisteredClaim = "issuer" | "audience" | "expiresAt" | "issuedAt" | "batchId" | "lane" | "nonce";
 
 /** Our own fields. They are evaluated in the order written: the order on the wire. */
 function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
-  r.map("trefoil", 11);
-  return {
+  const fields = r.map("trefoil", FIELDS, FIELDS + 1);
+  const own = {
     suite: readSuite(r.key("suite", 1)),
     tenant: r.key("tenant", 2).bytes("tenant", 16),
     handle: r.key("handle", 3).bytes("handle", 32),
@@ -142,6 +155,11 @@ function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
     templateGeneration: r.key("template_generation", 10).number("template_generation", U32_MAX),
     proof: readProof(r.key("proof", 11)),
   };
+  if (fields === FIELDS) return { ...own, reveal: undefined };
+  const start = r.offset;
+  const reveal = readReveal(r.key("reveal", 12));
+  if (own.proof === undefined) throw r.outOfRange("reveal", start);
+  return { ...own, reveal };
 }
 
 export function readSuite(r: Reader): Suite {
@@ -177,4 +195,12 @@ function readProof(r: Reader): Proof | undefined {
     level: r.number("proof.level", U8_MAX),
     epoch: r.number("proof.epoch", U32_MAX),
   });
+}
+
+function readReveal(r: Reader): Reveal {
+  readPair(r, "reveal");
+  const start = r.offset;
+  const position = r.number("reveal.position", U32_MAX);
+  if (position === 0) throw r.outOfRange("reveal.position", start);
+  return Object.freeze({ position, value: r.bytes("reveal.value", 32) });
 }

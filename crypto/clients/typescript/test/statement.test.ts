@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Statement, verify } from "trefoil-attest";
+import { Seal, type Statement, verify, verifyWithSeal } from "trefoil-attest";
 
 import { toHex } from "../src/bytes.js";
-import { FULL, hex, NOW, policy } from "./testdata.js";
+import { bytes, FULL, hex, NOW, policy } from "./testdata.js";
 
 test("every field reads as in the Rust implementation", () => {
   const expected: Statement = {
@@ -26,6 +26,7 @@ test("every field reads as in the Rust implementation", () => {
     quantiser: "s175/1",
     templateGeneration: 9,
     proof: { circuit: 1, root: hex("05".repeat(32)), level: 2, epoch: 500_000 },
+    reveal: undefined,
     batchId: hex("06".repeat(16)),
     lane: 4,
     issuedAt: 1_800_000_008n,
@@ -47,4 +48,11 @@ test("every field reads as in the Rust implementation", () => {
       suite: 1,
     },
   );
+});
+
+test("a revealed value of a hash chain is read with its position", () => {
+  const seal = Seal.decode(bytes("seal.cbor"));
+  const { statement } = verifyWithSeal(bytes("revealing.cbor"), seal, policy(), NOW);
+  assert.deepEqual(statement.reveal, { position: 300, value: hex("07".repeat(32)) });
+  assert.equal(statement.lane, 5);
 });

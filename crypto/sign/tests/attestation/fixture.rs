@@ -3,7 +3,7 @@
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, KeySetStatus, Nonce, Policy, ProbeMode, Proof, Seal, SealHeader,
+    Attestation, Decision, Evidence, KeySetStatus, Nonce, Policy, ProbeMode, Proof, Reveal, Seal, SealHeader,
     Statement, Suite, TrustRoot, TrustedKeySet, statement_digest,
 };
 use trefoil_sign::SigningKeys;
@@ -20,6 +20,8 @@ pub(crate) const NOT_AFTER: u64 = NOW + 3600;
 /// Leaf of the statement that is attested, in a tree of [`LEAVES`].
 pub(crate) const LEAF: u64 = 4;
 pub(crate) const LEAVES: usize = 11;
+/// Leaf of [`revealing`], in every such tree.
+pub(crate) const REVEALING_LEAF: u64 = 5;
 
 pub(crate) fn rng() -> StdRng {
     StdRng::seed_from_u64(0x7365_616c)
@@ -43,6 +45,7 @@ pub(crate) fn statement() -> Statement<'static> {
         quantiser: "s175/1",
         template_generation: 9,
         proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000 }),
+        reveal: None,
         batch_id: [6; 16],
         lane: 4,
         issued_at: ISSUED_AT,
@@ -50,11 +53,18 @@ pub(crate) fn statement() -> Statement<'static> {
     }
 }
 
+/// A statement of a session with a hash chain.
+pub(crate) fn revealing() -> Statement<'static> {
+    let reveal = Some(Reveal { position: 300, value: [7; 32] });
+    Statement { lane: REVEALING_LEAF as u8, reveal, ..statement() }
+}
+
 /// A sealed tree in which leaf [`LEAF`] is a given statement.
 pub(crate) struct Issued {
     pub(crate) keys: SigningKeys,
     pub(crate) rng: StdRng,
     pub(crate) statement: Vec<u8>,
+    pub(crate) revealing: Vec<u8>,
     pub(crate) tree: MerkleTree,
     pub(crate) seal: Seal,
 }
@@ -71,6 +81,8 @@ impl Issued {
         let statement = statement.encode().unwrap();
         let mut entries: Vec<[u8; 32]> = (0..LEAVES as u8).map(|leaf| [leaf; 32]).collect();
         entries[LEAF as usize] = statement_digest(&statement);
+        let revealing = revealing().encode().unwrap();
+        entries[REVEALING_LEAF as usize] = statement_digest(&revealing);
         let tree = MerkleTree::new(&entries).unwrap();
         let header = change(SealHeader {
             issuer: ISSUER.into(),
@@ -83,7 +95,7 @@ impl Issued {
             suite: Suite::One,
         });
         let seal = keys.sign_seal(header, &mut rng).unwrap();
-        Self { keys, rng, statement, tree, seal }
+        Self { keys, rng, statement, revealing, tree, seal }
     }
 
     pub(crate) fn attestation(&self) -> Attestation<'_> {
@@ -103,6 +115,18 @@ impl Issued {
     pub(crate) fn compact(&self) -> Vec<u8> {
         let evidence = Evidence::Compact(self.seal.reference());
         Attestation { evidence, ..self.attestation() }.encode()
+    }
+
+    /// The compact attestation of [`revealing`].
+    pub(crate) fn revealing(&self) -> Vec<u8> {
+        Attestation {
+            statement: &self.revealing,
+            leaf_index: REVEALING_LEAF,
+            tree_size: self.tree.size(),
+            path: self.tree.path(REVEALING_LEAF).unwrap(),
+            evidence: Evidence::Compact(self.seal.reference()),
+        }
+        .encode()
     }
 
     pub(crate) fn trust_root(&self) -> TrustRoot {

@@ -17,6 +17,7 @@ fn directory() -> PathBuf {
 struct Bases {
     full: Vec<u8>,
     compact: Vec<u8>,
+    revealing: Vec<u8>,
 }
 
 #[test]
@@ -25,7 +26,8 @@ fn shared_vectors_belong_together() {
         write_bases();
     }
     let read = |name: &str| std::fs::read(directory().join(name)).unwrap();
-    let bases = Bases { full: read("full.cbor"), compact: read("compact.cbor") };
+    let bases =
+        Bases { full: read("full.cbor"), compact: read("compact.cbor"), revealing: read("revealing.cbor") };
     let manifest = json!({
         "format": "trefoil:test-vectors/1",
         "now": NOW,
@@ -54,6 +56,7 @@ fn write_bases() {
     let files = [
         ("full.cbor", issued.full()),
         ("compact.cbor", issued.compact()),
+        ("revealing.cbor", issued.revealing()),
         ("seal.cbor", issued.seal.encode()),
         ("trust-root.json", root(ISSUER, &issued.keys, KeySetStatus::Active)),
         ("trust-root-retired.json", root(ISSUER, &issued.keys, KeySetStatus::Retired { since: ISSUED_AT })),
@@ -101,6 +104,7 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(encoding_cases(bases));
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
+    cases.extend(reveal_cases(bases));
     cases
 }
 
@@ -150,7 +154,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
 }
 
 fn tree_cases(bases: &Bases) -> Vec<Value> {
-    let Bases { full, compact } = bases;
+    let Bases { full, compact, .. } = bases;
     let attestation = Attestation::decode(full).unwrap();
     let Evidence::Full(seal) = &attestation.evidence else { panic!("full.cbor is a full attestation") };
     let refused = |name: &str, at: usize, insert: &[u8], expect: &str| {
@@ -214,4 +218,41 @@ fn signature_cases(bases: &Bases) -> Vec<Value> {
         "malformed",
     ));
     cases
+}
+
+/// A compact attestation of a session with a hash chain. Whether its value belongs to a chain is not decided here.
+fn reveal_cases(bases: &Bases) -> Vec<Value> {
+    let bytes = &bases.revealing;
+    let statement = Attestation::decode(bytes).unwrap().statement;
+    let start = find(bytes, statement);
+    let in_statement = |needle: &[u8]| start + find(statement, needle);
+    // The end of the statement: key 12, then position 300 and 32 bytes of value.
+    let key = in_statement(&[12, 0x82, 0x19, 1, 44, 0x58, 32, 7]);
+    let fields = in_statement(&[0x3a, 0, 1, 0, 0, 0xac]) + 5;
+    let proof = in_statement(&[11, 0x84, 1]) + 1;
+    let length = start - 2;
+    assert_eq!(bytes[length - 1..start], [&[0x59][..], &(statement.len() as u16).to_be_bytes()].concat());
+    let resized = |by: isize| {
+        let size = statement.len().checked_add_signed(by).unwrap() as u16;
+        edit(length, 2, &size.to_be_bytes())
+    };
+    let with = |name: &str, edits: &[Value], expect: &str| case(name, "revealing.cbor", true, edits, expect);
+    vec![
+        with("a revealed value", &[], "verified"),
+        case("a revealed value without its seal", "revealing.cbor", false, &[], "seal-needed"),
+        with("another revealed value", &[edit(key + 38, 1, &[8])], "not-in-tree"),
+        with("another position", &[edit(key + 4, 1, &[45])], "not-in-tree"),
+        with("a reveal that is not counted", &[edit(fields, 1, &[0xab])], "malformed"),
+        with("a reveal that is counted and absent", &[resized(-39), edit(key, 39, &[])], "malformed"),
+        with(
+            "the reveal left out",
+            &[resized(-39), edit(fields, 1, &[0xab]), edit(key, 39, &[])],
+            "not-in-tree",
+        ),
+        with("position 0", &[resized(-2), edit(key + 2, 3, &[0])], "malformed"),
+        with("a longer position", &[resized(2), edit(key + 2, 3, &[0x1a, 0, 0, 1, 44])], "malformed"),
+        with("a value of 31 bytes", &[resized(-1), edit(key + 6, 2, &[31])], "malformed"),
+        with("another key for the reveal", &[edit(key, 1, &[13])], "malformed"),
+        with("a reveal without a proof", &[resized(-(42 - 1)), edit(proof, 42, &[0xf6])], "malformed"),
+    ]
 }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::{
+    SessionClaim,
+    chain::{CHAIN_LENGTH_MAX, Chain},
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
     statement::Circuit,
 };
@@ -13,6 +15,7 @@ fn envelope() -> ProofEnvelope {
         audience: AUDIENCE.to_owned(),
         session_key: session_key(),
         policy_id: POLICY,
+        chain: None,
         proof: (0..length).map(|i| i as u8).collect(),
     }
 }
@@ -44,11 +47,59 @@ fn an_envelope_round_trips() {
     assert_eq!(received.encode().as_ref(), Ok(&bytes));
 }
 
+/// The same session with a chain of 50 values.
+fn chained() -> ProofEnvelope {
+    let plain = envelope();
+    let key = session_key().commitment();
+    let claim = fixture::claim(Circuit::Cred1, &key);
+    let chain = Chain::random(claim.context(), 50, &mut fixture::rng(2)).expect("in range");
+    let statement = witness().statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
+    assert_ne!(statement.ctx, plain.statement.ctx);
+    ProofEnvelope { statement, chain: Some(*chain.commitment()), ..plain }
+}
+
+#[test]
+fn an_envelope_with_a_chain_is_36_bytes_longer_and_round_trips() {
+    let sent = chained().encode().expect("well formed");
+    assert_eq!(sent.len(), bytes().len() + ChainCommitment::BYTES);
+    let received = ProofEnvelope::decode(&sent).expect("well formed");
+    assert_eq!(received.chain, chained().chain);
+    assert_eq!(received.encode().as_ref(), Ok(&sent));
+}
+
+#[test]
+fn a_chain_cannot_be_added_dropped_or_changed() {
+    let honest = chained();
+    let other = |length, tip| Some(ChainCommitment::new(length, tip).expect("in range"));
+    let tip = *honest.chain.expect("chained").tip();
+    for chain in [None, other(49, tip), other(51, tip), other(50, [0; 32])] {
+        assert_eq!(ProofEnvelope { chain, ..honest.clone() }.encode().err(), Some(EnvelopeError::Context));
+    }
+    let added = ProofEnvelope { chain: honest.chain, ..envelope() };
+    assert_eq!(added.encode().err(), Some(EnvelopeError::Context));
+
+    let sent = honest.encode().expect("well formed");
+    let chain_at = KEY_AT + 36;
+    let mut downgraded = sent.clone();
+    downgraded[3] = b'1';
+    downgraded.drain(chain_at..chain_at + ChainCommitment::BYTES);
+    assert_eq!(ProofEnvelope::decode(&downgraded).err(), Some(EnvelopeError::Context));
+    for length in [0, CHAIN_LENGTH_MAX + 1] {
+        let mut bytes = sent.clone();
+        bytes[chain_at..chain_at + 4].copy_from_slice(&length.to_le_bytes());
+        assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(EnvelopeError::Chain(ChainLength(length))));
+    }
+    for length in 0..chain_at + 40 {
+        let error = ProofEnvelope::decode(&sent[..length]).err();
+        assert!(matches!(error, Some(EnvelopeError::Truncated { .. })), "{length} bytes: {error:?}");
+    }
+}
+
 #[test]
 fn the_size_window_is_that_of_the_parts() {
     let window = ProofEnvelope::size_window(Circuit::Cred1);
     assert_eq!(bytes().len(), window.start() + AUDIENCE.len());
-    assert_eq!(window.end() - window.start(), 131_072 - 65_536 + 255);
+    assert_eq!(window.end() - window.start(), 131_072 - 65_536 + 255 + 36);
 }
 
 #[test]

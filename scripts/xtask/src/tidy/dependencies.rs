@@ -15,7 +15,7 @@ const MAY_NAME: [(&str, &[&str]); 13] = [
     ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels"]),
     ("trefoil-attest", &[]),
     ("trefoil-sign", &["trefoil-attest", "trefoil-kernels"]),
-    ("trefoil-zkp", &["trefoil-kernels"]),
+    ("trefoil-zkp", &["trefoil-attest", "trefoil-kernels"]),
     ("trefoil-cache", &[]),
     (
         "trefoil-pipeline",
