@@ -1,6 +1,7 @@
 //! One checker per kernel: every tier of the machine against the portable twin, and the portable twin against the
 //! definition, on random and extreme data at boundary sizes.
 
+use crate::ntt::{self, Ntt};
 use crate::{Cpu, Tier, fermat, packed, residue, sample, sha256};
 
 /// A modulus of the scheme, and the largest that the kernels take.
@@ -106,25 +107,101 @@ fn mul_add_is_arithmetic_mod_q() {
     let mut stream = Stream(5);
     for q in MODULI {
         for n in [8, 16, 4096] {
-            // Offsets make the extremes of the three operands meet in every combination.
+            // Offsets make the extremes of the operands meet in every combination.
             let a = stream.below(q, n);
-            let mut x = stream.below(q, n);
+            let mut x = stream.below(residue::OPERAND_BOUND, n);
             x.rotate_left(1);
-            let mut start = stream.below(q, n);
-            start[..n / 2].fill(q - 1);
+            let mut start = stream.below(residue::SUM_BOUND, n);
+            start[..n / 2].fill(residue::SUM_BOUND - 1);
             let mut quotient = vec![0; n];
             residue::quotients(q, &a, &mut quotient);
-            let expected: Vec<u64> = (0..n)
-                .map(|i| {
-                    let exact = u128::from(start[i]) + u128::from(a[i]) * u128::from(x[i]);
-                    (exact % u128::from(q)) as u64
-                })
-                .collect();
+            let expected = multiplied(q, &a, &x, &start);
+            let (mut y, mut z) = (stream.below(32 * q, n), stream.below(28 * q, n));
+            y.rotate_left(1);
+            z[n / 2..].fill(28 * q - 1);
+            let expected_variable = multiplied(q, &y, &z, &start);
             for cpu in tiers() {
                 let mut acc = start.clone();
                 residue::mul_add(cpu, q, &a, &quotient, &x, &mut acc);
                 assert_eq!(acc, expected, "{:?}", cpu.tier());
+                acc.clone_from(&start);
+                residue::mul_add_variable(cpu, q, &y, &z, &mut acc);
+                assert_eq!(acc, expected_variable, "{:?}", cpu.tier());
             }
+        }
+    }
+}
+
+/// `start + a * x mod q`, by division.
+fn multiplied(q: u64, a: &[u64], x: &[u64], start: &[u64]) -> Vec<u64> {
+    let exact = |i: usize| u128::from(start[i]) + u128::from(a[i]) * u128::from(x[i]);
+    (0..start.len()).map(|i| (exact(i) % u128::from(q)) as u64).collect()
+}
+
+/// Primes of the scheme and a root of unity of order 8192 modulo each.
+const ROOTS: [(u64, u64); 2] =
+    [(140_720_308_191_233, 39_963_691_766_735), (140_700_980_543_489, 56_030_182_093_518)];
+
+#[test]
+fn transforms_are_values_at_the_roots() {
+    let mut stream = Stream(11);
+    for (q, root) in ROOTS {
+        let reduced = stream.below(q, ntt::POINTS);
+        let small: Vec<i32> = (0..ntt::POINTS as i32).map(|i| [98_305, -98_305, i][i as usize % 3]).collect();
+        let lifted: Vec<u64> = small.iter().map(|x| i64::from(*x).rem_euclid(q as i64) as u64).collect();
+        for cpu in tiers() {
+            let ntt = Ntt::new(cpu, q, root);
+            // Both entrances, and the largest inputs.
+            let (mut from_small, mut twice) = (vec![0; ntt::POINTS], reduced.clone());
+            ntt.forward_small(&small, &mut from_small);
+            twice.iter_mut().for_each(|x| *x += q);
+            ntt.forward(&mut twice);
+            for (input, output) in [(&lifted, from_small), (&reduced, twice)] {
+                assert!(output.iter().all(|x| *x < 26 * q), "{:?}", cpu.tier());
+                for place in (0..ntt::POINTS).step_by(37) {
+                    let exponent = 2 * (ntt::order(place).reverse_bits() >> 52) + 1;
+                    let point = (0..exponent).fold(1u128, |x, _| x * u128::from(root) % u128::from(q));
+                    let value =
+                        input.iter().rev().fold(0, |sum, c| (sum * point + u128::from(*c)) % u128::from(q));
+                    assert_eq!(u128::from(output[place] % q), value, "{:?}, {place}", cpu.tier());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transforms_of_all_tiers_are_congruent() {
+    let mut stream = Stream(12);
+    let (q, root) = ROOTS[0];
+    let input = stream.below(2 * q, ntt::POINTS);
+    let transform = |cpu| {
+        let mut x = input.clone();
+        Ntt::new(cpu, q, root).forward(&mut x);
+        x.iter().map(|x| x % q).collect::<Vec<_>>()
+    };
+    let expected = transform(Cpu::at_most(Tier::Portable));
+    for cpu in tiers() {
+        assert!(transform(cpu) == expected, "{:?}", cpu.tier());
+    }
+}
+
+#[test]
+fn sums_of_ternary_polynomials_are_what_adding_them_gives() {
+    let mut stream = Stream(13);
+    for count in [0, 1, 2, 31, 32] {
+        let polynomials: Vec<sample::TritBytes> = (0..count)
+            .map(|i| std::array::from_fn(|k| if i == 0 { (k % 243) as u8 } else { (stream.next() % 243) as u8 }))
+            .collect();
+        let mut expected = vec![0; sample::TRIT_POLYNOMIAL];
+        for polynomial in &polynomials {
+            let cpu = Cpu::at_most(Tier::Portable);
+            sample::add_ternary(cpu, &polynomial[..sample::TRIT_BYTES], 1, &mut expected);
+        }
+        for cpu in tiers() {
+            let mut sum = [99; sample::TRIT_POLYNOMIAL];
+            sample::sum_ternary(cpu, &polynomials, &mut sum);
+            assert!(sum[..] == expected, "{:?}, {count}", cpu.tier());
         }
     }
 }

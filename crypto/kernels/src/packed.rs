@@ -8,6 +8,9 @@ pub const RESIDUE_BYTES: usize = 6;
 /// Most sources of one [`sum`]: 32 residues below 2^47 stay below 2^52, which [`crate::residue::fold`] takes.
 pub const SOURCES_MAX: usize = 32;
 
+/// Sources that are read at the same time.
+pub(crate) const STREAMS: usize = 4;
+
 /// Packs `values`, each below 2^48 (higher bits are lost), into `bytes`.
 ///
 /// # Panics
@@ -34,7 +37,8 @@ pub fn unpack(bytes: &[u8], values: &mut [u64]) {
 /// Sums packed polynomials without reduction: `acc[i] = sum over s of sources[s][i]`.
 ///
 /// Memory-bound when the sources are in main memory, so it reads four of them at a time: the prefetchers follow
-/// four streams well, one leaves bandwidth unused and 32 are more than they track.
+/// four streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
+/// ahead of use, across pages and from each group of four to the next, where the processor's own prefetchers stop.
 ///
 /// # Panics
 /// Unless there are at most [`SOURCES_MAX`] sources, each six times as long as `acc`, whose length is a multiple of 8.
@@ -43,10 +47,10 @@ pub fn sum(cpu: Cpu, sources: &[&[u8]], acc: &mut [u64]) {
     assert!(acc.len().is_multiple_of(8));
     assert!(sources.iter().all(|source| source.len() == RESIDUE_BYTES * acc.len()));
     acc.fill(0);
-    for group in sources.chunks(4) {
-        match *group {
-            [a, b, c, d] => dispatch!(cpu, add_packed_4([a, b, c, d], acc)),
-            _ => group.iter().for_each(|source| dispatch!(cpu, add_packed_1([source], acc))),
-        }
+    let (groups, rest) = sources.as_chunks::<STREAMS>();
+    for (i, group) in groups.iter().enumerate() {
+        let coming = groups.get(i + 1).unwrap_or(group);
+        dispatch!(cpu, add_packed(*group, *coming, acc));
     }
+    rest.iter().for_each(|source| dispatch!(cpu, add_packed_1(source, acc)));
 }

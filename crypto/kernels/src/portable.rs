@@ -2,7 +2,9 @@
 //! vector versions that the compiler writes itself.
 
 use crate::fermat::{CENTRED_MAX, MODULUS, POINTS, ROOT, power, reverse_5};
-use crate::sample::TRITS_BOUND;
+use crate::ntt::inverse_mod_word;
+use crate::packed::STREAMS;
+use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 
 /// One packed residue.
 #[inline(always)]
@@ -11,20 +13,20 @@ pub(crate) fn residue(six: &[u8; 6]) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
 }
 
+/// The coming streams serve tiers that prefetch.
 #[inline(always)]
-fn add_packed<const STREAMS: usize>(sources: [&[u8]; STREAMS], acc: &mut [u64]) {
+pub(crate) fn add_packed(sources: [&[u8]; STREAMS], _: [&[u8]; STREAMS], acc: &mut [u64]) {
     let sources = sources.map(|source| source.as_chunks::<6>().0);
     for (i, sum) in acc.iter_mut().enumerate() {
         *sum += sources.iter().map(|source| residue(&source[i])).sum::<u64>();
     }
 }
 
-pub(crate) fn add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]) {
-    add_packed(sources, acc);
-}
-
-pub(crate) fn add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]) {
-    add_packed(sources, acc);
+#[inline(always)]
+pub(crate) fn add_packed_1(source: &[u8], acc: &mut [u64]) {
+    for (sum, six) in acc.iter_mut().zip(source.as_chunks().0) {
+        *sum += residue(six);
+    }
 }
 
 #[inline(always)]
@@ -46,12 +48,37 @@ pub(crate) fn fold(x: &[u64], y: &[u64], out: &mut [u128]) {
 
 #[inline(always)]
 pub(crate) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
+    let reciprocal = u64::MAX / q;
     for (((sum, &a), &a_over_q), &x) in acc.iter_mut().zip(factor).zip(quotient).zip(x) {
         // floor(a * x / q) or one less, because a_over_q * 2^-52 falls short of a / q by less than 2^-52.
         let estimate = ((u128::from(a_over_q) * u128::from(x)) >> 52) as u64;
-        let product = subtract_once(a.wrapping_mul(x).wrapping_sub(estimate.wrapping_mul(q)), q);
-        *sum = subtract_once(*sum + product, q);
+        let product = a.wrapping_mul(x).wrapping_sub(estimate.wrapping_mul(q));
+        *sum = reduce(*sum + product, q, reciprocal);
     }
+}
+
+/// Montgomery's reduction with 64-bit words, twice: the second time by 2^128, which makes up for both.
+#[inline(always)]
+pub(crate) fn mul_add_variable(q: u64, x: &[u64], y: &[u64], acc: &mut [u64]) {
+    let (reciprocal, inverse) = (u64::MAX / q, inverse_mod_word(q));
+    let word = (1u128 << 64) % u128::from(q);
+    let square = (word * word % u128::from(q)) as u64;
+    let montgomery = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        let multiple = (product as u64).wrapping_mul(inverse);
+        // The low words are equal; the difference of the high ones is above -q.
+        (product >> 64) as u64 + q - ((u128::from(multiple) * u128::from(q)) >> 64) as u64
+    };
+    for ((sum, &x), &y) in acc.iter_mut().zip(x).zip(y) {
+        *sum = reduce(*sum + montgomery(montgomery(x, y), square), q, reciprocal);
+    }
+}
+
+/// `x mod q`, for `reciprocal = floor(2^64 / q)`: the estimate of the quotient is right or one too small.
+#[inline(always)]
+fn reduce(x: u64, q: u64, reciprocal: u64) -> u64 {
+    let estimate = ((u128::from(x) * u128::from(reciprocal)) >> 64) as u64;
+    subtract_once(x - estimate * q, q)
 }
 
 /// `x mod q` for `x < 2q`, without a branch: below `q` the difference wraps and is the larger of the two.
@@ -80,18 +107,50 @@ pub(crate) fn accept_trits(drawn: &[u8], out: &mut [u8]) -> usize {
     count
 }
 
+/// For a byte b, floor(b / 3^k) is the high half of b * ceil(2^16 / 3^k): exact for every b below 256, which the test of
+/// all bytes confirms.
+pub(crate) const RECIPROCALS: [u32; 5] = [65_536, 21_846, 7_282, 2_428, 810];
+
 #[inline(always)]
 pub(crate) fn add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]) {
     let mut places = acc.chunks_mut(bytes.len());
-    // For a byte b, floor(b / 3^k) is the high half of b * ceil(2^16 / 3^k): exact for every b below 256, which the
-    // test of all bytes confirms.
-    for reciprocal in [65_536u32, 21_846, 7_282, 2_428, 810] {
+    for reciprocal in RECIPROCALS {
         let Some(place) = places.next() else { return };
         for (sum, &byte) in place.iter_mut().zip(bytes) {
             let quotient = (u32::from(byte) * reciprocal) >> 16;
             let digit = quotient - 3 * ((quotient * 21_846) >> 16);
             *sum += scale * (digit as i32 - 1);
         }
+    }
+}
+
+/// See [`crate::sample::sum_ternary`]. Digit k of a byte b is `floor(b / 3^k) - 3 floor(b / 3^(k + 1))`, and so is the sum
+/// of digits of the sums of those quotients.
+#[inline(always)]
+pub(crate) fn sum_ternary(polynomials: &[TritBytes], acc: &mut [i32; TRIT_POLYNOMIAL]) {
+    const COLUMNS: usize = 32;
+    let count = polynomials.len() as i32;
+    let mut at = 0;
+    while at < TRIT_BYTES {
+        let mut quotients = [[0u16; COLUMNS]; 5];
+        for polynomial in polynomials {
+            let bytes = polynomial[at..].first_chunk::<COLUMNS>().expect("padded to whole columns");
+            for (sum, reciprocal) in quotients.iter_mut().zip(RECIPROCALS) {
+                for (sum, byte) in sum.iter_mut().zip(bytes) {
+                    *sum += ((u32::from(*byte) * reciprocal) >> 16) as u16;
+                }
+            }
+        }
+        for k in 0..5 {
+            for column in 0..COLUMNS.min(TRIT_BYTES - at) {
+                let next = quotients.get(k + 1).map_or(0, |next| i32::from(next[column]));
+                let digits = i32::from(quotients[k][column]) - 3 * next;
+                if let Some(place) = acc.get_mut(k * TRIT_BYTES + at + column) {
+                    *place = digits - count;
+                }
+            }
+        }
+        at += COLUMNS;
     }
 }
 

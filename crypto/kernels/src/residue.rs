@@ -8,6 +8,9 @@ pub const MODULUS_BOUND: u64 = 1 << 47;
 /// Exclusive bound on the operands of [`fold`].
 pub const OPERAND_BOUND: u64 = 1 << 52;
 
+/// Exclusive bound on the sums that [`mul_add`] and [`mul_add_variable`] add to. A transform's values are below it.
+pub const SUM_BOUND: u64 = 1 << 51;
+
 /// Lifts signed integers to residues: `out[i] = x[i] mod q`, for `|x[i]| < q`.
 ///
 /// # Panics
@@ -40,14 +43,30 @@ pub fn quotients(q: u64, factor: &[u64], out: &mut [u64]) {
     }
 }
 
-/// `acc[i] = (acc[i] + factor[i] * x[i]) mod q`, with everything in `0..q` and `quotient` from [`quotients`].
+/// `acc[i] = (acc[i] + factor[i] * x[i]) mod q`, with `factor` reduced, `quotient` from [`quotients`], `x` below 2^52 and
+/// `acc` below 2^51. The result is reduced.
 ///
 /// # Panics
-/// Unless the lengths agree and are a multiple of 8, and `q < 2^47`.
+/// Unless the lengths agree and are a multiple of 8, and `2 < q < 2^47`.
 pub fn mul_add(cpu: Cpu, q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
     let n = acc.len();
-    assert!(q < MODULUS_BOUND && n.is_multiple_of(8));
+    assert!(q > 2 && q < MODULUS_BOUND && n.is_multiple_of(8));
     assert!(factor.len() == n && quotient.len() == n && x.len() == n);
-    debug_assert!(factor.iter().chain(x).chain(acc.iter()).all(|v| *v < q));
+    debug_assert!(factor.iter().all(|v| *v < q) && x.iter().all(|v| *v < OPERAND_BOUND));
+    debug_assert!(acc.iter().all(|v| *v < SUM_BOUND));
     dispatch!(cpu, mul_add(q, factor, quotient, x, acc));
+}
+
+/// `acc[i] = (acc[i] + x[i] * y[i]) mod q`, with `x` below `32q`, `y` below `28q` and `acc` below 2^51: the sum of a
+/// batch times a transform plus a residue. The result is reduced.
+///
+/// # Panics
+/// Unless the lengths agree and are a multiple of 8, and `q` is odd with `2 < q < 2^47`.
+pub fn mul_add_variable(cpu: Cpu, q: u64, x: &[u64], y: &[u64], acc: &mut [u64]) {
+    let n = acc.len();
+    assert!(q > 2 && q % 2 == 1 && q < MODULUS_BOUND && n.is_multiple_of(8));
+    assert!(x.len() == n && y.len() == n);
+    debug_assert!(x.iter().all(|v| *v < 32 * q) && y.iter().all(|v| *v < 28 * q));
+    debug_assert!(acc.iter().all(|v| *v < SUM_BOUND));
+    dispatch!(cpu, mul_add_variable(q, x, y, acc));
 }

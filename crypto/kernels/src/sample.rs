@@ -45,3 +45,24 @@ pub fn add_ternary(cpu: Cpu, bytes: &[u8], scale: i32, acc: &mut [i32]) {
     debug_assert!(bytes.iter().all(|byte| *byte < TRITS_BOUND));
     dispatch!(cpu, add_ternary(bytes, scale, acc));
 }
+
+/// Coefficients of a polynomial of [`sum_ternary`].
+pub const TRIT_POLYNOMIAL: usize = 4096;
+
+/// Bytes that hold its digits, five to a byte.
+pub const TRIT_BYTES: usize = TRIT_POLYNOMIAL.div_ceil(TRITS_PER_BYTE);
+
+/// The digits of one polynomial as [`add_ternary`] takes them: 820 bytes that count, and padding to whole vectors.
+pub type TritBytes = [u8; TRIT_BYTES.next_multiple_of(64)];
+
+/// Most polynomials of one [`sum_ternary`].
+pub const SUMMANDS_MAX: usize = 32;
+
+/// The sum of ternary polynomials: what [`add_ternary`] adds to zeros for each of them with scale 1.
+///
+/// # Panics
+/// If there are more than 32 polynomials.
+pub fn sum_ternary(cpu: Cpu, polynomials: &[TritBytes], sum: &mut [i32; TRIT_POLYNOMIAL]) {
+    assert!(polynomials.len() <= SUMMANDS_MAX);
+    dispatch!(cpu, sum_ternary(polynomials, sum));
+}

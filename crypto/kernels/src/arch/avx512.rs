@@ -1,12 +1,17 @@
 //! Kernels for AVX-512 with VBMI, VBMI2, IFMA and VPOPCNTDQ.
 
-use super::recompiled;
-use crate::sample::TRITS_BOUND;
+use super::{prefetch_ahead, recompiled};
+use crate::ntt::inverse_mod_word;
+use crate::packed::STREAMS;
+use crate::portable::RECIPROCALS;
+use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_loadu_si512,
+    __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_loadu_si256, _mm512_add_epi16, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16, _mm512_loadu_si512,
     _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_reduce_add_epi64, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_sub_epi64,
+    _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_mulhi_epu16, _mm512_mullo_epi16,
+    _mm512_reduce_add_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_srl_epi64, _mm512_storeu_si512, _mm512_sub_epi16, _mm512_sub_epi64,
 };
 
 recompiled! { "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq":
@@ -17,30 +22,34 @@ recompiled! { "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq":
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]) {
-    add_packed(sources, acc);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]) {
-    add_packed(sources, acc);
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn add_packed<const STREAMS: usize>(sources: [&[u8]; STREAMS], acc: &mut [u64]) {
+pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
     let acc = acc.as_chunks_mut::<8>().0;
     let sources = sources.map(|source| &source.as_chunks::<48>().0[..acc.len()]);
     for (i, sum) in acc.iter_mut().enumerate() {
         let mut total = load(sum);
-        for source in sources {
-            // Bytes 6 and 7 of each word stay zero.
-            let words = _mm512_maskz_permutexvar_epi8(0x3f3f_3f3f_3f3f_3f3f, order, load_48(&source[i]));
-            total = _mm512_add_epi64(total, words);
+        for (source, coming) in sources.iter().zip(coming) {
+            prefetch_ahead(source.as_flattened(), coming, 48 * i);
+            total = _mm512_add_epi64(total, spread(&source[i], order));
         }
         store(sum, total);
     }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn add_packed_1(source: &[u8], acc: &mut [u64]) {
+    let order = load_bytes(&SPREAD);
+    for (sum, source) in acc.as_chunks_mut::<8>().0.iter_mut().zip(source.as_chunks().0) {
+        let total = _mm512_add_epi64(load(sum), spread(source, order));
+        store(sum, total);
+    }
+}
+
+/// Eight packed residues to eight words, whose bytes 6 and 7 stay zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn spread(packed: &[u8; 48], order: __m512i) -> __m512i {
+    _mm512_maskz_permutexvar_epi8(0x3f3f_3f3f_3f3f_3f3f, order, load_48(packed))
 }
 
 /// Byte `k` of word `e` comes from byte `6e + k` of the packed residues; places 6 and 7 are masked out.
@@ -94,7 +103,7 @@ pub(super) fn accept_trits(drawn: &[u8], out: &mut [u8]) -> usize {
 /// Shoup's multiplication with 52-bit words; see the portable twin for the estimate.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
-    let modulus = _mm512_set1_epi64(q as i64);
+    let reduction = Reduction::new(q);
     let low_52 = _mm512_set1_epi64((1 << 52) - 1);
     let zero = _mm512_setzero_si512();
     let terms = factor.as_chunks::<8>().0.iter().zip(quotient.as_chunks::<8>().0).zip(x.as_chunks::<8>().0);
@@ -102,11 +111,93 @@ pub(super) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: 
         let x = load(x);
         let estimate = _mm512_madd52hi_epu64(zero, load(a_over_q), x);
         let product = _mm512_madd52lo_epu64(zero, load(a), x);
-        let multiple = _mm512_madd52lo_epu64(zero, estimate, modulus);
+        let multiple = _mm512_madd52lo_epu64(zero, estimate, reduction.q);
         // The difference is below 2q < 2^48, so its low 52 bits are all of it.
         let product = _mm512_and_si512(_mm512_sub_epi64(product, multiple), low_52);
-        let product = subtract_once(product, modulus);
-        store(sum, subtract_once(_mm512_add_epi64(load(sum), product), modulus));
+        store(sum, reduction.of(_mm512_add_epi64(load(sum), product)));
+    }
+}
+
+/// Montgomery's reduction with 52-bit words, twice: the second time by 2^104, which makes up for both.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn mul_add_variable(q: u64, x: &[u64], y: &[u64], acc: &mut [u64]) {
+    let reduction = Reduction::new(q);
+    let inverse = _mm512_set1_epi64(inverse_mod_word(q) as i64);
+    let square = _mm512_set1_epi64(((1u128 << 104) % u128::from(q)) as i64);
+    for (sum, (x, y)) in
+        acc.as_chunks_mut::<8>().0.iter_mut().zip(x.as_chunks::<8>().0.iter().zip(y.as_chunks::<8>().0))
+    {
+        // x y is below 896 q^2 < 2^103.9, so its high half is below 2^52 also with q added to it.
+        let once = montgomery(reduction.q, inverse, load(x), load(y));
+        let product = montgomery(reduction.q, inverse, once, square);
+        store(sum, reduction.of(_mm512_add_epi64(load(sum), product)));
+    }
+}
+
+/// `a * b / 2^52 mod q`, with a multiple of q that keeps it positive.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn montgomery(q: __m512i, inverse: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let multiple = _mm512_madd52lo_epu64(zero, _mm512_madd52lo_epu64(zero, a, b), inverse);
+    _mm512_sub_epi64(_mm512_madd52hi_epu64(q, a, b), _mm512_madd52hi_epu64(zero, multiple, q))
+}
+
+/// Barrett's reduction of words below 2^52.
+struct Reduction {
+    q: __m512i,
+    /// `floor(2^(52 + s) / q)`, below 2^52 for the largest s with `2^s <= q`.
+    reciprocal: __m512i,
+    s: __m128i,
+}
+
+impl Reduction {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(q: u64) -> Reduction {
+        Reduction {
+            q: _mm512_set1_epi64(q as i64),
+            reciprocal: _mm512_set1_epi64(((1u128 << (52 + q.ilog2())) / u128::from(q)) as i64),
+            s: _mm_cvtsi64_si128(i64::from(q.ilog2())),
+        }
+    }
+
+    /// `x mod q`: the estimate of the quotient is right or one too small.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn of(&self, x: __m512i) -> __m512i {
+        let zero = _mm512_setzero_si512();
+        let estimate = _mm512_srl_epi64(_mm512_madd52hi_epu64(zero, x, self.reciprocal), self.s);
+        subtract_once(_mm512_sub_epi64(x, _mm512_madd52lo_epu64(zero, estimate, self.q)), self.q)
+    }
+}
+
+/// The portable twin's sums of quotients in 16-bit words, 32 columns at a time.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn sum_ternary(polynomials: &[TritBytes], sum: &mut [i32; TRIT_POLYNOMIAL]) {
+    let reciprocals: [__m512i; 4] =
+        [1, 2, 3, 4].map(|k: usize| _mm512_set1_epi16(RECIPROCALS[k] as i16));
+    let three = _mm512_set1_epi16(3);
+    let count = _mm512_set1_epi16(polynomials.len() as i16);
+    for at in (0..TRIT_BYTES).step_by(32) {
+        let mut quotients = [_mm512_setzero_si512(); 6];
+        for polynomial in polynomials {
+            let bytes = _mm512_cvtepu8_epi16(load_256(polynomial[at..].first_chunk().expect("padded")));
+            quotients[0] = _mm512_add_epi16(quotients[0], bytes);
+            for (quotient, reciprocal) in quotients[1..5].iter_mut().zip(reciprocals) {
+                *quotient = _mm512_add_epi16(*quotient, _mm512_mulhi_epu16(bytes, reciprocal));
+            }
+        }
+        for k in 0..5 {
+            let digits = _mm512_sub_epi16(quotients[k], _mm512_mullo_epi16(three, quotients[k + 1]));
+            let mut columns = [0; 32];
+            store_columns(&mut columns, _mm512_sub_epi16(digits, count));
+            let first = k * TRIT_BYTES + at;
+            let last = (first + 32.min(TRIT_BYTES - at)).min(TRIT_POLYNOMIAL);
+            for (place, digits) in sum[first.min(last)..last].iter_mut().zip(columns) {
+                *place = i32::from(digits);
+            }
+        }
     }
 }
 
@@ -140,14 +231,28 @@ fn store_bytes(bytes: &mut [u8; 64], value: __m512i) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(words: &[u64; 8]) -> __m512i {
+pub(super) fn load(words: &[u64; 8]) -> __m512i {
     // SAFETY: the reference covers the 64 bytes read, and the load has no alignment requirement.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(words: &mut [u64; 8], value: __m512i) {
+pub(super) fn store(words: &mut [u64; 8], value: __m512i) {
     // SAFETY: the reference covers the 64 bytes written, and the store has no alignment requirement.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_256(bytes: &[u8; 32]) -> __m256i {
+    // SAFETY: the reference covers the 32 bytes read, and the load has no alignment requirement.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_columns(columns: &mut [i16; 32], value: __m512i) {
+    // SAFETY: the reference covers the 64 bytes written, and the store has no alignment requirement.
+    unsafe { _mm512_storeu_si512(columns.as_mut_ptr().cast(), value) }
 }

@@ -1,10 +1,14 @@
 //! The vector tiers of x86-64. All `unsafe` of the workspace is below this module.
 #![allow(unsafe_code)]
 
+use crate::ntt::{Ntt, POINTS};
+use crate::packed::STREAMS;
+use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
 
 mod avx2;
 mod avx512;
+mod avx512_ntt;
 mod avx512_sha256;
 mod sha_ni;
 
@@ -27,14 +31,16 @@ macro_rules! crossings {
 macro_rules! all_crossings {
     ($($token:ty, $module:ident;)*) => {
         $(crossings! { $token, $module:
-            add_packed_4(sources: [&[u8]; 4], acc: &mut [u64]);
-            add_packed_1(sources: [&[u8]; 1], acc: &mut [u64]);
+            add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]);
+            add_packed_1(source: &[u8], acc: &mut [u64]);
             lift(q: u64, x: &[i32], out: &mut [u64]);
             fold(x: &[u64], y: &[u64], out: &mut [u128]);
             mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
+            mul_add_variable(q: u64, x: &[u64], y: &[u64], acc: &mut [u64]);
             centred_binomial_21(random: &[u8], out: &mut [i32]);
             accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
             add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
+            sum_ternary(polynomials: &[TritBytes], sum: &mut [i32; TRIT_POLYNOMIAL]);
             interpolate_columns(matrix: &mut [i32]);
         })*
     };
@@ -45,6 +51,10 @@ all_crossings! {
     crate::cpu::Avx512, avx512;
 }
 
+crossings! { crate::cpu::Avx512, avx512_ntt:
+    ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]);
+    ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]);
+}
 crossings! { crate::cpu::Avx2, avx2: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
 crossings! { crate::cpu::Avx512, avx512_sha256:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
@@ -67,3 +77,17 @@ macro_rules! recompiled {
     };
 }
 use recompiled;
+
+/// Bytes ahead of use at which lines are asked for: about the latency of main memory at the speed of one stream.
+const PREFETCH_BYTES: usize = 1536;
+
+/// Asks for the line [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
+#[inline(always)]
+fn prefetch_ahead(source: &[u8], coming: &[u8], at: usize) {
+    let ahead = at + PREFETCH_BYTES;
+    let line = source.get(ahead).or_else(|| coming.get(ahead.wrapping_sub(source.len())));
+    if let Some(line) = line {
+        // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(line).cast()) }
+    }
+}

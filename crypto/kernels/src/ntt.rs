@@ -1,0 +1,117 @@
+//! The negacyclic number-theoretic transform of 4096 points modulo a prime below 2^47.
+//!
+//! It evaluates a polynomial at the 4096 roots of `X^4096 + 1`. With `r` the root given to [`Ntt::new`], value `j` is the
+//! one at `r^(2 * rev(order(j)) + 1)`: [`order`] is bit-reversed order but for the last six bits, whose two octal digits
+//! are swapped, because that spares the vector tier a transposition. Blocks of 128 adjacent values, over which the
+//! 128th power of the point is constant, are those of bit-reversed order.
+//!
+//! Nothing is reduced on the way: every one of the twelve stages adds at most `2q` to a value, so that results are
+//! below `26q`, which is below 2^52. They are congruent to the exact values; tiers agree modulo q.
+
+use crate::cpu::Token;
+use crate::residue::MODULUS_BOUND;
+use crate::{Cpu, portable_ntt};
+
+/// Points of the transform.
+pub const POINTS: usize = 4096;
+
+/// Twiddle factors that one broadcast serves: those of the first nine stages.
+const BROADCAST: usize = 512;
+
+/// The transform modulo one prime, with its tables (240 KiB).
+pub struct Ntt {
+    cpu: Cpu,
+    pub(crate) q: u64,
+    /// `w_k = r^rev(k)` and `floor(w_k * 2^64 / q)`, for the portable twin.
+    pub(crate) factors: Vec<[u64; 2]>,
+    /// `w_k * 2^52 mod q`, and that over `q` modulo 2^52, for k below 512.
+    pub(crate) broadcast: Vec<[u64; 2]>,
+    /// The same for the last three stages: for each group of 64 values seven vectors, one lane per eighth of the group.
+    pub(crate) lanes: Vec<[[[u64; 8]; 2]; 7]>,
+}
+
+impl Ntt {
+    /// The transform modulo `q` with the root of unity `root`.
+    ///
+    /// # Panics
+    /// Unless `q` is odd and below 2^47, and the 4096th power of `root` is -1.
+    pub fn new(cpu: Cpu, q: u64, root: u64) -> Ntt {
+        assert!(q % 2 == 1 && q < MODULUS_BOUND && root < q);
+        let mut powers = vec![1u64; POINTS];
+        for k in 1..POINTS {
+            powers[k] = mul(powers[k - 1], root, q);
+        }
+        assert_eq!(mul(powers[POINTS - 1], root, q), q - 1, "the root has order 8192");
+        let factor = |k: usize| powers[k.reverse_bits() >> (usize::BITS - POINTS.ilog2())];
+        let shoup = |w: u64| [w, ((u128::from(w) << 64) / u128::from(q)) as u64];
+        let inverse = inverse_mod_word(q);
+        let montgomery = |w: u64| {
+            let scaled = ((u128::from(w) << 52) % u128::from(q)) as u64;
+            [scaled, scaled.wrapping_mul(inverse) & LOW_52]
+        };
+        let vector = |group: usize, first: usize, stride: usize| {
+            let each: [[u64; 2]; 8] =
+                std::array::from_fn(|lane| montgomery(factor(first + stride * (8 * group + lane))));
+            [each.map(|pair| pair[0]), each.map(|pair| pair[1])]
+        };
+        let lanes = |group: usize| {
+            let stages = [(512, 1), (1024, 2), (1025, 2), (2048, 4), (2049, 4), (2050, 4), (2051, 4)];
+            stages.map(|(first, stride)| vector(group, first, stride))
+        };
+        Ntt {
+            cpu,
+            q,
+            factors: (0..POINTS).map(|k| shoup(factor(k))).collect(),
+            broadcast: (0..BROADCAST).map(|k| montgomery(factor(k))).collect(),
+            lanes: (0..POINTS / 64).map(lanes).collect(),
+        }
+    }
+
+    /// Coefficients, below `2q`, to values below `26q`, in place.
+    ///
+    /// # Panics
+    /// Unless `x` has 4096 places.
+    pub fn forward(&self, x: &mut [u64]) {
+        let x: &mut [u64; POINTS] = x.try_into().expect("4096 coefficients");
+        debug_assert!(x.iter().all(|v| *v < 2 * self.q));
+        match self.cpu.token() {
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx512(token) => token.ntt_forward(self, x),
+            _ => portable_ntt::forward(self, x),
+        }
+    }
+
+    /// Small signed coefficients, less than `q` in size, to values below `26q`.
+    ///
+    /// # Panics
+    /// Unless `x` and `out` have 4096 places.
+    pub fn forward_small(&self, x: &[i32], out: &mut [u64]) {
+        let x: &[i32; POINTS] = x.try_into().expect("4096 coefficients");
+        let out: &mut [u64; POINTS] = out.try_into().expect("4096 values");
+        match self.cpu.token() {
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx512(token) => token.ntt_forward_small(self, x, out),
+            _ => {
+                crate::residue::lift(self.cpu, self.q, x, out);
+                portable_ntt::forward(self, out);
+            }
+        }
+    }
+}
+
+/// The place in bit-reversed order of the value that stands at `place`: its last two octal digits are swapped.
+pub const fn order(place: usize) -> usize {
+    place & !63 | (place & 7) << 3 | place >> 3 & 7
+}
+
+const LOW_52: u64 = (1 << 52) - 1;
+
+fn mul(a: u64, b: u64, q: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(q)) as u64
+}
+
+/// The inverse of an odd number modulo 2^64. Each of Newton's steps doubles the number of right bits, of which `q * q = 1
+/// mod 8` gives the first three.
+pub(crate) fn inverse_mod_word(q: u64) -> u64 {
+    (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x))))
+}
