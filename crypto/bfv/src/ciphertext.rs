@@ -69,7 +69,7 @@ impl TemplateCiphertext {
         for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
             limb.transform_scaled(&message, &no_error, &mut scaled);
             for (value, &part) in values.iter_mut().zip(scaled.iter()) {
-                *value = limb.modulus().sub(*value, part);
+                *value = limb.modulus().sub(*value, limb.modulus().reduce(part));
             }
         }
         TemplateCiphertext::pack(&values)

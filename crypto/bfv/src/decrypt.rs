@@ -6,13 +6,15 @@ use crate::noise::{BAND_MAX, BAND_MIN};
 use crate::sample::TernarySampler;
 use crate::{LANES, N, Scheme, T};
 use std::sync::Arc;
+use trefoil_kernels::sample::{self, TritBytes};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Scratch memory for decryption. Wiped after each batch.
 pub struct Decryptor {
     scheme: Arc<Scheme>,
     ternary: TernarySampler,
-    key: Vec<i32>,
+    digits: Box<[TritBytes; LANES]>,
+    key: Box<[i32; N]>,
     key_hat: Vec<u64>,
 }
 
@@ -33,27 +35,33 @@ impl Decryptor {
         Decryptor {
             scheme: Arc::clone(scheme),
             ternary: TernarySampler::new(scheme.cpu()),
-            key: vec![0; N],
+            digits: vec![[0; size_of::<TritBytes>()]; LANES].try_into().expect("32 polynomials"),
+            key: vec![0; N].try_into().expect("N coefficients"),
             key_hat: vec![0; N],
         }
     }
 
     /// Decrypts a batch under the sum of its subjects' keys: folds `c1 * s`, adds `c0`, scales down to residues modulo t, and
     /// evaluates them in the 32 lanes. A lane without a subject has score 0 if the batch is honest.
+    ///
+    /// # Panics
+    /// If there are more than 32 keys.
     pub fn decrypt<'a>(
         &mut self,
         keys: impl IntoIterator<Item = &'a SubjectKey>,
         masked: &MaskedBatch,
     ) -> Opened {
-        self.key.fill(0);
+        let mut count = 0;
         for key in keys {
-            key.add_to(&mut self.ternary, 1, &mut self.key);
+            key.expand(&mut self.ternary, &mut self.digits[count]);
+            count += 1;
         }
+        sample::sum_ternary(self.scheme.cpu(), &self.digits[..count], &mut self.key);
         let (mut wholes, mut fractions) = ([0u64; LANES], [0u128; LANES]);
         let (c0, c1) = masked.parts();
         let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
         for (limb, (c0, c1)) in self.scheme.limbs().iter().zip(parts) {
-            limb.transform_small(&self.key, &mut self.key_hat);
+            limb.transform_small(&*self.key, &mut self.key_hat);
             let folded = limb.fold(c1, &self.key_hat);
             for (k, (&c0, &product)) in c0.iter().zip(&folded).enumerate() {
                 let (whole, fraction) = limb.scale_down(limb.modulus().add(c0, product));
@@ -61,12 +69,17 @@ impl Decryptor {
                 fractions[k] += u128::from(fraction);
             }
         }
-        self.key.as_mut_slice().zeroize();
-        self.key_hat.as_mut_slice().zeroize();
+        self.wipe();
         let opened = self.round(&wholes, &fractions);
         wholes.zeroize();
         fractions.zeroize();
         opened
+    }
+
+    fn wipe(&mut self) {
+        self.digits.as_flattened_mut().zeroize();
+        self.key.as_mut_slice().zeroize();
+        self.key_hat.as_mut_slice().zeroize();
     }
 
     /// Rounds `t * v / Q` to residues modulo t; what is rounded away is the error.
@@ -86,8 +99,7 @@ impl Decryptor {
 
 impl Drop for Decryptor {
     fn drop(&mut self) {
-        self.key.zeroize();
-        self.key_hat.zeroize();
+        self.wipe();
     }
 }
 
@@ -127,6 +139,7 @@ mod tests {
         let opened = decryptor.decrypt([&key], &batch);
         assert!(!opened.within_band());
         assert!(decryptor.key.iter().all(|x| *x == 0) && decryptor.key_hat.iter().all(|x| *x == 0));
+        assert!(decryptor.digits.as_flattened().iter().all(|x| *x == 0));
         assert_eq!((decryptor.key.len(), decryptor.key_hat.len()), (N, N));
     }
 

@@ -35,6 +35,11 @@ impl Drbg {
         Drbg::from_seed(*seed)
     }
 
+    /// What the generator of `seed` gives to its first request, without the key for a second one.
+    pub(crate) fn first_request(seed: &[u8; 32], out: &mut [u8]) {
+        Drbg { cipher: Aes256Enc::new(seed.into()) }.blocks(&mut 0, out);
+    }
+
     /// Fills `out` and replaces the key.
     pub fn fill(&mut self, out: &mut [u8]) {
         let mut counter = 0u128;

@@ -4,6 +4,7 @@ use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
+use trefoil_kernels::sample::TritBytes;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The secret from which a tenant's template keys are derived. Wiped on drop.
@@ -71,6 +72,11 @@ impl Salt {
 }
 
 impl SubjectKey {
+    /// The digits of this key's polynomial.
+    pub(crate) fn expand(&self, sampler: &mut TernarySampler, digits: &mut TritBytes) {
+        sampler.expand(&self.0, digits);
+    }
+
     /// Adds `scale` times this key's polynomial to `acc`.
     pub(crate) fn add_to(&self, sampler: &mut TernarySampler, scale: i32, acc: &mut [i32]) {
         sampler.add(&mut Drbg::from_seed(self.0), scale, acc);

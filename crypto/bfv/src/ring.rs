@@ -1,20 +1,23 @@
 //! The ciphertext ring `Z_Q[X]/(X^4096 + 1)`, one prime of Q at a time.
 //!
-//! Polynomials live in the NTT domain: their values at the 4096 roots of `X^4096 + 1`, in bit-reversed order, as
-//! `tfhe-ntt` gives them. In that order the 128 points with equal `zeta^128` are adjacent, so that the coefficients of
-//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]).
+//! Polynomials live in the NTT domain: their values at the 4096 roots of `X^4096 + 1`, in the order of
+//! [`trefoil_kernels::ntt`]. In that order the 128 points with equal `zeta^128` are adjacent, so that the coefficients of
+//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]). Transforms are not reduced: their values
+//! are below `26q`, which the products and folds take as they are.
 
 use crate::modulus::{Factor, Modulus};
 use crate::transform::Transform;
 use crate::{DIM, LANES, N, Params, T};
-use tfhe_ntt::prime64::Plan;
+use trefoil_kernels::ntt::Ntt;
+#[cfg(test)]
+use trefoil_kernels::ntt::order;
 use trefoil_kernels::{Cpu, residue};
 
 /// The ring modulo one prime.
 pub(crate) struct Limb {
     cpu: Cpu,
     modulus: Modulus,
-    plan: Plan,
+    ntt: Ntt,
     folding: Transform,
     /// `Delta = (Q - 1) / t` modulo the prime.
     delta: Factor,
@@ -32,15 +35,14 @@ impl Limb {
 
     fn new(params: &Params, q: u64, cpu: Cpu) -> Limb {
         let modulus = Modulus::new(q);
-        let plan = Plan::try_new(N, q).expect("Params checked that the prime has a transform");
-        let root = first_root(&plan, &modulus);
+        let root = root_of_unity(&modulus);
         // Q = 0 modulo q, so Delta = -1 / t.
         let delta = modulus.factor(modulus.neg(modulus.inverse(T)));
         let cofactor = modulus.reduce_wide(params.modulus() / u128::from(q));
         Limb {
             cpu,
             modulus,
-            plan,
+            ntt: Ntt::new(cpu, q, root),
             folding: Transform::new(modulus, modulus.pow_vartime(root, DIM as u64), DIM as u64),
             delta,
             garner: modulus.factor(modulus.inverse(cofactor)),
@@ -52,20 +54,19 @@ impl Limb {
         &self.modulus
     }
 
-    /// The NTT of a polynomial with small signed coefficients.
+    /// The NTT, not reduced, of a polynomial with small signed coefficients.
     pub(crate) fn transform_small(&self, x: &[i32], out: &mut [u64]) {
-        residue::lift(self.cpu, self.modulus.value(), x, out);
-        self.plan.fwd(out);
+        self.ntt.forward_small(x, out);
     }
 
-    /// The NTT of `Delta * message + error`, for centred coefficients.
+    /// The NTT, not reduced, of `Delta * message + error`, for centred coefficients.
     pub(crate) fn transform_scaled(&self, message: &[i32], error: &[i32], out: &mut [u64]) {
         let m = &self.modulus;
         for ((out, &message), &error) in out.iter_mut().zip(message).zip(error) {
             let scaled = m.mul_factor(m.reduce_signed(i64::from(message)), &self.delta);
             *out = m.add(scaled, m.reduce_signed(i64::from(error)));
         }
-        self.plan.fwd(out);
+        self.ntt.forward(out);
     }
 
     /// The quotients that [`Limb::mul_add`] needs of a fixed factor.
@@ -73,9 +74,14 @@ impl Limb {
         residue::quotients(self.modulus.value(), factor, out);
     }
 
-    /// `acc += factor * x`, value by value.
+    /// `acc += factor * x`, value by value. Of the operands, only `factor` need be reduced; the result is.
     pub(crate) fn mul_add(&self, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
         residue::mul_add(self.cpu, self.modulus.value(), factor, quotient, x, acc);
+    }
+
+    /// `acc += x * y`, value by value, for `x` below `32q`, a sum of a batch, and `y` below `28q`. The result is reduced.
+    pub(crate) fn mul_add_variable(&self, x: &[u64], y: &[u64], acc: &mut [u64]) {
+        residue::mul_add_variable(self.cpu, self.modulus.value(), x, y, acc);
     }
 
     /// The coefficients of `X^0, X^128, .., X^3968` of the product of two polynomials, given their NTTs. Values may be
@@ -112,32 +118,37 @@ impl Limb {
     }
 }
 
-/// The root of unity behind the first value of a transform; checks that value `j` is the one at
-/// `root^(2 * rev(j) + 1)`, on which folding and stored ciphertexts rely.
-fn first_root(plan: &Plan, modulus: &Modulus) -> u64 {
-    let mut points = vec![0; N];
-    points[1] = 1;
-    plan.fwd(&mut points);
-    let root = points[0];
-    let square = modulus.mul(root, root);
-    let mut power = root;
-    for exponent in 0..N {
-        let place = exponent.reverse_bits() >> (usize::BITS - N.ilog2());
-        assert_eq!(points[place], power, "the transform's order is bit-reversed");
-        power = modulus.mul(power, square);
-    }
-    assert_eq!(modulus.pow_vartime(root, N as u64), modulus.value() - 1, "the root has order 8192");
-    root
+/// The root of unity of order 8192 behind the stored form of polynomials: `x^((q - 1) / 8192)` for the smallest x that
+/// gives one.
+fn root_of_unity(modulus: &Modulus) -> u64 {
+    let q = modulus.value();
+    let candidate = |x| modulus.pow_vartime(x, (q - 1) / (2 * N as u64));
+    let is_root = |root: &u64| modulus.pow_vartime(*root, N as u64) == q - 1;
+    (2..q).map(candidate).find(is_root).expect("Params checked that the prime has a transform")
 }
 
 #[cfg(test)]
 impl Limb {
-    /// The coefficients, centred, of a polynomial given by its NTT.
+    /// The coefficients, centred, of a polynomial given by its NTT. The inverse transform is the forward one with the inverse
+    /// root, but for powers of the root before and after.
     pub(crate) fn centred_coefficients(&self, values: &[u64]) -> Vec<i64> {
-        let (mut values, q) = (values.to_vec(), self.modulus.value());
-        self.plan.inv(&mut values);
-        self.plan.normalize(&mut values);
-        values.iter().map(|&x| if x > q / 2 { x as i64 - q as i64 } else { x as i64 }).collect()
+        let (m, q) = (&self.modulus, self.modulus.value());
+        let root = root_of_unity(m);
+        let inverse_root = m.inverse(root);
+        let mut x = vec![0; N];
+        for (place, value) in values.iter().enumerate() {
+            let exponent = order(place).reverse_bits() >> (usize::BITS - N.ilog2());
+            x[exponent] = m.mul(m.reduce(*value), m.pow_vartime(root, exponent as u64));
+        }
+        Ntt::new(self.cpu, q, inverse_root).forward(&mut x);
+        let scale = m.inverse(N as u64);
+        let mut coefficients = vec![0; N];
+        for (place, value) in x.iter().enumerate() {
+            let exponent = order(place).reverse_bits() >> (usize::BITS - N.ilog2());
+            let unshifted = m.mul(m.reduce(*value), m.pow_vartime(inverse_root, exponent as u64));
+            coefficients[exponent] = m.mul(unshifted, scale);
+        }
+        coefficients.iter().map(|&x| if x > q / 2 { x as i64 - q as i64 } else { x as i64 }).collect()
     }
 }
 
@@ -161,8 +172,8 @@ mod tests {
 
     fn forward(limb: &Limb, x: &[u64]) -> Vec<u64> {
         let mut x = x.to_vec();
-        limb.plan.fwd(&mut x);
-        x
+        limb.ntt.forward(&mut x);
+        x.iter().map(|x| limb.modulus.reduce(*x)).collect()
     }
 
     fn product(limb: &Limb, x: &[u64], y: &[u64]) -> Vec<u64> {
@@ -202,13 +213,31 @@ mod tests {
     }
 
     #[test]
+    fn products_are_those_of_another_library() {
+        for (seed, limb) in limbs().iter().enumerate() {
+            let (x, y) = (uniform(limb, 3 * seed as u64), uniform(limb, 3 * seed as u64 + 1));
+            let plan = tfhe_ntt::prime64::Plan::try_new(N, limb.modulus.value()).expect("a transform");
+            let (mut theirs, mut factor) = (x.clone(), y.clone());
+            plan.fwd(&mut theirs);
+            plan.fwd(&mut factor);
+            plan.mul_assign_normalize(&mut theirs, &factor);
+            plan.inv(&mut theirs);
+            let ours = product(limb, &forward(limb, &x), &forward(limb, &y));
+            let q = limb.modulus.value() as i64;
+            let coefficients: Vec<u64> =
+                limb.centred_coefficients(&ours).iter().map(|x| x.rem_euclid(q) as u64).collect();
+            assert!(coefficients == theirs);
+        }
+    }
+
+    #[test]
     fn the_roots_of_the_transform_are_pinned() {
         // Stored templates are transforms: another choice of root would make them unreadable.
-        let roots: Vec<u64> = limbs().iter().map(|limb| first_root(&limb.plan, &limb.modulus)).collect();
+        let roots: Vec<u64> = limbs().iter().map(|limb| root_of_unity(&limb.modulus)).collect();
         assert_eq!(roots, PINNED_ROOTS);
     }
 
-    const PINNED_ROOTS: [u64; 2] = [121_952_086_565_756, 11_813_282_840_513];
+    const PINNED_ROOTS: [u64; 2] = [39_963_691_766_735, 56_030_182_093_518];
 
     #[test]
     fn scaling_down_rounds_multiples_of_delta_to_themselves() {

@@ -3,11 +3,9 @@
 use crate::drbg::Drbg;
 use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
 use crate::{LANES, N};
+use trefoil_kernels::sample::{TRIT_BYTES, TritBytes};
 use trefoil_kernels::{Cpu, sample};
 use zeroize::{Zeroize, Zeroizing};
-
-/// Accepted bytes that one polynomial takes: five digits each.
-const TRIT_BYTES: usize = N.div_ceil(sample::TRITS_PER_BYTE);
 
 /// Bytes drawn at once. 243 of 256 are accepted: 911 on average, with a deviation of 7, where 820 are needed.
 const TRIT_BYTES_DRAWN: usize = 960;
@@ -33,12 +31,29 @@ impl TernarySampler {
 
     /// Adds `scale` times a fresh ternary polynomial to `acc`.
     pub(crate) fn add(&mut self, drbg: &mut Drbg, scale: i32, acc: &mut [i32]) {
-        let mut count = 0;
+        self.draw(drbg, 0);
+        sample::add_ternary(self.cpu, &self.accepted[..TRIT_BYTES], scale, acc);
+    }
+
+    /// The digits of the polynomial that a generator of `seed` gives to [`TernarySampler::add`].
+    pub(crate) fn expand(&mut self, seed: &[u8; 32], digits: &mut TritBytes) {
+        Drbg::first_request(seed, &mut self.drawn);
+        let count = sample::accept_trits(self.cpu, &self.drawn, &mut self.accepted);
+        if count < TRIT_BYTES {
+            // Thirteen standard deviations off: the generator is run from its start, with its second request.
+            let mut drbg = Drbg::from_seed(*seed);
+            drbg.fill(&mut self.drawn);
+            self.draw(&mut drbg, count);
+        }
+        digits[..TRIT_BYTES].copy_from_slice(&self.accepted[..TRIT_BYTES]);
+    }
+
+    /// Fills `accepted`, of which the first `count` bytes are there.
+    fn draw(&mut self, drbg: &mut Drbg, mut count: usize) {
         while count < TRIT_BYTES {
             drbg.fill(&mut self.drawn);
             count += sample::accept_trits(self.cpu, &self.drawn, &mut self.accepted[count..]);
         }
-        sample::add_ternary(self.cpu, &self.accepted[..TRIT_BYTES], scale, acc);
     }
 }
 
@@ -107,6 +122,19 @@ mod tests {
             assert!((share - 1.0 / 3.0).abs() < 0.0046, "{digit}: {share}");
         }
         assert!(digits.chunks(N).zip(digits.chunks(N).skip(1)).all(|(a, b)| a != b));
+    }
+
+    #[test]
+    fn an_expanded_seed_is_what_its_generator_gives() {
+        let mut sampler = TernarySampler::new(Cpu::detected());
+        for seed in 0..20 {
+            let (mut expected, mut sum) = (vec![0; N], [0; N]);
+            sampler.add(&mut Drbg::from_seed([seed; 32]), 1, &mut expected);
+            let mut digits = [0; size_of::<TritBytes>()];
+            sampler.expand(&[seed; 32], &mut digits);
+            sample::sum_ternary(Cpu::detected(), &[digits], &mut sum);
+            assert!(sum[..] == expected);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use trefoil_kernels::{Cpu, packed};
 
 /// The primes and, for each, the root of unity of order 8192 that defines the stored form of a polynomial.
 const LIMBS: [(u64, u64); 2] =
-    [(140_720_308_191_233, 121_952_086_565_756), (140_700_980_543_489, 11_813_282_840_513)];
+    [(140_720_308_191_233, 39_963_691_766_735), (140_700_980_543_489, 56_030_182_093_518)];
 const Q: u128 = LIMBS[0].0 as u128 * LIMBS[1].0 as u128;
 /// A 64th root of unity modulo 65537.
 const LANE_ROOT: i64 = 4080;
@@ -45,13 +45,18 @@ fn powers(root: u64, q: u64) -> Vec<u128> {
     powers
 }
 
-/// Values at `root^(2 * rev(j) + 1)` to coefficients, by the inversion formula.
+/// Bit-reversed, but with the last two octal digits swapped: the place of the value at `root^(2 * place + 1)`.
+fn place(j: usize) -> usize {
+    reverse(12, j & !63 | j % 8 * 8 | j / 8 % 8)
+}
+
+/// Values at `root^(2 * place(j) + 1)` to coefficients, by the inversion formula.
 fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
     let powers = powers(root, q);
     let scale = inverse(N as u128, u128::from(q));
     let coefficient = |k: usize| {
         let term = |j: usize| {
-            u128::from(values[j]) * powers[(2 * N - (2 * reverse(12, j) + 1) * k % (2 * N)) % (2 * N)]
+            u128::from(values[j]) * powers[(2 * N - (2 * place(j) + 1) * k % (2 * N)) % (2 * N)]
         };
         ((0..N).map(term).sum::<u128>() % u128::from(q) * scale % u128::from(q)) as u64
     };
@@ -62,7 +67,7 @@ fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
 fn evaluate(coefficients: &[u64], root: u64, q: u64) -> Vec<u64> {
     let powers = powers(root, q);
     let value = |j: usize| {
-        let term = |k: usize| u128::from(coefficients[k]) * powers[(2 * reverse(12, j) + 1) * k % (2 * N)];
+        let term = |k: usize| u128::from(coefficients[k]) * powers[(2 * place(j) + 1) * k % (2 * N)];
         ((0..N).map(term).sum::<u128>() % u128::from(q)) as u64
     };
     (0..N).map(value).collect()
