@@ -22,26 +22,8 @@ impl Basis {
     /// Expands `seed` with SHAKE256 into uniform values in the NTT domain: for each prime in turn, 4096 little-endian
     /// words of six bytes, cut to the prime's length in bits, of which those not below the prime are skipped.
     pub fn from_seed(scheme: &Arc<Scheme>, seed: [u8; 32]) -> Basis {
-        let mut hasher = Shake256::default();
-        hasher.update(b"trefoil/bfv/basis/1");
-        hasher.update(&seed);
-        let mut reader = hasher.finalize_xof();
-        let mut values = Vec::with_capacity(scheme.polynomial_words());
-        let mut quotients = vec![0; scheme.polynomial_words()];
-        for (limb, quotients) in scheme.limbs().iter().zip(quotients.chunks_exact_mut(N)) {
-            let q = limb.modulus().value();
-            let mask = q.next_power_of_two() - 1;
-            let start = values.len();
-            while values.len() < start + N {
-                let mut word = [0; 8];
-                reader.read(&mut word[..6]);
-                let value = u64::from_le_bytes(word) & mask;
-                if value < q {
-                    values.push(value);
-                }
-            }
-            limb.quotients(&values[start..], quotients);
-        }
+        let values = expand(scheme, b"trefoil/bfv/basis/1", &seed);
+        let quotients = quotients(scheme, &values);
         Basis { scheme: Arc::clone(scheme), seed, values, quotients }
     }
 
@@ -87,10 +69,52 @@ impl Basis {
         TemplateCiphertext::pack(&values)
     }
 
+    /// Values and quotients of `a` modulo prime number `i`.
+    pub(crate) fn limb(&self, i: usize) -> (&[u64], &[u64]) {
+        (&self.values[i * N..(i + 1) * N], &self.quotients[i * N..(i + 1) * N])
+    }
+
     /// Values and quotients of `a`, prime by prime.
     pub(crate) fn limbs(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
         self.values.chunks_exact(N).zip(self.quotients.chunks_exact(N))
     }
+}
+
+/// A uniform polynomial in the NTT domain, from SHAKE256 of a domain string and a seed; see [`Basis::from_seed`].
+pub(crate) fn expand(scheme: &Scheme, domain: &[u8], seed: &[u8; 32]) -> Vec<u64> {
+    let mut hasher = Shake256::default();
+    hasher.update(domain);
+    hasher.update(seed);
+    let mut reader = hasher.finalize_xof();
+    uniform(scheme, |word| reader.read(word))
+}
+
+/// A uniform polynomial in the NTT domain: for each prime in turn, 4096 little-endian words of six bytes, cut to the prime's
+/// length in bits, of which those not below the prime are skipped.
+pub(crate) fn uniform(scheme: &Scheme, mut read: impl FnMut(&mut [u8])) -> Vec<u64> {
+    let mut values = Vec::with_capacity(scheme.polynomial_words());
+    for limb in scheme.limbs() {
+        let q = limb.modulus().value();
+        let mask = q.next_power_of_two() - 1;
+        let end = values.len() + N;
+        while values.len() < end {
+            let mut word = [0; 8];
+            read(&mut word[..6]);
+            let value = u64::from_le_bytes(word) & mask;
+            if value < q {
+                values.push(value);
+            }
+        }
+    }
+    values
+}
+
+/// The quotients that products with a fixed polynomial need.
+pub(crate) fn quotients(scheme: &Scheme, values: &[u64]) -> Vec<u64> {
+    let mut quotients = vec![0; values.len()];
+    let limbs = scheme.limbs().iter().zip(values.chunks_exact(N)).zip(quotients.chunks_exact_mut(N));
+    limbs.for_each(|((limb, values), quotients)| limb.quotients(values, quotients));
+    quotients
 }
 
 #[cfg(test)]

@@ -1,21 +1,27 @@
-//! Encrypted templates: one polynomial in the NTT domain, packed to 48 bits per residue.
+//! Encrypted templates, packed to 48 bits per residue, in the NTT domain.
 
-use crate::{N, Scheme, Share};
-use std::sync::Arc;
-use trefoil_kernels::packed::{self, RESIDUE_BYTES};
+use crate::packed_bytes::PackedBytes;
+use crate::{Arena, N, Scheme, Share};
+use trefoil_kernels::packed;
 use zeroize::Zeroizing;
 
-/// The polynomial `c0` of one template, shared by clones. `c1` is the tenant's public basis.
+/// A template under a key of its own: the polynomial `c0`, shared by clones. `c1` is the tenant's public basis.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TemplateCiphertext {
-    packed: Arc<[u8]>,
+    packed: PackedBytes,
+}
+
+/// A template, or the key-holder's share of a batch of probes, under the tenant's key: `c0` and `c1`, shared by clones.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PairCiphertext {
+    packed: PackedBytes,
 }
 
 /// Why bytes are not a template ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CiphertextError {
-    /// The length is not [`Scheme::template_bytes`].
-    #[error("a template ciphertext has exactly {expected} bytes, not {found}")]
+    /// The length is not that of its polynomials, [`Scheme::template_bytes`] each.
+    #[error("this kind of ciphertext has exactly {expected} bytes, not {found}")]
     Length {
         /// Bytes given.
         found: usize,
@@ -30,14 +36,12 @@ pub enum CiphertextError {
 impl TemplateCiphertext {
     /// Packs reduced residues.
     pub(crate) fn pack(values: &[u64]) -> TemplateCiphertext {
-        let mut bytes = vec![0; RESIDUE_BYTES * values.len()];
-        packed::pack(values, &mut bytes);
-        TemplateCiphertext { packed: bytes.into() }
+        TemplateCiphertext { packed: PackedBytes::pack(values) }
     }
 
     /// The canonical encoding.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.packed
+        self.packed.as_bytes()
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -45,14 +49,12 @@ impl TemplateCiphertext {
     /// # Errors
     /// [`CiphertextError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<TemplateCiphertext, CiphertextError> {
-        let expected = scheme.template_bytes();
-        if bytes.len() != expected {
-            return Err(CiphertextError::Length { found: bytes.len(), expected });
-        }
-        let mut values = vec![0; scheme.polynomial_words()];
-        packed::unpack(bytes, &mut values);
-        check_reduced(scheme, &values, N).map_err(CiphertextError::NotReduced)?;
-        Ok(TemplateCiphertext { packed: bytes.into() })
+        PackedBytes::read(scheme, 1, bytes).map(|packed| TemplateCiphertext { packed })
+    }
+
+    /// The same ciphertext in a slot of `arena`, whose slots are [`Scheme::template_bytes`] long; nothing when it is full.
+    pub fn stored_in(&self, arena: &Arena) -> Option<TemplateCiphertext> {
+        self.packed.stored_in(arena).map(|packed| TemplateCiphertext { packed })
     }
 
     /// Subtracts a share from the encrypted template, which lives in `lane`. Adds no error beyond one unit per coefficient.
@@ -60,19 +62,73 @@ impl TemplateCiphertext {
     /// # Panics
     /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
     pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> TemplateCiphertext {
-        let mut message = Zeroizing::new(vec![0; N]);
-        scheme.lanes().place_template(lane, share, &mut message);
-        let mut values = vec![0; scheme.polynomial_words()];
-        packed::unpack(&self.packed, &mut values);
-        let no_error = vec![0; N];
-        let mut scaled = Zeroizing::new(vec![0; N]);
-        for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
-            limb.transform_scaled(&message, &no_error, &mut scaled);
-            for (value, &part) in values.iter_mut().zip(scaled.iter()) {
-                *value = limb.modulus().sub(*value, limb.modulus().reduce(part));
-            }
-        }
+        let mut values = self.packed.unpacked();
+        subtract(scheme, lane, share, &mut values);
         TemplateCiphertext::pack(&values)
+    }
+
+    /// The sum of up to 32 ciphertexts, which stands for all of them where a batch has all of their subjects.
+    ///
+    /// # Panics
+    /// If there are more than 32.
+    pub fn block(scheme: &Scheme, ciphertexts: &[&TemplateCiphertext]) -> TemplateCiphertext {
+        let sources: Vec<&[u8]> = ciphertexts.iter().map(|ciphertext| ciphertext.as_bytes()).collect();
+        let mut sum = vec![0; scheme.polynomial_words()];
+        packed::sum(scheme.cpu(), &sources, &mut sum);
+        for (limb, values) in scheme.limbs().iter().zip(sum.chunks_exact_mut(N)) {
+            values.iter_mut().for_each(|value| *value = limb.modulus().reduce(*value));
+        }
+        TemplateCiphertext::pack(&sum)
+    }
+}
+
+impl PairCiphertext {
+    /// Packs reduced residues, those of `c0` first.
+    pub(crate) fn pack(values: &[u64]) -> PairCiphertext {
+        PairCiphertext { packed: PackedBytes::pack(values) }
+    }
+
+    /// The canonical encoding: twice [`Scheme::template_bytes`].
+    pub fn as_bytes(&self) -> &[u8] {
+        self.packed.as_bytes()
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`CiphertextError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<PairCiphertext, CiphertextError> {
+        PackedBytes::read(scheme, 2, bytes).map(|packed| PairCiphertext { packed })
+    }
+
+    /// The same ciphertext in a slot of `arena`, whose slots are twice [`Scheme::template_bytes`] long; nothing when it is
+    /// full.
+    pub fn stored_in(&self, arena: &Arena) -> Option<PairCiphertext> {
+        self.packed.stored_in(arena).map(|packed| PairCiphertext { packed })
+    }
+
+    /// Subtracts a share from the encrypted template, which lives in `lane`. Adds no error beyond one unit per coefficient.
+    ///
+    /// # Panics
+    /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
+    pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> PairCiphertext {
+        let mut values = self.packed.unpacked();
+        subtract(scheme, lane, share, &mut values[..scheme.polynomial_words()]);
+        PairCiphertext::pack(&values)
+    }
+}
+
+/// Subtracts `Delta` times a share in `lane` from `c0`.
+fn subtract(scheme: &Scheme, lane: usize, share: &Share, c0: &mut [u64]) {
+    let mut message = Zeroizing::new(vec![0; N]);
+    scheme.lanes().place_template(lane, share, &mut message);
+    let no_error = vec![0; N];
+    let mut scaled = Zeroizing::new(vec![0; N]);
+    for (limb, values) in scheme.limbs().iter().zip(c0.chunks_exact_mut(N)) {
+        limb.transform_scaled(&message, &no_error, &mut scaled);
+        for (value, &part) in values.iter_mut().zip(scaled.iter()) {
+            *value = limb.modulus().sub(*value, limb.modulus().reduce(part));
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The key-holder's computation: 32 scores from a masked batch.
 
 use crate::keys::SubjectKey;
-use crate::masked::MaskedBatch;
+use crate::masked::{MaskedBatch, MaskedProduct};
 use crate::noise::{BAND_MAX, BAND_MIN};
+use crate::ring::Limb;
 use crate::sample::TernarySampler;
+use crate::tenant_key::TenantKey;
+use crate::wipe::wipe;
 use crate::{LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
@@ -57,43 +60,78 @@ impl Decryptor {
             count += 1;
         }
         sample::sum_ternary(self.scheme.cpu(), &self.digits[..count], &mut self.key);
-        let (mut wholes, mut fractions) = ([0u64; LANES], [0u128; LANES]);
+        let mut phases = Phases::default();
         let (c0, c1) = masked.parts();
         let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
         for (limb, (c0, c1)) in self.scheme.limbs().iter().zip(parts) {
             limb.transform_small(&*self.key, &mut self.key_hat);
-            let folded = limb.fold(c1, &self.key_hat);
-            for (k, (&c0, &product)) in c0.iter().zip(&folded).enumerate() {
-                let (whole, fraction) = limb.scale_down(limb.modulus().add(c0, product));
-                wholes[k] += whole;
-                fractions[k] += u128::from(fraction);
-            }
+            phases.add(limb, c0, &limb.fold(c1, &self.key_hat));
         }
         self.wipe();
-        let opened = self.round(&wholes, &fractions);
-        wholes.zeroize();
-        fractions.zeroize();
-        opened
+        phases.round(&self.scheme)
+    }
+
+    /// Decrypts a batch of templates under the tenant's one key.
+    pub fn decrypt_pairs(&self, key: &TenantKey, masked: &MaskedBatch) -> Opened {
+        let mut phases = Phases::default();
+        let (c0, c1) = masked.parts();
+        let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
+        for ((limb, (c0, c1)), (s, _)) in self.scheme.limbs().iter().zip(parts).zip(key.limbs()) {
+            phases.add(limb, c0, &limb.fold(c1, s));
+        }
+        phases.round(&self.scheme)
+    }
+
+    /// Decrypts the product of a batch of templates and encrypted probes: `c0 + c1 s + c2 s^2`.
+    pub fn decrypt_product(&self, key: &TenantKey, masked: &MaskedProduct) -> Opened {
+        let mut phases = Phases::default();
+        let [c0, c1, c2] = masked.parts();
+        let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N)).zip(c2.chunks_exact(N));
+        for ((limb, ((c0, c1), c2)), (s, s_squared)) in self.scheme.limbs().iter().zip(parts).zip(key.limbs())
+        {
+            let (linear, square) = (limb.fold(c1, s), limb.fold(c2, s_squared));
+            let folded = std::array::from_fn(|k| limb.modulus().add(linear[k], square[k]));
+            phases.add(limb, c0, &folded);
+        }
+        phases.round(&self.scheme)
     }
 
     fn wipe(&mut self) {
-        self.digits.as_flattened_mut().zeroize();
-        self.key.as_mut_slice().zeroize();
-        self.key_hat.as_mut_slice().zeroize();
+        wipe(self.digits.as_flattened_mut());
+        wipe(&mut self.key[..]);
+        wipe(&mut self.key_hat);
+    }
+}
+
+/// 32 decrypted coefficients `t * v / Q`, summed over the primes: integers and fractions in units of 2^-64. Wiped on drop.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
+struct Phases {
+    wholes: [u64; LANES],
+    fractions: [u128; LANES],
+}
+
+impl Phases {
+    /// Adds one prime's part of `c0 + folded`.
+    fn add(&mut self, limb: &Limb, c0: &[u64], folded: &[u64; LANES]) {
+        for (k, (&c0, &product)) in c0.iter().zip(folded).enumerate() {
+            let (whole, fraction) = limb.scale_down(limb.modulus().add(c0, product));
+            self.wholes[k] += whole;
+            self.fractions[k] += u128::from(fraction);
+        }
     }
 
-    /// Rounds `t * v / Q` to residues modulo t; what is rounded away is the error.
-    fn round(&self, wholes: &[u64; LANES], fractions: &[u128; LANES]) -> Opened {
+    /// Rounds to residues modulo t; what is rounded away is the error.
+    fn round(&self, scheme: &Scheme) -> Opened {
         let mut residues = [0u64; LANES];
         let mut errors = [0i64; LANES];
-        for (k, (&whole, &fraction)) in wholes.iter().zip(fractions).enumerate() {
+        for (k, (&whole, &fraction)) in self.wholes.iter().zip(&self.fractions).enumerate() {
             let rounded = fraction + (1 << 63);
             residues[k] = (whole + (rounded >> 64) as u64) % T;
             // Low word of the sum, back around zero: the distance from the nearest integer.
             errors[k] = (rounded as u64 ^ (1 << 63)) as i64;
         }
-        let scale = self.scheme.params().modulus() as f64 / T as f64 / 2f64.powi(64);
-        Opened { scores: self.scheme.lanes().read_constants(residues), errors, scale }
+        let scale = scheme.params().modulus() as f64 / T as f64 / 2f64.powi(64);
+        Opened { scores: scheme.lanes().read_constants(residues), errors, scale }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::sample::TernarySampler;
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use trefoil_kernels::sample::TritBytes;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The secret from which a tenant's template keys are derived. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -49,6 +49,14 @@ impl MasterKey {
         let mut key = SubjectKey([0; 32]);
         digest.finalize_into((&mut key.0).into());
         key
+    }
+
+    /// The seed of the tenant's one key, in the structure that has one: SHA3-256 over a domain string and the master key.
+    pub(crate) fn tenant_seed(&self) -> Zeroizing<[u8; 32]> {
+        let mut seed = Zeroizing::new([0; 32]);
+        let digest = Sha3_256::new().chain_update(b"trefoil/bfv/tenant/1").chain_update(self.0);
+        digest.finalize_into((&mut *seed).into());
+        seed
     }
 }
 

@@ -49,6 +49,16 @@ impl Lanes {
         fermat::interpolate_columns(self.cpu, out);
     }
 
+    /// Writes the centred coefficients of the polynomial whose lane `i` is `sum of x_k X^k` of the lane's share of a probe.
+    pub(crate) fn place_shares<'a>(&self, shares: impl Iterator<Item = (usize, &'a Share)>, out: &mut [i32]) {
+        assert_eq!(out.len(), N);
+        out.fill(0);
+        for (lane, share) in shares {
+            out[DIM * lane..DIM * (lane + 1)].copy_from_slice(&*Zeroizing::new(share.centred()));
+        }
+        fermat::interpolate_columns(self.cpu, out);
+    }
+
     /// Writes the centred coefficients of the polynomial that is zero outside `lane`, and inside it
     /// `y_0 + sum over k >= 1 of y_k c^-1 X^(128 - k)`: times a probe, `X^k X^(128 - k) = c` cancels `c^-1`, so that the
     /// constant coefficient is the inner product.

@@ -29,6 +29,7 @@
 //! # Ok::<(), trefoil_bfv::QuantiseError>(())
 //! ```
 
+mod arena;
 mod basis;
 mod ciphertext;
 mod decrypt;
@@ -40,28 +41,35 @@ mod mask;
 mod masked;
 mod modulus;
 pub mod noise;
+mod packed_bytes;
 mod params;
+mod product;
 mod ring;
 mod sample;
 mod scheme;
 mod share;
+mod tenant_key;
 mod transform;
 #[cfg(test)]
 mod twin;
+mod wipe;
 
+pub use arena::{Arena, ArenaSize};
 pub use basis::Basis;
-pub use ciphertext::{CiphertextError, TemplateCiphertext};
+pub use ciphertext::{CiphertextError, PairCiphertext, TemplateCiphertext};
 pub use decrypt::{Decryptor, Opened};
 pub use drbg::Drbg;
 pub use embedding::{
     Embedding, HONEST_NORM_SQUARED_MIN, NORM_SQUARED_MAX, QuantiseError, SCALE as EMBEDDING_SCALE,
 };
 pub use keys::{MasterKey, Salt, SubjectKey};
-pub use mask::{Masker, Placed};
-pub use masked::{MaskedBatch, MaskedError};
+pub use mask::{Masker, Placed, PlacedPair};
+pub use masked::{MaskedBatch, MaskedError, MaskedProduct};
 pub use params::{Params, ParamsError};
+pub use product::PlacedShare;
 pub use scheme::Scheme;
 pub use share::{Share, ShareError};
+pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
 
 /// Lanes of a ciphertext, and so the most subjects of a batch.

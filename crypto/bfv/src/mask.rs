@@ -1,12 +1,14 @@
 //! The matcher's computation: multiply, re-randomise, flood.
 
-use crate::ciphertext::TemplateCiphertext;
+use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
 use crate::masked::MaskedBatch;
+use crate::product;
+use crate::ring::Limb;
 use crate::sample::{ErrorSampler, TernarySampler, flood};
+use crate::wipe::wipe;
 use crate::{Basis, Drbg, Embedding, LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::packed;
-use zeroize::Zeroize;
 
 /// One template and one probe in a lane.
 #[derive(Clone, Copy)]
@@ -19,16 +21,30 @@ pub struct Placed<'a> {
     pub probe: &'a Embedding,
 }
 
+/// One template under the tenant's key and one probe in a lane.
+#[derive(Clone, Copy)]
+pub struct PlacedPair<'a> {
+    /// The lane, 0..32, that the template was encrypted into.
+    pub lane: usize,
+    /// The encrypted template.
+    pub template: &'a PairCiphertext,
+    /// The probe.
+    pub probe: &'a Embedding,
+}
+
 /// A generator and scratch memory for masking batches. Scratch is wiped on drop.
 pub struct Masker {
-    scheme: Arc<Scheme>,
-    drbg: Drbg,
-    ternary: TernarySampler,
-    errors: ErrorSampler,
+    pub(crate) scheme: Arc<Scheme>,
+    pub(crate) drbg: Drbg,
+    pub(crate) ternary: TernarySampler,
+    pub(crate) errors: ErrorSampler,
     /// The multiplier `p + t * r`, then the error of `c1`.
-    small: Vec<i32>,
-    multiplier: Vec<u64>,
-    sum: Vec<u64>,
+    pub(crate) small: Vec<i32>,
+    pub(crate) multiplier: Vec<u64>,
+    /// Sums of `c0`, then of `c1` where templates have one.
+    pub(crate) sum: Vec<u64>,
+    /// What only products of ciphertexts need; made by the first.
+    pub(crate) product: Option<Box<product::Scratch>>,
 }
 
 impl Masker {
@@ -42,7 +58,8 @@ impl Masker {
             errors: ErrorSampler::new(scheme.cpu()),
             small: vec![0; N],
             multiplier: vec![0; words],
-            sum: vec![0; words],
+            sum: vec![0; 2 * words],
+            product: None,
         }
     }
 
@@ -51,19 +68,61 @@ impl Masker {
     /// # Panics
     /// If there are more than 32 requests, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme.
     pub fn mask(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> MaskedBatch {
-        assert!(placed.len() <= LANES, "a batch has at most {LANES} requests");
+        self.sum(1, placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        self.masked(placed.iter().map(|request| (request.lane, request.probe)), Some(basis))
+    }
+
+    /// The same for templates under the tenant's one key.
+    ///
+    /// # Panics
+    /// As [`Masker::mask`].
+    pub fn mask_pairs(&mut self, placed: &[PlacedPair<'_>]) -> MaskedBatch {
+        self.sum(2, placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        self.masked(placed.iter().map(|request| (request.lane, request.probe)), None)
+    }
+
+    /// The same for a block of templates that were summed before ([`TemplateCiphertext::block`]), all of whose subjects'
+    /// keys the decryption needs.
+    ///
+    /// # Panics
+    /// If the ciphertext belongs to another scheme, or a lane exceeds 31.
+    pub fn mask_block(
+        &mut self,
+        basis: &Basis,
+        block: &TemplateCiphertext,
+        probes: &[(usize, &Embedding)],
+    ) -> MaskedBatch {
+        let words = self.scheme.polynomial_words();
+        packed::sum(self.scheme.cpu(), &[block.as_bytes()], &mut self.sum[..words]);
+        self.masked(probes.iter().copied(), Some(basis))
+    }
+
+    /// Sums ciphertexts of `polynomials` polynomials each, one per lane.
+    pub(crate) fn sum<'a>(
+        &mut self,
+        polynomials: usize,
+        placed: impl ExactSizeIterator<Item = (usize, &'a [u8])>,
+    ) {
+        let count = placed.len();
+        assert!(count <= LANES, "a batch has at most {LANES} requests");
         let mut sources: [&[u8]; LANES] = [&[]; LANES];
         let mut taken = 0u32;
-        for (source, request) in sources.iter_mut().zip(placed) {
-            assert!(
-                request.lane < LANES && taken >> request.lane & 1 == 0,
-                "lanes are distinct and below {LANES}"
-            );
-            taken |= 1 << request.lane;
-            *source = request.template.as_bytes();
+        for (source, (lane, bytes)) in sources.iter_mut().zip(placed) {
+            assert!(lane < LANES && taken >> lane & 1 == 0, "lanes are distinct and below {LANES}");
+            taken |= 1 << lane;
+            *source = bytes;
         }
-        packed::sum(self.scheme.cpu(), &sources[..placed.len()], &mut self.sum);
-        self.prepare_multiplier(placed);
+        let words = polynomials * self.scheme.polynomial_words();
+        packed::sum(self.scheme.cpu(), &sources[..count], &mut self.sum[..words]);
+    }
+
+    /// Multiplies the sum by the probes and masks the product. Its `c1` is `basis`, or was summed.
+    fn masked<'a>(
+        &mut self,
+        probes: impl Iterator<Item = (usize, &'a Embedding)>,
+        basis: Option<&Basis>,
+    ) -> MaskedBatch {
+        self.prepare_multiplier(probes);
         let mut masked = MaskedBatch::zero(&self.scheme);
         let (c0, c1) = masked.parts_mut();
         self.write_c1(basis, c1);
@@ -74,8 +133,7 @@ impl Masker {
 
     /// The multiplier `p + t * r` of probes `p` and a fresh ternary `r`, transformed. The multiple of `t` does not change the
     /// message, and makes `c1 = a * (p + t * r) + e2` an LWE sample with secret `r`: it says nothing about `p`.
-    fn prepare_multiplier(&mut self, placed: &[Placed<'_>]) {
-        let probes = placed.iter().map(|request| (request.lane, request.probe));
+    fn prepare_multiplier<'a>(&mut self, probes: impl Iterator<Item = (usize, &'a Embedding)>) {
         self.scheme.lanes().place_probes(probes, &mut self.small);
         self.ternary.add(&mut self.drbg, T as i32, &mut self.small);
         for (limb, out) in self.scheme.limbs().iter().zip(self.multiplier.chunks_exact_mut(N)) {
@@ -83,15 +141,20 @@ impl Masker {
         }
     }
 
-    /// `c1 = a * multiplier + e2`.
-    fn write_c1(&mut self, basis: &Basis, c1: &mut [u64]) {
+    /// `c1 = a * multiplier + e2`, where `a` is the basis or the sum of the templates' `c1`.
+    fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
         self.errors.fill(&mut self.drbg, &mut self.small);
-        let multipliers = self.multiplier.chunks_exact(N);
-        let limbs = self.scheme.limbs().iter().zip(basis.limbs());
-        for ((out, multiplier), (limb, (a, quotients))) in c1.chunks_exact_mut(N).zip(multipliers).zip(limbs)
-        {
+        let summed = &self.sum[self.scheme.polynomial_words()..];
+        let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(summed.chunks_exact(N));
+        for (i, (limb, ((out, multiplier), summed))) in self.scheme.limbs().iter().zip(parts).enumerate() {
             limb.transform_small(&self.small, out);
-            limb.mul_add(a, quotients, multiplier, out);
+            match basis {
+                Some(basis) => {
+                    let (a, quotients) = basis.limb(i);
+                    limb.mul_add(a, quotients, multiplier, out);
+                }
+                None => limb.mul_add_variable(summed, multiplier, out),
+            }
         }
     }
 
@@ -101,29 +164,44 @@ impl Masker {
         for ((out, (sum, multiplier)), limb) in
             c0.chunks_exact_mut(LANES).zip(products).zip(self.scheme.limbs())
         {
-            let modulus = limb.modulus();
-            for ((out, product), &flood) in
-                out.iter_mut().zip(limb.fold(sum, multiplier)).zip(flooding.iter())
-            {
-                // Non-negative after adding a multiple of the modulus that exceeds the flood.
-                let shifted = flood + (i128::from(modulus.value()) << 40);
-                *out = modulus.add(product, modulus.reduce_wide(shifted as u128));
-            }
+            add_flood(limb, &limb.fold(sum, multiplier), flooding, out);
         }
+    }
+}
+
+/// `out = product + flooding`, modulo the limb's prime.
+pub(crate) fn add_flood(limb: &Limb, product: &[u64; LANES], flooding: &[i128; LANES], out: &mut [u64]) {
+    let modulus = limb.modulus();
+    for ((out, &product), &flood) in out.iter_mut().zip(product).zip(flooding) {
+        // Non-negative after adding a multiple of the modulus that exceeds the flood.
+        let shifted = flood + (i128::from(modulus.value()) << 40);
+        *out = modulus.add(product, modulus.reduce_wide(shifted as u128));
     }
 }
 
 impl Masker {
     fn wipe(&mut self) {
-        self.small.as_mut_slice().zeroize();
-        self.multiplier.as_mut_slice().zeroize();
-        self.sum.as_mut_slice().zeroize();
+        wipe(&mut self.small);
+        wipe(&mut self.multiplier);
+        wipe(&mut self.sum);
+        self.product = None;
     }
 }
 
 impl Drop for Masker {
     fn drop(&mut self) {
         self.wipe();
+    }
+}
+
+#[cfg(test)]
+impl Masker {
+    /// Masks the batch that was masked last again, without flooding.
+    pub(crate) fn unflood(&mut self, placed: &[PlacedPair<'_>], masked: &mut MaskedBatch) {
+        self.prepare_multiplier(placed.iter().map(|request| (request.lane, request.probe)));
+        let (c0, c1) = masked.parts_mut();
+        self.write_c1(None, c1);
+        self.write_c0(&[0; LANES], c0);
     }
 }
 
@@ -169,9 +247,9 @@ mod tests {
                 .collect();
             let mut masked = masker.mask(&self.basis, &placed);
             if !flooded {
-                masker.prepare_multiplier(&placed);
+                masker.prepare_multiplier(placed.iter().map(|request| (request.lane, request.probe)));
                 let (c0, c1) = masked.parts_mut();
-                masker.write_c1(&self.basis, c1);
+                masker.write_c1(Some(&self.basis), c1);
                 masker.write_c0(&[0; LANES], c0);
             }
             Decryptor::new(Scheme::shared()).decrypt(&self.keys, &masked)
@@ -218,7 +296,8 @@ mod tests {
         let mut secrets: Vec<Vec<i64>> = Vec::new();
         for _ in 0..2 {
             let masked = masker.mask(&batch.basis, &placed);
-            for (i, (limb, (a, _))) in Scheme::shared().limbs().iter().zip(batch.basis.limbs()).enumerate() {
+            for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
+                let (a, _) = batch.basis.limb(i);
                 let multiplier = &masker.multiplier[i * N..(i + 1) * N];
                 // The multiplier is p + t * r.
                 let r: Vec<i64> = limb
@@ -237,7 +316,8 @@ mod tests {
                 // c1 minus a times the multiplier is a small error.
                 let m = limb.modulus();
                 let c1 = &masked.parts().1[i * N..(i + 1) * N];
-                let error: Vec<u64> = (0..N).map(|j| m.sub(c1[j], m.mul(a[j], multiplier[j]))).collect();
+                let error: Vec<u64> =
+                    (0..N).map(|j| m.sub(c1[j], m.mul(a[j], m.reduce(multiplier[j])))).collect();
                 assert_binomial(&limb.centred_coefficients(&error));
             }
         }

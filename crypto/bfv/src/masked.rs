@@ -15,8 +15,8 @@ pub struct MaskedBatch {
 /// Why bytes are not a masked batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaskedError {
-    /// The length is not [`Scheme::masked_bytes`].
-    #[error("a masked batch has exactly {expected} bytes, not {found}")]
+    /// The length is not that of this kind of batch.
+    #[error("a masked batch of this kind has exactly {expected} bytes, not {found}")]
     Length {
         /// Bytes given.
         found: usize,
@@ -26,15 +26,22 @@ pub enum MaskedError {
     /// A residue is not below its prime.
     #[error("residue {0} of the masked batch is not below its prime")]
     NotReduced(usize),
-    /// `c1` is zero modulo a prime: the score would not be encrypted at all.
-    #[error("c1 is zero modulo one of the primes")]
+    /// `c1` or `c2` is zero modulo a prime: the score would not be encrypted at all.
+    #[error("a polynomial of the batch is zero modulo one of the primes")]
     Transparent,
+}
+
+/// The masked product of two ciphertexts: `c0` holds 32 coefficients per prime, `c1` and `c2` one polynomial per prime each.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MaskedProduct {
+    /// `c0`, then `c1`, then `c2`.
+    words: Box<[u64]>,
+    c0_words: usize,
 }
 
 impl MaskedBatch {
     pub(crate) fn zero(scheme: &Scheme) -> MaskedBatch {
-        let c0_words = scheme.folded_words();
-        MaskedBatch { words: vec![0; c0_words + scheme.polynomial_words()].into(), c0_words }
+        MaskedBatch { words: zeros(scheme, 1), c0_words: scheme.folded_words() }
     }
 
     /// `c0` and `c1`, to be written.
@@ -49,9 +56,7 @@ impl MaskedBatch {
 
     /// The canonical encoding: every residue in six bytes, little-endian; `c0` first.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
-        packed::pack(&self.words, &mut bytes);
-        bytes
+        to_bytes(&self.words)
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -59,18 +64,69 @@ impl MaskedBatch {
     /// # Errors
     /// [`MaskedError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedBatch, MaskedError> {
-        let expected = scheme.masked_bytes();
-        if bytes.len() != expected {
-            return Err(MaskedError::Length { found: bytes.len(), expected });
-        }
-        let mut batch = MaskedBatch::zero(scheme);
-        packed::unpack(bytes, &mut batch.words);
-        let (c0, c1) = batch.parts();
-        check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
-        check_reduced(scheme, c1, N).map_err(|at| MaskedError::NotReduced(c0.len() + at))?;
-        if c1.chunks_exact(N).any(|values| values.iter().all(|v| *v == 0)) {
-            return Err(MaskedError::Transparent);
-        }
-        Ok(batch)
+        Ok(MaskedBatch { words: read(scheme, 1, bytes)?, c0_words: scheme.folded_words() })
     }
+}
+
+impl MaskedProduct {
+    pub(crate) fn zero(scheme: &Scheme) -> MaskedProduct {
+        MaskedProduct { words: zeros(scheme, 2), c0_words: scheme.folded_words() }
+    }
+
+    /// `c0`, `c1` and `c2`, to be written.
+    pub(crate) fn parts_mut(&mut self) -> [&mut [u64]; 3] {
+        let (c0, rest) = self.words.split_at_mut(self.c0_words);
+        let (c1, c2) = rest.split_at_mut(rest.len() / 2);
+        [c0, c1, c2]
+    }
+
+    /// `c0`, `c1` and `c2`.
+    pub(crate) fn parts(&self) -> [&[u64]; 3] {
+        let (c0, rest) = self.words.split_at(self.c0_words);
+        let (c1, c2) = rest.split_at(rest.len() / 2);
+        [c0, c1, c2]
+    }
+
+    /// The canonical encoding: every residue in six bytes, little-endian; `c0`, `c1`, `c2`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(&self.words)
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedProduct, MaskedError> {
+        Ok(MaskedProduct { words: read(scheme, 2, bytes)?, c0_words: scheme.folded_words() })
+    }
+}
+
+fn zeros(scheme: &Scheme, polynomials: usize) -> Box<[u64]> {
+    vec![0; scheme.folded_words() + polynomials * scheme.polynomial_words()].into()
+}
+
+fn to_bytes(words: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![0; packed::RESIDUE_BYTES * words.len()];
+    packed::pack(words, &mut bytes);
+    bytes
+}
+
+/// Reads `c0` and `polynomials` polynomials, each reduced and none of them zero modulo a prime.
+fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Box<[u64]>, MaskedError> {
+    let mut words = zeros(scheme, polynomials);
+    let expected = packed::RESIDUE_BYTES * words.len();
+    if bytes.len() != expected {
+        return Err(MaskedError::Length { found: bytes.len(), expected });
+    }
+    packed::unpack(bytes, &mut words);
+    let (c0, rest) = words.split_at(scheme.folded_words());
+    check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
+    for (i, polynomial) in rest.chunks_exact(scheme.polynomial_words()).enumerate() {
+        let before = c0.len() + i * polynomial.len();
+        check_reduced(scheme, polynomial, N).map_err(|at| MaskedError::NotReduced(before + at))?;
+    }
+    if rest.chunks_exact(N).any(|values| values.iter().all(|v| *v == 0)) {
+        return Err(MaskedError::Transparent);
+    }
+    Ok(words)
 }

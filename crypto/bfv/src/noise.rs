@@ -21,6 +21,23 @@ pub const HONEST_MAX: u128 = N as u128 * (LANES as u128 * ERROR_MAX) * MULTIPLIE
     + N as u128 * MESSAGE_MAX * MULTIPLIER_MAX / T as u128
     + 1;
 
+/// Largest possible error of a coefficient of a product of two ciphertexts, about 2^42.2, as [`HONEST_MAX`].
+///
+/// The error of the templates times the probes, a probe being the sum of two centred shares; their messages times the error
+/// of the probes; `t` times the product of both errors; the multiples of `t` in message times probe; and the encryption
+/// of zero, whose last part is multiplied by the square of a ternary key, of coefficients up to N.
+pub const HONEST_PRODUCT_MAX: u128 = {
+    let (templates, probes) = (LANES as u128 * (ERROR_MAX + 1), T as u128 - 1);
+    let n = N as u128;
+    n * templates * probes
+        + n * MESSAGE_MAX * ERROR_MAX
+        + n * T as u128 * templates * ERROR_MAX
+        + n * MESSAGE_MAX * probes / T as u128
+        + n * ERROR_MAX * (2 + n)
+        + ERROR_MAX
+        + 1
+};
+
 /// Independent uniform terms of one flooding sample.
 pub const FLOOD_TERMS: usize = 4;
 
@@ -30,8 +47,8 @@ pub const FLOOD_TERM_BITS: u32 = 75;
 /// Largest size of a flooding sample, just below 2^76.
 pub const FLOOD_MAX: u128 = FLOOD_TERMS as u128 * ((1 << FLOOD_TERM_BITS) - 1) / 2;
 
-/// Largest error that an honest batch can show. A batch of random residues exceeds it in half of its 32 coefficients.
-pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_MAX;
+/// Largest error that an honest batch can show, whatever its kind. A batch of random residues exceeds it in half of its 32 coefficients.
+pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_PRODUCT_MAX;
 
 /// An honest batch has a coefficient with at least this error: all 32 flooding samples fall below 2^71 with
 /// probability below 2^-114. A batch that was not flooded has none.
@@ -46,5 +63,19 @@ pub fn predicted_deviation(templates: usize) -> f64 {
     (10.5 * templates as f64 * N as f64 * (1.0 / 12.0 + 2.0 / 3.0)).sqrt() * t
 }
 
+/// Standard deviation of the error of a product of two ciphertexts before flooding, for `templates` subjects.
+///
+/// With template errors of variance `21/2` each, probe errors of variance `21/2`, and messages and probes that are sums of two
+/// uniform residues (variance `t^2 / 6`): `t * e * e'` dominates, `e * x` and `m * e'` add 2 %.
+pub fn predicted_product_deviation(templates: usize) -> f64 {
+    let (t, n, templates) = (T as f64, N as f64, templates as f64);
+    (n * t * t * (10.5 * 10.5 * templates + 2.0 * 10.5 * templates / 6.0)).sqrt()
+}
+
 // Decryption is right whenever |E| < Q / 2t; `Params` compares BAND_MAX with its Q. DIM enters through N only.
-const _: () = assert!(N == LANES * DIM && HONEST_MAX < 1 << 39 && FLOOD_MAX < 1 << 76);
+const _: () = assert!(
+    N == LANES * DIM
+        && HONEST_MAX < HONEST_PRODUCT_MAX
+        && HONEST_PRODUCT_MAX < 1 << 43
+        && FLOOD_MAX < 1 << 76
+);

@@ -55,6 +55,16 @@ impl Share {
         share
     }
 
+    /// Two shares that add up to this one, each uniform by itself: a random one, and the rest.
+    pub fn split(&self, rng: &mut impl CryptoRng) -> (Share, Share) {
+        let first = Share::random(rng);
+        let mut rest = self.clone();
+        for (a, b) in rest.residues.iter_mut().zip(&first.residues) {
+            *a = (*a + T as u32 - b) % T as u32;
+        }
+        (first, rest)
+    }
+
     /// `self + other`, residue by residue.
     pub fn plus(&self, other: &Share) -> Share {
         let mut sum = self.clone();

@@ -47,7 +47,7 @@ fn powers(root: u64, q: u64) -> Vec<u128> {
 
 /// Bit-reversed, but with the last two octal digits swapped: the place of the value at `root^(2 * place + 1)`.
 fn place(j: usize) -> usize {
-    reverse(12, j & !63 | j % 8 * 8 | j / 8 % 8)
+    reverse(12, j / 64 * 64 + j % 8 * 8 + j / 8 % 8)
 }
 
 /// Values at `root^(2 * place(j) + 1)` to coefficients, by the inversion formula.
@@ -55,9 +55,8 @@ fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
     let powers = powers(root, q);
     let scale = inverse(N as u128, u128::from(q));
     let coefficient = |k: usize| {
-        let term = |j: usize| {
-            u128::from(values[j]) * powers[(2 * N - (2 * place(j) + 1) * k % (2 * N)) % (2 * N)]
-        };
+        let term =
+            |j: usize| u128::from(values[j]) * powers[(2 * N - (2 * place(j) + 1) * k % (2 * N)) % (2 * N)];
         ((0..N).map(term).sum::<u128>() % u128::from(q) * scale % u128::from(q)) as u64
     };
     (0..N).map(coefficient).collect()

@@ -191,7 +191,9 @@ fn sums_of_ternary_polynomials_are_what_adding_them_gives() {
     let mut stream = Stream(13);
     for count in [0, 1, 2, 31, 32] {
         let polynomials: Vec<sample::TritBytes> = (0..count)
-            .map(|i| std::array::from_fn(|k| if i == 0 { (k % 243) as u8 } else { (stream.next() % 243) as u8 }))
+            .map(|i| {
+                std::array::from_fn(|k| if i == 0 { (k % 243) as u8 } else { (stream.next() % 243) as u8 })
+            })
             .collect();
         let mut expected = vec![0; sample::TRIT_POLYNOMIAL];
         for polynomial in &polynomials {

@@ -5,7 +5,7 @@ use std::fmt;
 use trefoil_bfv::{LANES, MaskedBatch, MaskedError, Scheme};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ1";
+const MAGIC: [u8; 4] = *b"TFJ2";
 
 /// Bytes before the subjects: magic, tenant, batch id, occupied lanes.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4;
@@ -33,7 +33,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version.
-    #[error("these bytes are not a match job of version 1")]
+    #[error("these bytes are not a match job of version 2")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]

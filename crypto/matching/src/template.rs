@@ -5,9 +5,9 @@ use std::fmt;
 use trefoil_bfv::{CiphertextError, Scheme, TemplateCiphertext};
 
 /// First bytes of an encoded [`Template`]: format and version.
-const MAGIC: [u8; 4] = *b"TFT1";
+const MAGIC: [u8; 4] = *b"TFT2";
 /// First bytes of an encoded [`EncryptedTemplate`].
-const BLINDED_MAGIC: [u8; 4] = *b"TFE1";
+const BLINDED_MAGIC: [u8; 4] = *b"TFE2";
 
 /// Bytes of one packed polynomial: 2 primes, 4096 coefficients, 6 bytes.
 const CIPHERTEXT_BYTES: usize = 2 * 4096 * 6;

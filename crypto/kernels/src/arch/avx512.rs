@@ -175,8 +175,7 @@ impl Reduction {
 /// The portable twin's sums of quotients in 16-bit words, 32 columns at a time.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn sum_ternary(polynomials: &[TritBytes], sum: &mut [i32; TRIT_POLYNOMIAL]) {
-    let reciprocals: [__m512i; 4] =
-        [1, 2, 3, 4].map(|k: usize| _mm512_set1_epi16(RECIPROCALS[k] as i16));
+    let reciprocals: [__m512i; 4] = [1, 2, 3, 4].map(|k: usize| _mm512_set1_epi16(RECIPROCALS[k] as i16));
     let three = _mm512_set1_epi16(3);
     let count = _mm512_set1_epi16(polynomials.len() as i16);
     for at in (0..TRIT_BYTES).step_by(32) {

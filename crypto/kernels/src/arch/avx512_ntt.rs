@@ -4,8 +4,8 @@ use super::avx512::{load, store};
 use crate::ntt::{Ntt, POINTS};
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_loadu_si256, _mm512_add_epi64, _mm512_cvtepi32_epi64, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_shuffle_i64x2, _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2,
+    _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 /// 4096 values as vectors.
@@ -122,10 +122,8 @@ fn transposed(v: &[__m512i; 8]) -> [__m512i; 8] {
     let pairs = [[low(0), low(2), low(4), low(6)], [high(0), high(2), high(4), high(6)]];
     let mut columns = [v[0]; 8];
     for (odd, [a, b, c, d]) in pairs.into_iter().enumerate() {
-        let (top_even, top_odd) =
-            (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-        let (low_even, low_odd) =
-            (_mm512_shuffle_i64x2::<0x88>(c, d), _mm512_shuffle_i64x2::<0xdd>(c, d));
+        let (top_even, top_odd) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
+        let (low_even, low_odd) = (_mm512_shuffle_i64x2::<0x88>(c, d), _mm512_shuffle_i64x2::<0xdd>(c, d));
         columns[odd] = _mm512_shuffle_i64x2::<0x88>(top_even, low_even);
         columns[odd + 4] = _mm512_shuffle_i64x2::<0xdd>(top_even, low_even);
         columns[odd + 2] = _mm512_shuffle_i64x2::<0x88>(top_odd, low_odd);

@@ -88,6 +88,10 @@ fn prefetch_ahead(source: &[u8], coming: &[u8], at: usize) {
     let line = source.get(ahead).or_else(|| coming.get(ahead.wrapping_sub(source.len())));
     if let Some(line) = line {
         // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(line).cast()) }
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                std::ptr::from_ref(line).cast(),
+            )
+        }
     }
 }

@@ -94,7 +94,7 @@ fn non_canonical_values_are_refused() {
     nobody[36..40].fill(0);
     assert_eq!(MatchJob::from_bytes(&nobody), Err(JobError::Subjects));
     let mut magic = one.clone();
-    magic[3] = b'2';
+    magic[3] = b'1';
     assert_eq!(MatchJob::from_bytes(&magic), Err(JobError::Format));
     // The lane bits say two subjects where there is one.
     let mut bits = one.clone();

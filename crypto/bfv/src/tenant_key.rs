@@ -1,0 +1,202 @@
+//! The second key structure: one secret for all templates of a tenant.
+//!
+//! A template is a pair `(c0, c1)` with a uniform `c1` of its own: twice the bytes of one under its own key, but products
+//! with another ciphertext are possible, which the `shared` probe mode needs. Erasing one template's key is not.
+
+use crate::basis::{expand, quotients, uniform};
+use crate::ciphertext::PairCiphertext;
+use crate::sample::{ErrorSampler, TernarySampler};
+use crate::{Drbg, MasterKey, N, Scheme, Share, T};
+use rand::CryptoRng;
+use std::sync::Arc;
+use trefoil_kernels::sample::{self, TritBytes};
+use zeroize::{Zeroize, Zeroizing};
+
+/// A tenant's secret `s`, transformed, and its square: 128 KiB. Wiped on drop.
+pub struct TenantKey {
+    scheme: Arc<Scheme>,
+    /// `s` and `s^2`, reduced.
+    s: Vec<u64>,
+    s_squared: Vec<u64>,
+}
+
+/// A public encryption of zero of degree 2, `(b0, b1, b2)` with `b0 + b1 s + b2 s^2` small: the matcher adds a random multiple
+/// of it to a product, whose parts would otherwise show the operands to whoever knows `s`. 384 KiB.
+pub struct Zero {
+    seed: [u8; 32],
+    /// Values and quotients of `b0`, `b1`, `b2`.
+    parts: [(Vec<u64>, Vec<u64>); 3],
+}
+
+impl MasterKey {
+    /// The tenant's key: the ternary polynomial of SHA3-256 over a domain string and the master key.
+    pub fn tenant_key(&self, scheme: &Arc<Scheme>) -> TenantKey {
+        TenantKey::expand(scheme, &self.tenant_seed())
+    }
+}
+
+impl TenantKey {
+    fn expand(scheme: &Arc<Scheme>, seed: &[u8; 32]) -> TenantKey {
+        let mut digits: Zeroizing<[TritBytes; 1]> = Zeroizing::new([[0; size_of::<TritBytes>()]]);
+        TernarySampler::new(scheme.cpu()).expand(seed, &mut digits[0]);
+        let mut small = Zeroizing::new([0; N]);
+        sample::sum_ternary(scheme.cpu(), &*digits, &mut small);
+        let mut s = vec![0; scheme.polynomial_words()];
+        let mut s_squared = s.clone();
+        let parts = s.chunks_exact_mut(N).zip(s_squared.chunks_exact_mut(N));
+        for (limb, (s, square)) in scheme.limbs().iter().zip(parts) {
+            limb.transform_small(&*small, s);
+            for (s, square) in s.iter_mut().zip(square) {
+                *s = limb.modulus().reduce(*s);
+                *square = limb.modulus().mul(*s, *s);
+            }
+        }
+        TenantKey { scheme: Arc::clone(scheme), s, s_squared }
+    }
+
+    /// Encrypts a template into `lane`: `c0 = -c1 * s + Delta * m + e` with a uniform `c1`.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn encrypt_lane(&self, lane: usize, template: &Share, rng: &mut impl CryptoRng) -> PairCiphertext {
+        let mut message = Zeroizing::new(vec![0; N]);
+        self.scheme.lanes().place_template(lane, template, &mut message);
+        let mut error = Zeroizing::new(vec![0; N]);
+        let mut drbg = Drbg::from_rng(rng);
+        ErrorSampler::new(self.scheme.cpu()).fill(&mut drbg, &mut error);
+        let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
+        for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
+            limb.transform_scaled(&message, &error, out);
+        }
+        self.encrypt(&hidden, &mut drbg)
+    }
+
+    /// Encrypts the key-holder's shares of the probes of a batch, at most one per lane, in one ciphertext with the message in
+    /// the low bits: `c0 + c1 * s = x + t * e`. A product with a template is then a ciphertext of the usual form.
+    ///
+    /// # Panics
+    /// If a lane is above 31.
+    pub fn encrypt_probes(&self, shares: &[(usize, &Share)], rng: &mut impl CryptoRng) -> PairCiphertext {
+        let mut small = Zeroizing::new(vec![0; N]);
+        self.scheme.lanes().place_shares(shares.iter().copied(), &mut small);
+        let mut error = Zeroizing::new(vec![0; N]);
+        let mut drbg = Drbg::from_rng(rng);
+        ErrorSampler::new(self.scheme.cpu()).fill(&mut drbg, &mut error);
+        // At most 2^15 + 21 * 65537 in size.
+        small.iter_mut().zip(error.iter()).for_each(|(x, e)| *x += T as i32 * e);
+        let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
+        for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
+            limb.transform_small(&small, out);
+        }
+        self.encrypt(&hidden, &mut drbg)
+    }
+
+    /// `(hidden - c1 * s, c1)` for a fresh uniform `c1`.
+    fn encrypt(&self, hidden: &[u64], drbg: &mut Drbg) -> PairCiphertext {
+        let words = self.scheme.polynomial_words();
+        let c1 = self.uniform(drbg);
+        let mut values = vec![0; 2 * words];
+        let (c0, second) = values.split_at_mut(words);
+        second.copy_from_slice(&c1);
+        for (i, limb) in self.scheme.limbs().iter().enumerate() {
+            let m = limb.modulus();
+            for j in i * N..(i + 1) * N {
+                c0[j] = m.sub(m.reduce(hidden[j]), m.mul(c1[j], self.s[j]));
+            }
+        }
+        PairCiphertext::pack(&values)
+    }
+
+    fn uniform(&self, drbg: &mut Drbg) -> Vec<u64> {
+        // Many words at once: the generator changes its key at every request.
+        let mut drawn = vec![0u8; 6 << 12];
+        let mut at = drawn.len();
+        uniform(&self.scheme, |word| {
+            if at == drawn.len() {
+                drbg.fill(&mut drawn);
+                at = 0;
+            }
+            word.copy_from_slice(&drawn[at..at + word.len()]);
+            at += word.len();
+        })
+    }
+
+    /// A public encryption of zero of degree 2. `b1` and `b2` are expanded from `seed` as a basis is, so that the matcher
+    /// need not trust the key-holder to have drawn them at random.
+    pub fn zero(&self, seed: [u8; 32], rng: &mut impl CryptoRng) -> Zero {
+        let (b1, b2) = zero_parts(&self.scheme, &seed);
+        let mut error = Zeroizing::new(vec![0; N]);
+        ErrorSampler::new(self.scheme.cpu()).fill(&mut Drbg::from_rng(rng), &mut error);
+        let mut b0 = vec![0; self.scheme.polynomial_words()];
+        for (i, limb) in self.scheme.limbs().iter().enumerate() {
+            let m = limb.modulus();
+            let out = &mut b0[i * N..(i + 1) * N];
+            limb.transform_small(&error, out);
+            for (out, j) in out.iter_mut().zip(i * N..) {
+                let rest = m.add(m.mul(b1[j], self.s[j]), m.mul(b2[j], self.s_squared[j]));
+                *out = m.sub(m.reduce(*out), rest);
+            }
+        }
+        Zero::new(&self.scheme, seed, b0)
+    }
+
+    /// The scheme of the key.
+    pub fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
+    /// `s` and `s^2`, prime by prime.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
+        self.s.chunks_exact(N).zip(self.s_squared.chunks_exact(N))
+    }
+}
+
+fn zero_parts(scheme: &Scheme, seed: &[u8; 32]) -> (Vec<u64>, Vec<u64>) {
+    (expand(scheme, b"trefoil/bfv/zero/1/b1", seed), expand(scheme, b"trefoil/bfv/zero/1/b2", seed))
+}
+
+impl Zero {
+    fn new(scheme: &Scheme, seed: [u8; 32], b0: Vec<u64>) -> Zero {
+        let (b1, b2) = zero_parts(scheme, &seed);
+        Zero {
+            seed,
+            parts: [b0, b1, b2].map(|values| {
+                let quotients = quotients(scheme, &values);
+                (values, quotients)
+            }),
+        }
+    }
+
+    /// The canonical encoding: the seed, then `b0` packed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 6 * self.parts[0].0.len()];
+        trefoil_kernels::packed::pack(&self.parts[0].0, &mut bytes);
+        [&self.seed[..], &bytes].concat()
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`crate::CiphertextError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Zero, crate::CiphertextError> {
+        let length =
+            crate::CiphertextError::Length { found: bytes.len(), expected: 32 + scheme.template_bytes() };
+        let (seed, b0) = bytes.split_first_chunk().ok_or(length)?;
+        let b0 = crate::packed_bytes::PackedBytes::read(scheme, 1, b0)
+            .map_err(|error| if bytes.len() == 32 + scheme.template_bytes() { error } else { length })?;
+        Ok(Zero::new(scheme, *seed, b0.unpacked()))
+    }
+
+    /// Values and quotients of part `i` modulo prime number `limb`.
+    pub(crate) fn limb(&self, i: usize, limb: usize) -> (&[u64], &[u64]) {
+        let (values, quotients) = &self.parts[i];
+        (&values[limb * N..(limb + 1) * N], &quotients[limb * N..(limb + 1) * N])
+    }
+}
+
+impl Drop for TenantKey {
+    fn drop(&mut self) {
+        self.s.zeroize();
+        self.s_squared.zeroize();
+    }
+}

@@ -1,0 +1,171 @@
+//! The other key structure and the other probe mode: scores are the plaintext inner products on every tier.
+
+use std::sync::Arc;
+use trefoil_bfv::{
+    Arena, CiphertextError, Decryptor, Drbg, Embedding, LANES, MaskedError, MaskedProduct, Masker, MasterKey,
+    PairCiphertext, Params, PlacedPair, PlacedShare, Scheme, Share, TenantKey, Tier, Zero,
+};
+
+struct Tenant {
+    scheme: Arc<Scheme>,
+    key: TenantKey,
+    zero: Zero,
+    masker: Masker,
+    rng: Drbg,
+}
+
+impl Tenant {
+    fn new(tier: Tier, seed: u8) -> Tenant {
+        let scheme = Scheme::new(Params::lanes94(), tier);
+        let mut rng = Drbg::from_seed([seed; 32]);
+        let key = MasterKey::random(&mut rng).tenant_key(&scheme);
+        let zero = key.zero([seed; 32], &mut rng);
+        Tenant { masker: Masker::new(&scheme, [seed; 32]), scheme, key, zero, rng }
+    }
+
+    fn face(&mut self) -> Embedding {
+        let mut bytes = [0u8; 128];
+        self.rng.fill(&mut bytes);
+        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
+    }
+
+    /// Templates from lane 0 on.
+    fn enrol(&mut self, faces: &[Embedding]) -> Vec<PairCiphertext> {
+        let lanes = faces.iter().enumerate();
+        lanes.map(|(lane, face)| self.key.encrypt_lane(lane, &Share::of(face), &mut self.rng)).collect()
+    }
+
+    fn plain(&mut self, templates: &[PairCiphertext], probes: &[Embedding]) -> [i32; LANES] {
+        let placed: Vec<PlacedPair<'_>> = templates
+            .iter()
+            .zip(probes)
+            .enumerate()
+            .map(|(lane, (template, probe))| PlacedPair { lane, template, probe })
+            .collect();
+        let masked = self.masker.mask_pairs(&placed);
+        let opened = Decryptor::new(&self.scheme).decrypt_pairs(&self.key, &masked);
+        assert!(opened.within_band());
+        *opened.scores()
+    }
+
+    fn shared(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> [i32; LANES] {
+        let masked = self.product(templates, probes);
+        let read = MaskedProduct::from_bytes(&self.scheme, &masked.to_bytes());
+        assert!(read.as_ref() == Ok(&masked));
+        let opened = Decryptor::new(&self.scheme).decrypt_product(&self.key, &masked);
+        assert!(opened.within_band());
+        *opened.scores()
+    }
+
+    fn product(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> MaskedProduct {
+        let shares: Vec<(Share, Share)> = probes.iter().map(|probe| probe.split(&mut self.rng)).collect();
+        let for_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+        let encrypted = self.key.encrypt_probes(&for_keyholder, &mut self.rng);
+        let placed: Vec<PlacedShare<'_>> = templates
+            .iter()
+            .zip(&shares)
+            .enumerate()
+            .map(|(lane, (template, (share, _)))| PlacedShare { lane, template, share })
+            .collect();
+        self.masker.mask_shared(&self.zero, &placed, &encrypted)
+    }
+}
+
+fn expected(faces: &[Embedding], probes: &[Embedding]) -> [i32; LANES] {
+    let mut expected = [0; LANES];
+    for (lane, (face, probe)) in faces.iter().zip(probes).enumerate() {
+        expected[lane] = face.dot(probe);
+    }
+    expected
+}
+
+#[test]
+fn random_vectors_on_every_tier() {
+    for tier in Tier::available() {
+        let mut tenant = Tenant::new(tier, 1);
+        for n in [1, 5, 32, 32] {
+            let faces: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
+            let probes: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
+            let templates = tenant.enrol(&faces);
+            assert_eq!(tenant.plain(&templates, &probes), expected(&faces, &probes));
+            let shares: Vec<Share> = probes.iter().map(Share::of).collect();
+            assert_eq!(tenant.shared(&templates, &shares), expected(&faces, &probes));
+        }
+    }
+}
+
+#[test]
+fn changing_one_lane_leaves_the_other_31_scores_identical() {
+    let mut tenant = Tenant::new(Tier::detected(), 2);
+    let faces: Vec<Embedding> = (0..32).map(|_| tenant.face()).collect();
+    let probes: Vec<Share> = (0..32).map(|_| Share::of(&tenant.face())).collect();
+    let templates = tenant.enrol(&faces);
+    let before = tenant.shared(&templates, &probes);
+    for lane in 0..LANES {
+        // Any residues at all, in one lane.
+        let mut changed = probes.clone();
+        changed[lane] = Share::random(&mut tenant.rng);
+        let after = tenant.shared(&templates, &changed);
+        assert!((0..LANES).all(|other| other == lane || after[other] == before[other]));
+    }
+}
+
+#[test]
+fn a_probe_that_is_not_short_gives_a_random_score() {
+    // No modular norm can tell: this is why the shared mode is for devices whose key the tenant trusts.
+    let mut tenant = Tenant::new(Tier::detected(), 3);
+    let faces: Vec<Embedding> = (0..32).map(|_| tenant.face()).collect();
+    let templates = tenant.enrol(&faces);
+    let mut accepted = 0;
+    for _ in 0..32 {
+        let garbage: Vec<Share> = (0..32).map(|_| Share::random(&mut tenant.rng)).collect();
+        // Cosine 0.4 of 175^2.
+        accepted += tenant.shared(&templates, &garbage).iter().filter(|score| **score >= 12_250).count();
+    }
+    // A uniform residue exceeds the threshold with probability 0.313; five standard deviations of 1024 trials are 0.073.
+    let share = accepted as f64 / 1024.0;
+    assert!((share - 0.313).abs() < 0.073, "{share}");
+}
+
+#[test]
+fn another_tenants_key_decrypts_nothing() {
+    let (mut tenant, other) = (Tenant::new(Tier::detected(), 4), Tenant::new(Tier::detected(), 5));
+    let face = tenant.face();
+    let templates = tenant.enrol(std::slice::from_ref(&face));
+    let masked = tenant.masker.mask_pairs(&[PlacedPair { lane: 0, template: &templates[0], probe: &face }]);
+    let product = tenant.product(&templates, &[Share::of(&face)]);
+    let decryptor = Decryptor::new(&tenant.scheme);
+    assert!(decryptor.decrypt_pairs(&tenant.key, &masked).within_band());
+    assert!(!decryptor.decrypt_pairs(&other.key, &masked).within_band());
+    assert!(!decryptor.decrypt_product(&other.key, &product).within_band());
+}
+
+#[test]
+fn encodings_are_read_back_and_others_refused() {
+    let mut tenant = Tenant::new(Tier::detected(), 6);
+    let face = tenant.face();
+    let template = &tenant.enrol(&[face])[0];
+    let bytes = template.as_bytes();
+    assert_eq!(bytes.len(), 98_304);
+    assert!(PairCiphertext::from_bytes(&tenant.scheme, bytes).as_ref() == Ok(template));
+    for n in [0, 1, 49_152, 98_303] {
+        let short = PairCiphertext::from_bytes(&tenant.scheme, &bytes[..n]).err();
+        assert_eq!(short, Some(CiphertextError::Length { found: n, expected: 98_304 }));
+    }
+    let mut large = bytes.to_vec();
+    large[49_152..49_158].fill(0xff);
+    assert!(PairCiphertext::from_bytes(&tenant.scheme, &large) == Err(CiphertextError::NotReduced(8192)));
+
+    let zero = tenant.zero.to_bytes();
+    assert_eq!(Zero::from_bytes(&tenant.scheme, &zero).expect("its own").to_bytes(), zero);
+    for n in [0, 31, 32, zero.len() - 1] {
+        assert!(Zero::from_bytes(&tenant.scheme, &zero[..n]).is_err());
+    }
+    let transparent = vec![0; 6 * (64 + 16_384)];
+    assert!(MaskedProduct::from_bytes(&tenant.scheme, &transparent) == Err(MaskedError::Transparent));
+    assert!(MaskedProduct::from_bytes(&tenant.scheme, &transparent[1..]).is_err());
+
+    let arena = Arena::new(98_304, 1);
+    let stored = template.stored_in(&arena).expect("room");
+    assert!(stored == *template && template.stored_in(&arena).is_none());
+}
