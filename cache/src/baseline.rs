@@ -162,7 +162,7 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
         self.recorder.record(match outcome {
             Inserted::New => Event::Insertion,
             Inserted::Replaced => Event::Replacement,
-            Inserted::Expired | Inserted::Contended | Inserted::Full => Event::Rejection,
+            Inserted::Expired | Inserted::Contended | Inserted::Full | Inserted::Outdated => Event::Rejection,
         });
         outcome
     }

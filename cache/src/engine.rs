@@ -1,29 +1,38 @@
 //! The engine: a bounded set-associative table with per-entry expiry, admission by frequency and
 //! per-worker observation.
 //!
-//! The keyed hash of a key picks one set of sixteen entries, and everything that happens to the key
+//! The keyed hash of a key picks one set of 32 entries, and everything that happens to the key
 //! happens there: memory is fixed when the cache is made, no operation rehashes, and two workers
-//! meet only if they are in one set at one moment. See [`set`] for what makes reads safe without a
-//! lock, [`eviction`] for who stays and [`sketch`] for how frequencies are remembered.
+//! meet only if they are in one set at one moment. See [`set`] and [`crate::version`] for what makes reads
+//! safe without a lock, [`eviction`] for who stays, [`sketch`] for how frequencies are remembered
+//! and [`trials`] for how the policy adapts.
 //!
 //! No operation allocates.
 
 mod eviction;
+mod insert;
+mod partition;
+mod session;
 mod set;
 mod sketch;
+mod trials;
+mod writer;
 
 use crate::placement::{KeyWords, Placement};
-use crate::value::pack;
-use crate::{Cache, Event, Inserted, Key, Observer, PerWorker, Recorder, Session, Stats, Value};
+use crate::value::unpack;
+use crate::{Cache, Copied, Departure, Observer, PerWorker, Stats, Tenant, Value};
 use eviction::WAYS;
-use set::{Displaced, Entries, Entry, Found, Place, Set};
-use sketch::Sketch;
+use partition::Partition;
+pub use session::EngineSession;
+use set::{Entries, Entry, Ledger, Place, Set};
+pub use sketch::Sketch;
 use std::sync::Arc;
+use writer::Displaced;
 
 /// How to build an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
-    /// Entries to hold; rounded up to whole sets of 16, at least one set.
+    /// Entries to hold, at least one.
     pub capacity: usize,
 }
 
@@ -32,41 +41,112 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
     sets: Box<[Set]>,
     /// As many as `sets`.
     entries: Box<[Entries<V::Words>]>,
-    sketch: Sketch,
+    /// As many as `sets`.
+    ledgers: Box<[Ledger]>,
+    partitions: Box<[Partition]>,
     placement: Placement,
     observer: O,
+    listener: Option<Listener<V>>,
 }
 
-/// A worker's handle on an [`Engine`].
-pub struct EngineSession<V: Value, O: Observer> {
-    engine: Arc<Engine<V, O>>,
-    recorder: O::Worker,
-}
+/// Told of entries that leave.
+type Listener<V> = Box<dyn Fn(&Departure<V>) + Send + Sync>;
 
-/// Where a key belongs.
-struct Spot {
-    hash: u64,
-    set: usize,
-    tag: u16,
+/// Look-ups per entry after which frequencies are halved: of 5, 10 and 20 the last gave the best mean hit ratio over
+/// recorded traces.
+const AGEING_PER_ENTRY: usize = 20;
+/// Memory of all sketches together.
+const SKETCH_BYTES: usize = 512 << 10;
+
+/// An even number in 0..256 for each set.
+fn dither(set: usize) -> u8 {
+    ((set as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
 
 impl<V: Value, O: Observer> Engine<V, O> {
-    /// An empty cache; allocates all the memory it will ever use.
+    /// An empty cache for one tenant; allocates all the memory it will ever use.
     #[must_use]
     pub fn new(config: EngineConfig) -> Self {
-        Self::with_placement(config, Placement::random())
+        Self::for_tenants(&[config.capacity])
     }
 
-    fn with_placement(config: EngineConfig, placement: Placement) -> Self {
-        let EngineConfig { capacity } = config;
-        let sets = capacity.div_ceil(WAYS).max(1);
+    /// An empty cache in which tenant `t` has room for `quotas[t]` entries, and a share of the frequency sketch in
+    /// proportion: nothing that one tenant does displaces what another holds or erodes what is known of it. Tenants
+    /// beyond those share with tenant 0. Without any quota, tenant 0 has one entry.
+    #[must_use]
+    pub fn for_tenants(quotas: &[usize]) -> Self {
+        Self::observed(quotas, O::for_tenants(quotas.len()))
+    }
+
+    /// As [`Engine::for_tenants`], with an observer that was made before.
+    #[must_use]
+    pub fn observed(quotas: &[usize], observer: O) -> Self {
+        Self::with_placement(quotas, observer, Placement::random())
+    }
+
+    fn with_placement(quotas: &[usize], observer: O, placement: Placement) -> Self {
+        let quotas = if quotas.is_empty() { &[1] } else { quotas };
+        let total: usize = quotas.iter().sum::<usize>().max(1);
+        let mut sets = 0;
+        let partition = |&quota: &usize| {
+            let bytes = (SKETCH_BYTES as u128 * quota as u128 / total as u128) as usize;
+            let partition = Partition::new(sets, quota, bytes);
+            sets = partition.sets().end;
+            partition
+        };
+        let partitions = quotas.iter().map(partition).collect();
         Self {
             sets: (0..sets).map(|_| Set::empty()).collect(),
             entries: (0..sets).map(|_| std::array::from_fn(|_| Entry::empty())).collect(),
-            sketch: Sketch::for_capacity(sets * WAYS),
+            ledgers: (0..sets).map(|_| Ledger::empty()).collect(),
+            partitions,
             placement,
-            observer: O::default(),
+            observer,
+            listener: None,
         }
+    }
+
+    /// Has `listener` told of every entry that leaves on its own. It runs on the worker whose operation displaced the
+    /// entry, outside of the table: it may use the cache.
+    #[must_use]
+    pub fn with_listener(mut self, listener: impl Fn(&Departure<V>) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
+    /// Makes all entries of `tenant` unusable, in constant time: look-ups that start after this return none of them,
+    /// and what is being computed under a [`crate::Ticket`] drawn before is not stored. Tenants without a quota of
+    /// their own are invalidated together.
+    pub fn invalidate(&self, tenant: Tenant) {
+        self.partition(tenant).invalidate();
+    }
+
+    /// Totals of `tenant`.
+    pub fn tenant_stats(&self, tenant: Tenant) -> Stats {
+        self.observer.tenant_stats(tenant)
+    }
+
+    /// Entries held for `tenant`, unusable ones included, and its quota. Walks its sets; not for the hot path.
+    pub fn occupancy(&self, tenant: Tenant) -> (usize, usize) {
+        let partition = self.partition(tenant);
+        (self.sets[partition.sets()].iter().map(Set::len).sum(), partition.entries())
+    }
+
+    /// Copies of all entries that are usable at `now`, each one whole; what changes meanwhile may be missing or there
+    /// twice. Walks the table and allocates; not for the hot path.
+    pub fn snapshot(&self, now: u64) -> Vec<Copied<V>> {
+        let mut copies = Vec::new();
+        for tenant in self.tenants() {
+            let partition = self.partition(tenant);
+            for (set, way) in partition.sets().flat_map(|set| (0..WAYS).map(move |way| (set, way))) {
+                let Some((key, held)) = self.place(set).copy(way) else { continue };
+                if held.is_usable(now, partition.generation()) {
+                    let value = V::from_words(&held.words);
+                    copies.push(Copied { tenant, key: unpack(&key), value, expires_at: held.expires_at });
+                }
+            }
+        }
+        copies
     }
 
     /// The observer that the sessions report to.
@@ -76,20 +156,37 @@ impl<V: Value, O: Observer> Engine<V, O> {
 
     /// Bytes of table and sketch; constant.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.sets) + size_of_val(&*self.entries) + self.sketch.bytes()
+        let sketches: usize = self.partitions.iter().map(|partition| partition.sketch.bytes()).sum();
+        let table = size_of_val(&*self.sets) + size_of_val(&*self.entries) + size_of_val(&*self.ledgers);
+        table + sketches
     }
 
     #[inline(always)]
-    fn spot(&self, key: &KeyWords) -> Spot {
-        let hash = self.placement.hash(key);
-        let set = ((u128::from(hash) * self.sets.len() as u128) >> 64) as usize;
-        // Zero marks an empty way.
-        Spot { hash, set, tag: (hash as u16).max(1) }
+    fn hash(&self, key: &KeyWords) -> u64 {
+        self.placement.hash(key)
+    }
+
+    #[inline(always)]
+    fn partition(&self, tenant: Tenant) -> &Partition {
+        self.partitions.get(usize::from(tenant.0)).unwrap_or(&self.partitions[0])
+    }
+
+    /// Those with quotas.
+    fn tenants(&self) -> impl Iterator<Item = Tenant> + use<V, O> {
+        (0..=u16::MAX).take(self.partitions.len()).map(Tenant)
+    }
+
+    fn tell_listener(&self, tenant: Tenant, displaced: &Displaced<V::Words>) {
+        if let Some(listener) = &self.listener {
+            let Displaced { key, held, cause, .. } = displaced;
+            let value = V::from_words(&held.words);
+            listener(&Departure { tenant, key: unpack(key), value, cause: *cause });
+        }
     }
 
     #[inline(always)]
     fn place(&self, set: usize) -> Place<'_, V::Words> {
-        Place { set: &self.sets[set], entries: &self.entries[set] }
+        Place { set: &self.sets[set], ledger: &self.ledgers[set], entries: &self.entries[set] }
     }
 }
 
@@ -97,7 +194,7 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
     type Session = EngineSession<V, O>;
 
     fn session(self: &Arc<Self>) -> Self::Session {
-        EngineSession { recorder: self.observer.worker(), engine: self.clone() }
+        EngineSession::new(self.clone())
     }
 
     fn stats(&self) -> Stats {
@@ -105,109 +202,11 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
     }
 
     fn capacity(&self) -> usize {
-        self.sets.len() * WAYS
+        self.partitions.iter().map(Partition::entries).sum()
     }
 
     fn len(&self) -> usize {
         self.sets.iter().map(Set::len).sum()
-    }
-}
-
-impl<V: Value, O: Observer> EngineSession<V, O> {
-    /// The value under `key` if it is usable; `event` becomes what happened. The value is put
-    /// together in the last step and not passed on in parts: moving it costs as much as finding it.
-    #[inline(always)]
-    fn look_up(&self, key: &Key, now: u64, event: &mut Event) -> Option<V> {
-        let key: KeyWords = pack(key);
-        let spot = self.engine.spot(&key);
-        let place = self.engine.place(spot.set);
-        *event = match place.read(spot.tag, &key) {
-            Found::Entry { way, expires_at, words } if now < expires_at => {
-                place.set.warm(way);
-                *event = Event::Hit;
-                return Some(V::from_words(&words));
-            }
-            Found::Entry { way, .. } => {
-                place.set.cool(way);
-                Event::Stale
-            }
-            Found::Absent => Event::Absent,
-            Found::Disturbed => Event::ContendedGet,
-        };
-        None
-    }
-}
-
-impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
-    #[inline]
-    fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        let began = self.recorder.begin_get(key);
-        let mut event = Event::Absent;
-        let found = self.look_up(key, now, &mut event);
-        if let Some(began) = began {
-            self.recorder.end_get(began);
-        }
-        self.recorder.record(event);
-        found
-    }
-
-    fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
-        if expires_at <= now {
-            self.remove(&key);
-            self.recorder.record(Event::Rejection);
-            return Inserted::Expired;
-        }
-        // Foreign code and shared lines first: nothing but stores happens inside the set.
-        let words = value.to_words();
-        let key: KeyWords = pack(&key);
-        let engine = &*self.engine;
-        let spot = engine.spot(&key);
-        let heat = engine.sketch.add(spot.hash);
-        let Some(mut set) = engine.place(spot.set).try_write() else {
-            self.recorder.record(Event::Rejection);
-            return Inserted::Contended;
-        };
-        if let Some(way) = set.find(spot.tag, &key) {
-            set.replace(way, &words, expires_at);
-            drop(set);
-            self.recorder.record(Event::Replacement);
-            return Inserted::Replaced;
-        }
-        let displaced = set.add(spot.tag, &key, &words, expires_at, heat, now);
-        drop(set);
-        match displaced {
-            Displaced::Nothing => {}
-            Displaced::Expired => self.recorder.record(Event::Expiration),
-            Displaced::Live { key, heat } => {
-                engine.sketch.raise(engine.placement.hash(&key), heat);
-                self.recorder.record(Event::Eviction);
-            }
-        }
-        self.recorder.record(Event::Insertion);
-        Inserted::New
-    }
-
-    fn remove(&mut self, key: &Key) -> bool {
-        let key: KeyWords = pack(key);
-        let spot = self.engine.spot(&key);
-        let mut set = self.engine.place(spot.set).write();
-        let Some(way) = set.find(spot.tag, &key) else { return false };
-        set.remove(way);
-        drop(set);
-        self.recorder.record(Event::Removal);
-        true
-    }
-
-    fn sweep(&mut self, now: u64) -> usize {
-        let mut removed = 0;
-        for (i, set) in self.engine.sets.iter().enumerate() {
-            // Sets without a candidate are not disturbed.
-            if set.may_have_expired(now) {
-                removed += self.engine.place(i).write().remove_expired(now);
-            }
-        }
-        self.recorder.record_many(Event::Expiration, removed as u64);
-        removed
     }
 }
 
@@ -222,6 +221,8 @@ impl<V: Value, O: Observer> Drop for Engine<V, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::pack;
+    use crate::{Inserted, Key, Session};
 
     impl Value for u64 {
         type Words = [u64; 1];
@@ -250,29 +251,29 @@ mod tests {
     fn keys_of_one_hash_are_told_apart() {
         let secret = [0x1234_5678_9ABC_DEF0, 2, 3, 4, 5];
         let placement = Placement::with_secret(secret);
-        let engine = Arc::new(Engine::<u64>::with_placement(EngineConfig { capacity: 1024 }, placement));
-        let keys: Vec<Key> = colliding_keys(secret).take(17).collect();
-        let hashes: Vec<u64> = keys.iter().map(|key| engine.spot(&pack(key)).hash).collect();
+        let engine = Arc::new(Engine::<u64>::with_placement(&[1024], PerWorker::default(), placement));
+        let keys: Vec<Key> = colliding_keys(secret).take(33).collect();
+        let hashes: Vec<u64> = keys.iter().map(|key| engine.hash(&pack(key))).collect();
         assert!(hashes.iter().all(|&h| h == hashes[0]));
 
         let mut session = engine.session();
-        for (n, key) in keys[..16].iter().enumerate() {
+        for (n, key) in keys[..32].iter().enumerate() {
             assert_eq!(session.insert(*key, n as u64, 10, 0), Inserted::New);
         }
-        for (n, key) in keys[..16].iter().enumerate() {
+        for (n, key) in keys[..32].iter().enumerate() {
             assert_eq!(session.get(key, 0), Some(n as u64));
         }
-        assert_eq!(session.get(&keys[16], 0), None);
-        assert!(!session.remove(&keys[16]));
-        // The seventeenth displaces one of the set and nothing else changes.
-        assert_eq!(session.insert(keys[16], 16, 10, 0), Inserted::New);
+        assert_eq!(session.get(&keys[32], 0), None);
+        assert!(!session.remove(&keys[32]));
+        // The next one displaces one of the set and nothing else changes.
+        assert_eq!(session.insert(keys[32], 32, 10, 0), Inserted::New);
         assert_eq!(engine.stats().evictions, 1);
-        assert_eq!(engine.len(), 16);
+        assert_eq!(engine.len(), 32);
         let held = keys.iter().enumerate().filter(|(n, key)| match session.get(key, 0) {
             Some(value) => value == *n as u64,
             None => false,
         });
-        assert_eq!(held.count(), 16);
+        assert_eq!(held.count(), 32);
     }
 
     #[test]

@@ -49,7 +49,10 @@ mod observe;
 #[cfg(any(feature = "engine", feature = "dashmap"))]
 mod placement;
 mod stats;
+mod sync;
+mod tenant;
 pub mod value;
+mod version;
 
 #[cfg(feature = "dashmap")]
 mod baseline;
@@ -59,10 +62,13 @@ mod engine;
 #[cfg(feature = "dashmap")]
 pub use baseline::Baseline;
 #[cfg(feature = "engine")]
-pub use engine::{Engine, EngineConfig};
-pub use observe::{Latency, Observer, Off, PerWorker, Recorder};
+pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
+pub use observe::{
+    Exposition, Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder,
+};
 pub use stats::{Event, Stats};
 use std::sync::Arc;
+pub use tenant::{Cause, Copied, Departure, Tenant, Ticket};
 pub use value::Value;
 
 /// A cache key: a digest. May be chosen by an attacker.
@@ -125,6 +131,9 @@ pub enum Inserted {
     Contended,
     /// Not stored: the table is full and does not evict (`Baseline` only).
     Full,
+    /// Not stored: the tenant's entries were invalidated after the ticket was drawn. An entry under the key, if any,
+    /// is unchanged.
+    Outdated,
 }
 
 impl Inserted {

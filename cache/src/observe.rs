@@ -3,11 +3,16 @@
 //! An [`Observer`] belongs to a cache and gives each session a [`Recorder`]. Two ship: [`PerWorker`],
 //! which counts and samples latencies, and [`Off`], whose recorder compiles to nothing.
 
+mod exposition;
 mod latency;
+mod pattern;
 mod per_worker;
+mod throughput;
 
-use crate::{Event, Key, Stats};
+use crate::{Event, Key, Stats, Tenant};
+pub use exposition::Exposition;
 pub use latency::Latency;
+pub use pattern::{Pattern, PatternCounts, Phase};
 pub use per_worker::PerWorker;
 use std::time::Instant;
 
@@ -15,6 +20,13 @@ use std::time::Instant;
 pub trait Observer: Default + Send + Sync + 'static {
     /// The session's side.
     type Worker: Recorder;
+
+    /// An observer that keeps the counts of tenants 0 to `tenants - 1` apart, if it can.
+    #[must_use]
+    fn for_tenants(tenants: usize) -> Self {
+        let _ = tenants;
+        Self::default()
+    }
 
     /// A recorder for a new session.
     fn worker(&self) -> Self::Worker;
@@ -24,6 +36,46 @@ pub trait Observer: Default + Send + Sync + 'static {
 
     /// Sampled look-up latencies over all recorders, live and dropped.
     fn latency(&self) -> Latency;
+
+    /// Totals of one tenant; all zero where they are not kept apart.
+    fn tenant_stats(&self, tenant: Tenant) -> Stats {
+        let _ = tenant;
+        Stats::default()
+    }
+
+    /// Sampled durations of an operation, over all recorders; empty where none are kept.
+    fn durations(&self, operation: Operation) -> Latency {
+        if operation == Operation::Get { self.latency() } else { Latency::default() }
+    }
+}
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Operation {
+    /// A look-up.
+    Get,
+    /// An insert.
+    Put,
+    /// The part of an insert that decides who makes room, and stores.
+    Admission,
+    /// From a look-up that missed to the insert of what was missing: what the miss cost its caller.
+    Miss,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Get, Self::Put, Self::Admission, Self::Miss];
+}
+
+/// What a recorder has made out in the traffic of its session, as far as an insert can use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// Nothing.
+    #[default]
+    None,
+    /// Keys pass by that do not come again: a key that nobody remembers is not to displace what somebody does.
+    Scan,
 }
 
 /// The session's side of observation: has one owner, so `&mut self` needs no synchronisation.
@@ -35,11 +87,48 @@ pub trait Recorder: Send + 'static {
     fn record_many(&mut self, event: Event, n: u64);
 
     /// Called before `key` is looked up; the start time if this look-up is to be timed. An observer of
-    /// access patterns sees the keys here.
+    /// access patterns that wants every key sees it here.
     fn begin_get(&mut self, key: &Key) -> Option<Instant>;
 
     /// Called after a look-up that [`Recorder::begin_get`] selected.
     fn end_get(&mut self, began: Instant);
+
+    /// Counts `event` once for `tenant`.
+    #[inline(always)]
+    fn record_in(&mut self, tenant: Tenant, event: Event) {
+        let _ = tenant;
+        self.record(event);
+    }
+
+    /// Called before an insert; the start time if this insert is in the sample.
+    #[inline(always)]
+    fn begin_put(&mut self) -> Option<Instant> {
+        None
+    }
+
+    /// Called within an insert, before it decides; the time if this insert is in the sample.
+    #[inline(always)]
+    fn begin_admission(&mut self) -> Option<Instant> {
+        None
+    }
+
+    /// Called after something else than a look-up that began then.
+    #[inline(always)]
+    fn end(&mut self, operation: Operation, began: Instant) {
+        let _ = (operation, began);
+    }
+
+    /// Called with the key of a look-up that [`Recorder::begin_get`] selected.
+    #[inline(always)]
+    fn saw(&mut self, key: &Key, hit: bool) {
+        let _ = (key, hit);
+    }
+
+    /// What inserts may take from the traffic seen so far.
+    #[inline(always)]
+    fn hint(&self) -> Hint {
+        Hint::None
+    }
 }
 
 /// Observes nothing.

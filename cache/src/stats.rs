@@ -9,7 +9,7 @@ pub enum Event {
     Hit,
     /// A look-up found no entry for the key.
     Absent,
-    /// A look-up found an entry at or past its expiry and returned nothing.
+    /// A look-up found an entry at or past its expiry, or one that was invalidated, and returned nothing.
     Stale,
     /// A look-up gave up because its set kept changing, and returned nothing.
     ContendedGet,
@@ -21,7 +21,7 @@ pub enum Event {
     Rejection,
     /// An unexpired entry made room for another.
     Eviction,
-    /// An expired entry was taken out, by an insert that used its place or by a sweep.
+    /// An expired or invalidated entry was taken out, by an insert that used its place or by a sweep.
     Expiration,
     /// An entry was taken out by `remove`, or by an insert that arrived already expired.
     Removal,
@@ -43,7 +43,7 @@ pub struct Stats {
     pub hits: u64,
     /// Look-ups that returned nothing, for any reason; includes `stale` and `contended`.
     pub misses: u64,
-    /// Misses whose entry was present but expired.
+    /// Misses whose entry was present but expired or invalidated.
     pub stale: u64,
     /// Misses whose set kept changing while it was read; the key may have been present.
     pub contended: u64,
@@ -55,7 +55,7 @@ pub struct Stats {
     pub rejections: u64,
     /// Unexpired entries displaced by an insert.
     pub evictions: u64,
-    /// Expired entries displaced by an insert or a sweep.
+    /// Expired or invalidated entries displaced by an insert or a sweep.
     pub expirations: u64,
     /// Entries removed by key.
     pub removals: u64,

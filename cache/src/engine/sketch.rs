@@ -3,16 +3,17 @@
 //! A count-min sketch with conservative update and ageing, as TinyLFU uses it (Einziger, Friedman,
 //! Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", 2017), laid out so that a key
 //! touches one cache line: the hash picks a line, and in it one 4-bit counter in each of four rows.
-//! Each line ages by itself: after a set number of additions all its counters are halved, so the
-//! sketch remembers a window of recent keys and needs neither a global counter nor a global pause.
+//! [`Sketch::age`] halves all counters at the cost of one increment: it begins an epoch, and a line
+//! that is touched in a later epoch than before is halved then, once for each epoch between.
 //!
-//! Only inserts write here. A look-up that hits leaves no trace, and a look-up for a key that never
-//! earned a verdict leaves none either, so unverified traffic cannot erode the history.
+//! Only inserts come here. A look-up that hits leaves no trace, since an entry carries its own
+//! frequency and gives it back when it goes; and a look-up for a key that never earned a verdict
+//! leaves none either, so unverified traffic cannot erode the history.
 //!
 //! All accesses are relaxed loads and stores. Two threads that write one line at once may lose an
 //! increment or, while halving, redo one: an error of an estimate, not of a value.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Counters stop here: beyond it two keys are equally popular for admission.
 pub(super) const MAX_COUNT: u8 = 15;
@@ -21,61 +22,84 @@ pub(super) const MAX_COUNT: u8 = 15;
 const MAX_LINES: usize = 8192;
 /// Small caches need less: one line for 8 entries gives each 14 counters, about Caffeine's ratio.
 const ENTRIES_PER_LINE: usize = 8;
-/// The window, in additions per entry of capacity: of 5, 10 and 20 the last gave the best mean hit
-/// ratio over recorded traces.
-const WINDOW_PER_ENTRY: usize = 20;
-/// Above this many additions most counters of a line are saturated and halving comes too late:
-/// 112 counters, four per addition, each allowed an average of 10.
-const MAX_WINDOW_PER_LINE: usize = 280;
 
 const ROWS: usize = 4;
 const COUNTERS_PER_ROW: u64 = 28;
 const COUNTERS_PER_WORD: u64 = 16;
 
-/// Word 0 counts additions since the last halving; words 1 to 7 hold four rows of 28 counters.
+/// Word 0 is the epoch in which the line was last touched; words 1 to 7 hold four rows of 28 counters.
 #[derive(Default)]
 #[repr(align(64))]
 struct Line([AtomicU64; 8]);
 
-pub(super) struct Sketch {
+/// See the module.
+pub struct Sketch {
     /// A power of two of them.
     lines: Box<[Line]>,
-    /// Additions to a line after which it is halved.
-    window: u64,
+    epoch: AtomicU32,
 }
 
 /// A counter's word and shift within its line.
 type Position = (usize, u32);
 
 impl Sketch {
-    pub(super) fn for_capacity(capacity: usize) -> Self {
-        let lines = capacity.div_ceil(ENTRIES_PER_LINE).next_power_of_two().min(MAX_LINES);
-        let window = (WINDOW_PER_ENTRY * capacity).div_ceil(lines).min(MAX_WINDOW_PER_LINE);
-        Self { lines: (0..lines).map(|_| Line::default()).collect(), window: window as u64 }
+    /// A sketch for a table of `capacity` entries, of at most 512 KiB.
+    #[must_use]
+    pub fn for_capacity(capacity: usize) -> Self {
+        Self::within(capacity, MAX_LINES * size_of::<Line>())
     }
 
-    /// Counts one more sighting; returns the new estimate, at least 1 and at most [`MAX_COUNT`].
-    pub(super) fn add(&self, hash: u64) -> u8 {
-        let (line, positions) = self.locate(hash);
-        let additions = line.0[0].load(Relaxed) + 1;
-        if additions >= self.window {
-            line.halve();
-        } else {
-            line.0[0].store(additions, Relaxed);
-        }
+    /// A sketch for a table of `capacity` entries, of at most `bytes`, or one line if that is less.
+    #[must_use]
+    pub fn within(capacity: usize, bytes: usize) -> Self {
+        let room = (bytes / size_of::<Line>()).max(1);
+        let lines = capacity.div_ceil(ENTRIES_PER_LINE).next_power_of_two().min(1 << room.ilog2());
+        Self { lines: (0..lines).map(|_| Line::default()).collect(), epoch: AtomicU32::new(0) }
+    }
+
+    /// Counts one more sighting of the key with this well-mixed hash; returns the new estimate, from 1
+    /// to 15.
+    #[inline]
+    pub fn add(&self, hash: u64) -> u8 {
+        let (line, positions) = self.touch(hash);
         let count = (line.minimum(&positions) + 1).min(MAX_COUNT);
         line.raise(&positions, count);
         count
     }
 
     /// Makes the estimate at least `count`: an evicted entry gives back what it knew.
-    pub(super) fn raise(&self, hash: u64, count: u8) {
-        let (line, positions) = self.locate(hash);
+    #[inline]
+    pub fn raise(&self, hash: u64, count: u8) {
+        let (line, positions) = self.touch(hash);
         line.raise(&positions, count.min(MAX_COUNT));
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// Halves all counts.
+    pub fn age(&self) {
+        self.epoch.fetch_add(1, Relaxed);
+    }
+
+    /// How often [`Sketch::age`] was called, modulo 2^32.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch.load(Relaxed)
+    }
+
+    /// Memory of the counters; constant.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         size_of_val(&*self.lines)
+    }
+
+    /// The counters of a key, in a line that is brought to the present epoch.
+    fn touch(&self, hash: u64) -> (&Line, [Position; ROWS]) {
+        let (line, positions) = self.locate(hash);
+        let epoch = self.epoch();
+        let touched = line.0[0].load(Relaxed) as u32;
+        if touched != epoch {
+            line.halve(epoch.wrapping_sub(touched), epoch);
+        }
+        (line, positions)
     }
 
     fn locate(&self, hash: u64) -> (&Line, [Position; ROWS]) {
@@ -111,11 +135,14 @@ impl Line {
         }
     }
 
-    fn halve(&self) {
-        let [additions, counters @ ..] = &self.0;
-        additions.store(0, Relaxed);
+    #[cold]
+    fn halve(&self, times: u32, epoch: u32) {
+        let [touched, counters @ ..] = &self.0;
+        touched.store(epoch.into(), Relaxed);
+        // After four times nothing is left of four bits.
         for word in counters {
-            word.store(word.load(Relaxed) >> 1 & 0x7777_7777_7777_7777, Relaxed);
+            let halved = (0..times.min(4)).fold(word.load(Relaxed), |w, _| w >> 1 & 0x7777_7777_7777_7777);
+            word.store(halved, Relaxed);
         }
     }
 }
@@ -127,7 +154,7 @@ mod tests {
     use std::collections::HashMap;
 
     fn estimate(sketch: &Sketch, hash: u64) -> u8 {
-        let (line, positions) = sketch.locate(hash);
+        let (line, positions) = sketch.touch(hash);
         line.minimum(&positions)
     }
 
@@ -139,23 +166,24 @@ mod tests {
     }
 
     #[test]
-    fn counts_halve_when_the_window_of_a_line_is_full() {
+    fn counts_halve_once_for_each_epoch() {
         let sketch = Sketch::for_capacity(8);
-        assert_eq!((sketch.lines.len(), sketch.window), (1, 160));
         for _ in 0..40 {
             sketch.add(1);
         }
         assert_eq!(estimate(&sketch, 1), MAX_COUNT);
-        for other in 1000..1120 {
-            sketch.add(other << 7);
-        }
-        // The halving lies between; what other keys share of the counters can only add.
-        assert!(estimate(&sketch, 1) < MAX_COUNT);
+        sketch.age();
+        assert_eq!(estimate(&sketch, 1), 7);
+        sketch.age();
+        sketch.age();
+        assert_eq!(sketch.add(1), 2);
+        (0..1000).for_each(|_| sketch.age());
+        assert_eq!(estimate(&sketch, 1), 0);
     }
 
     proptest! {
         #[test]
-        fn never_counts_too_little_within_a_window(keys in prop::collection::vec(0u64..40, 1..150)) {
+        fn never_counts_too_little_within_an_epoch(keys in prop::collection::vec(0u64..40, 1..150)) {
             let sketch = Sketch::for_capacity(8);
             let mut exact = HashMap::new();
             for key in keys {

@@ -1,25 +1,28 @@
 //! Log-linear histogram of nanoseconds: 16 buckets per octave, so a bucket's width is at most
 //! 1/16 (6.25 %) of the values in it.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 /// Buckets per octave, and the first value that shares its bucket with no other octave's.
 const STEPS: usize = 16;
 const STEPS_LOG2: u32 = STEPS.trailing_zeros();
 /// Values from 2^36 ns (69 s) on share the last bucket: no look-up takes that long.
 const OCTAVES: usize = 36 - STEPS_LOG2 as usize;
 /// Number of buckets.
-pub(super) const BUCKETS: usize = STEPS * (1 + OCTAVES);
+const BUCKETS: usize = STEPS * (1 + OCTAVES);
 
 /// Counts of sampled latencies, in nanoseconds.
 ///
 /// A sample includes one reading of the clock, about 20 ns where the clock is the processor's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency {
-    pub(super) counts: Box<[u64; BUCKETS]>,
+    counts: Box<[u64; BUCKETS]>,
+    sum_ns: u64,
 }
 
 impl Default for Latency {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]) }
+        Self { counts: Box::new([0; BUCKETS]), sum_ns: 0 }
     }
 }
 
@@ -50,14 +53,51 @@ impl Latency {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_bound(i), count))
     }
 
-    pub(super) fn add(&mut self, bucket: usize, count: u64) {
+    /// Sum of the samples in nanoseconds, exact unless one took longer than the histogram reaches.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    fn add(&mut self, bucket: usize, count: u64) {
         self.counts[bucket] += count;
     }
 }
 
+/// A histogram that one thread writes and others read, without either waiting: each count is true at some moment.
+pub(super) struct Shared {
+    counts: [AtomicU64; BUCKETS],
+    sum_ns: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new() -> Self {
+        Self { counts: std::array::from_fn(|_| AtomicU64::new(0)), sum_ns: AtomicU64::new(0) }
+    }
+
+    /// Counts a sample. To be called by the owner alone.
+    pub(super) fn record(&self, ns: u64) {
+        bump(&self.counts[bucket(ns)], 1);
+        bump(&self.sum_ns, ns);
+    }
+
+    pub(super) fn add_to(&self, total: &mut Latency) {
+        for (bucket, count) in self.counts.iter().enumerate() {
+            total.add(bucket, count.load(Relaxed));
+        }
+        total.sum_ns += self.sum_ns.load(Relaxed);
+    }
+}
+
+/// Adds to a counter whose only writer is the caller.
+#[inline(always)]
+pub(super) fn bump(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
 /// The bucket of a value.
 #[inline]
-pub(super) fn bucket(ns: u64) -> usize {
+fn bucket(ns: u64) -> usize {
     if ns < STEPS as u64 {
         return ns as usize;
     }

@@ -1,154 +1,287 @@
 //! Striped observation with a single writer per stripe.
 //!
-//! Each session writes its own [`Block`], which shares no cache line with another. A count is a
+//! Each session writes its own counters, which share no cache line with another's. A count is a
 //! relaxed load and a relaxed store of the same word: exact because nobody else writes it, and no
 //! more expensive than ordinary memory because no other core holds the line for writing. A reader
-//! sums the blocks; each total it sees was true at some moment during the read and never decreases.
+//! sums the stripes; each total it sees was true at some moment during the read and never decreases.
 //!
-//! The registry of blocks is the only lock. It is taken when a session opens or closes and when
+//! The registry of stripes is the only lock. It is taken when a session opens or closes and when
 //! somebody reads the totals, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
-use super::latency::{BUCKETS, Latency, bucket};
-use super::{Observer, Recorder};
-use crate::{Event, Key, Stats};
-#[expect(clippy::disallowed_types, reason = "guards the registry of blocks, off the operation path")]
+use super::latency::{Latency, Shared, bump};
+use super::pattern::{Detector, Pattern, PatternCounts, Published};
+use super::throughput::Throughput;
+use super::{Hint, Observer, Operation, Recorder};
+use crate::{Event, Key, Stats, Tenant};
+#[expect(clippy::disallowed_types, reason = "guards the registry of stripes, off the operation path")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// One look-up in 64 is timed: two clock readings cost more than the look-up they time, and at this
-/// rate they add less than 1 ns to the mean. A power of two, so that the test is a mask.
-const SAMPLE_PERIOD: u64 = 64;
+/// One operation in 64 is timed: two clock readings cost more than the look-up they time, and at this
+/// rate they add less than 1 ns to the mean.
+const SAMPLE_PERIOD_LOG2: u32 = 6;
 
-/// Counts every event and samples look-up latencies, per session. See the module's text.
-#[derive(Default)]
+/// Counts every event; samples durations and keys; per session. See the module's text.
 pub struct PerWorker {
     registry: Arc<Registry>,
+    tenants: usize,
+    /// An operation is in the sample when these bits of its number are zero.
+    sample_mask: u64,
+    throughput: Throughput,
 }
 
-#[derive(Default)]
 #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
-struct Registry(Mutex<Blocks>);
+struct Registry(Mutex<Stripes>);
 
-#[derive(Default)]
-struct Blocks {
-    live: Vec<Arc<Block>>,
+struct Stripes {
+    live: Vec<Arc<Stripe>>,
     retired: Totals,
     /// Sessions opened so far; staggers their sampling phases.
     opened: u64,
 }
 
-/// One session's counts. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
+/// One tenant's counts in one session. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
 #[repr(align(128))]
-struct Block {
-    events: [AtomicU64; Event::COUNT],
-    latency: [AtomicU64; BUCKETS],
+struct Counts([AtomicU64; Event::COUNT]);
+
+/// What one session writes.
+#[repr(align(128))]
+struct Stripe {
+    /// One for each tenant.
+    counts: Arc<[Counts]>,
+    durations: [Shared; Operation::ALL.len()],
+    published: Published,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Totals {
-    events: [u64; Event::COUNT],
-    latency: Latency,
+    /// One for each tenant.
+    counts: Vec<[u64; Event::COUNT]>,
+    durations: [Latency; Operation::ALL.len()],
+    patterns: PatternCounts,
 }
 
 /// The recorder of one session.
 pub struct Worker {
-    block: Arc<Block>,
-    registry: Arc<Registry>,
+    counts: Arc<[Counts]>,
     tick: u64,
+    sample_mask: u64,
+    stripe: Arc<Stripe>,
+    puts: u64,
+    detector: Box<Detector>,
+    registry: Arc<Registry>,
+}
+
+impl Default for PerWorker {
+    fn default() -> Self {
+        Self::new(1, SAMPLE_PERIOD_LOG2)
+    }
+}
+
+impl PerWorker {
+    /// Keeps the counts of `tenants` tenants apart and samples one operation in `2^sample_period_log2` (at most 2^32):
+    /// a power of two, so that the choice is a mask.
+    #[must_use]
+    pub fn new(tenants: usize, sample_period_log2: u32) -> Self {
+        let tenants = tenants.max(1);
+        let retired = Totals::none(tenants);
+        #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
+        let registry = Registry(Mutex::new(Stripes { live: Vec::new(), retired, opened: 0 }));
+        Self {
+            registry: Arc::new(registry),
+            tenants,
+            sample_mask: (1 << sample_period_log2.min(32)) - 1,
+            throughput: Throughput::default(),
+        }
+    }
+
+    /// Tenants whose counts are kept apart.
+    #[must_use]
+    pub fn tenants(&self) -> usize {
+        self.tenants
+    }
+
+    /// Look-ups and inserts per second over the last ten seconds in which somebody asked; none at first, or while
+    /// another thread is asking.
+    pub fn operations_per_second(&self, now: Instant) -> Option<f64> {
+        let Stats { hits, misses, insertions, replacements, rejections, .. } = self.stats();
+        self.throughput.per_second(now, hits + misses + insertions + replacements + rejections)
+    }
+
+    /// What the last sampled window of each open session looked like; sessions without a full window are left out.
+    pub fn patterns(&self) -> Vec<Pattern> {
+        self.registry.lock().live.iter().filter_map(|stripe| stripe.published.read()).collect()
+    }
+
+    /// How often each pattern was found, over all sessions, open and closed.
+    pub fn pattern_counts(&self) -> PatternCounts {
+        self.registry.totals().patterns
+    }
 }
 
 impl Observer for PerWorker {
     type Worker = Worker;
 
+    fn for_tenants(tenants: usize) -> Self {
+        Self::new(tenants, SAMPLE_PERIOD_LOG2)
+    }
+
     fn worker(&self) -> Worker {
-        let block = Arc::new(Block {
-            events: std::array::from_fn(|_| AtomicU64::new(0)),
-            latency: std::array::from_fn(|_| AtomicU64::new(0)),
+        let none = |_| Counts(std::array::from_fn(|_| AtomicU64::new(0)));
+        let counts: Arc<[Counts]> = (0..self.tenants).map(none).collect();
+        let stripe = Arc::new(Stripe {
+            counts: counts.clone(),
+            durations: std::array::from_fn(|_| Shared::new()),
+            published: Published::default(),
         });
-        let mut blocks = self.registry.lock();
-        blocks.live.push(block.clone());
-        blocks.opened += 1;
+        let mut stripes = self.registry.lock();
+        stripes.live.push(stripe.clone());
+        stripes.opened += 1;
         // An odd stride visits every phase, so workers started together do not sample together.
-        let tick = blocks.opened.wrapping_mul(27);
-        Worker { block, registry: self.registry.clone(), tick }
+        let tick = stripes.opened.wrapping_mul(27);
+        drop(stripes);
+        let (registry, sample_mask) = (self.registry.clone(), self.sample_mask);
+        Worker {
+            counts,
+            tick,
+            sample_mask,
+            stripe,
+            puts: tick,
+            detector: Box::new(Detector::new()),
+            registry,
+        }
     }
 
     fn stats(&self) -> Stats {
-        Stats::from_counts(&self.registry.totals().events)
+        let counts = self.registry.totals().counts;
+        let sum = std::array::from_fn(|event| counts.iter().map(|counts| counts[event]).sum());
+        Stats::from_counts(&sum)
+    }
+
+    fn tenant_stats(&self, tenant: Tenant) -> Stats {
+        let counts = self.registry.totals().counts;
+        Stats::from_counts(counts.get(usize::from(tenant.0)).unwrap_or(&counts[0]))
     }
 
     fn latency(&self) -> Latency {
-        self.registry.totals().latency
+        self.durations(Operation::Get)
+    }
+
+    fn durations(&self, operation: Operation) -> Latency {
+        let [get, put, admission, miss] = self.registry.totals().durations;
+        match operation {
+            Operation::Get => get,
+            Operation::Put => put,
+            Operation::Admission => admission,
+            Operation::Miss => miss,
+        }
     }
 }
 
 impl Recorder for Worker {
     #[inline(always)]
     fn record(&mut self, event: Event) {
-        self.record_many(event, 1);
+        self.record_in(Tenant(0), event);
     }
 
     #[inline(always)]
     fn record_many(&mut self, event: Event, n: u64) {
-        add(&self.block.events[event as usize], n);
+        bump(&self.counts[0].0[event as usize], n);
+    }
+
+    #[inline(always)]
+    fn record_in(&mut self, tenant: Tenant, event: Event) {
+        let counts = self.counts.get(usize::from(tenant.0)).unwrap_or(&self.counts[0]);
+        bump(&counts.0[event as usize], 1);
     }
 
     #[inline(always)]
     fn begin_get(&mut self, _: &Key) -> Option<Instant> {
         self.tick = self.tick.wrapping_add(1);
-        if self.tick & (SAMPLE_PERIOD - 1) == 0 { Some(Instant::now()) } else { None }
+        if self.tick & self.sample_mask == 0 { Some(Instant::now()) } else { None }
+    }
+
+    #[inline]
+    fn end_get(&mut self, began: Instant) {
+        self.end(Operation::Get, began);
+    }
+
+    #[inline]
+    fn begin_put(&mut self) -> Option<Instant> {
+        self.puts = self.puts.wrapping_add(1);
+        self.begin_admission()
+    }
+
+    #[inline]
+    fn begin_admission(&mut self) -> Option<Instant> {
+        if self.puts & self.sample_mask == 0 { Some(Instant::now()) } else { None }
     }
 
     #[cold]
     #[inline(never)]
-    fn end_get(&mut self, began: Instant) {
+    fn end(&mut self, operation: Operation, began: Instant) {
         let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        add(&self.block.latency[bucket(ns)], 1);
+        self.stripe.durations[operation as usize].record(ns);
+    }
+
+    #[cold]
+    fn saw(&mut self, key: &Key, hit: bool) {
+        self.detector.saw(key, hit, &self.stripe.published);
+    }
+
+    #[inline]
+    fn hint(&self) -> Hint {
+        self.detector.hint()
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let mut blocks = self.registry.lock();
-        blocks.retired.add(&self.block);
-        blocks.live.retain(|block| !Arc::ptr_eq(block, &self.block));
+        let mut stripes = self.registry.lock();
+        stripes.retired.add(&self.stripe);
+        stripes.live.retain(|stripe| !Arc::ptr_eq(stripe, &self.stripe));
     }
 }
 
 impl Registry {
-    fn lock(&self) -> MutexGuard<'_, Blocks> {
-        // A panic elsewhere cannot leave the list of blocks half changed in a way that matters.
+    fn lock(&self) -> MutexGuard<'_, Stripes> {
+        // A panic elsewhere cannot leave the list of stripes half changed in a way that matters.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn totals(&self) -> Totals {
-        let blocks = self.lock();
-        let mut totals = blocks.retired.clone();
-        for block in &blocks.live {
-            totals.add(block);
+        let stripes = self.lock();
+        let mut totals = stripes.retired.clone();
+        for stripe in &stripes.live {
+            totals.add(stripe);
         }
         totals
     }
 }
 
 impl Totals {
-    fn add(&mut self, block: &Block) {
-        for (total, count) in self.events.iter_mut().zip(&block.events) {
-            *total += count.load(Relaxed);
-        }
-        for (i, count) in block.latency.iter().enumerate() {
-            self.latency.add(i, count.load(Relaxed));
+    fn none(tenants: usize) -> Self {
+        Self {
+            counts: vec![[0; Event::COUNT]; tenants],
+            durations: Default::default(),
+            patterns: PatternCounts::default(),
         }
     }
-}
 
-/// Adds to a counter whose only writer is the caller.
-#[inline(always)]
-fn add(counter: &AtomicU64, n: u64) {
-    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+    fn add(&mut self, stripe: &Stripe) {
+        for (totals, counts) in self.counts.iter_mut().zip(stripe.counts.iter()) {
+            for (total, count) in totals.iter_mut().zip(&counts.0) {
+                *total += count.load(Relaxed);
+            }
+        }
+        for (total, durations) in self.durations.iter_mut().zip(&stripe.durations) {
+            durations.add_to(total);
+        }
+        stripe.published.add_to(&mut self.patterns);
+    }
 }
 
 #[cfg(test)]
@@ -157,34 +290,59 @@ mod tests {
 
     #[test]
     fn totals_survive_the_session_that_made_them() {
-        let observer = PerWorker::default();
+        let observer = PerWorker::new(2, 0);
         let mut first = observer.worker();
         let mut second = observer.worker();
         first.record(Event::Hit);
+        first.end(Operation::Miss, Instant::now());
         second.record_many(Event::Expiration, 3);
+        for n in 0..256u64 {
+            first.saw(&[n as u8; 32], true);
+        }
+        assert_eq!(observer.patterns().len(), 1);
         drop(first);
-        second.record(Event::Hit);
+        second.record_in(Tenant(1), Event::Hit);
         let stats = observer.stats();
         assert_eq!((stats.hits, stats.expirations), (2, 3));
+        assert_eq!(observer.tenant_stats(Tenant(1)).hits, 1);
         drop(second);
         assert_eq!(observer.stats(), stats);
+        assert_eq!(observer.durations(Operation::Miss).samples(), 1);
+        assert_eq!((observer.pattern_counts().windows, observer.patterns().len()), (1, 0));
         assert_eq!(observer.registry.lock().live.len(), 0);
     }
 
     #[test]
-    fn one_look_up_in_64_is_sampled_at_staggered_phases() {
-        let observer = PerWorker::default();
-        let mut phases = Vec::new();
-        for _ in 0..4 {
-            let mut worker = observer.worker();
-            let sampled: Vec<_> = (0..640)
-                .filter(|_| worker.begin_get(&[0; 32]).map(|t| worker.end_get(t)).is_some())
-                .collect();
-            assert_eq!(sampled.len(), 10);
-            phases.push(sampled[0]);
+    fn one_operation_in_a_period_is_sampled_at_staggered_phases() {
+        for (observer, period) in [(PerWorker::default(), 64), (PerWorker::new(1, 3), 8)] {
+            let mut phases = Vec::new();
+            for _ in 0..4 {
+                let mut worker = observer.worker();
+                let sampled: Vec<_> = (0..10 * period)
+                    .filter(|_| worker.begin_get(&[0; 32]).map(|t| worker.end_get(t)).is_some())
+                    .collect();
+                assert_eq!(sampled.len(), 10);
+                phases.push(sampled[0]);
+                let puts = (0..10 * period).filter(|_| worker.begin_put().is_some()).count();
+                assert_eq!(puts, 10);
+            }
+            phases.dedup();
+            assert_eq!(phases.len(), 4);
+            assert_eq!(observer.latency().samples(), 40);
         }
-        phases.dedup();
-        assert_eq!(phases.len(), 4);
-        assert_eq!(observer.latency().samples(), 40);
+    }
+
+    #[test]
+    fn throughput_is_the_difference_of_totals() {
+        let observer = PerWorker::default();
+        let mut worker = observer.worker();
+        let start = Instant::now();
+        assert_eq!(observer.operations_per_second(start), None);
+        for _ in 0..500 {
+            worker.record(Event::Hit);
+            worker.record(Event::Absent);
+        }
+        let later = start + std::time::Duration::from_secs(2);
+        assert_eq!(observer.operations_per_second(later), Some(500.0));
     }
 }

@@ -1,0 +1,294 @@
+//! What the sampled keys of one session say about its traffic.
+//!
+//! Keys are judged in windows of 256 samples, with one sample in 64 requests some 16,000 requests long. At the end of a
+//! window the worker sorts its samples, compares them with the window before and publishes a [`Pattern`]: a few
+//! microseconds, a quarter of a nanosecond per request.
+//!
+//! Readers get a pattern whole or not at all: it lies behind a [`Version`], whose only writer is the worker.
+
+use crate::value::{pack, unpack};
+use crate::version::Version;
+use crate::{Hint, Key};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Samples in a window: the standard error of a share is then at most 3 points.
+const WINDOW: usize = 256;
+/// Samples that make a key hot: a sixteenth of the traffic. A share of 1/16 is off by 1.5 points in one case of three.
+const HOT: usize = WINDOW / 16;
+/// In a scan at least 7/8 of the requests are for keys not seen lately, and as many miss.
+const SCAN: usize = WINDOW / 8 * 7;
+/// By how much the share of keys known from the window before must fall below its mean for a shift: five standard
+/// errors.
+const SHIFT: f32 = 5.0 * 0.031;
+/// Weight of the newest window in that mean.
+const MEAN_WEIGHT: f32 = 0.2;
+
+/// How traffic changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// As before.
+    #[default]
+    Steady,
+    /// Other keys than before are asked for.
+    Shift,
+    /// Nearly every request is for a key that was not seen lately, and is not held.
+    Scan,
+}
+
+/// The last window of one session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pattern {
+    /// How the window differs from the ones before.
+    pub phase: Phase,
+    /// The key asked for most often. If it has emerged, it is worth renewing before it expires.
+    pub hottest: Key,
+    /// Its share of the requests.
+    pub hottest_share: f64,
+    /// Whether that share is at least a sixteenth, and twice what it was in the window before.
+    pub hottest_emerged: bool,
+    /// Share of the requests that were for keys seen neither before in this window nor in the one before.
+    pub new_share: f64,
+    /// Share of the requests that hit.
+    pub hit_share: f64,
+}
+
+/// How often each was found, over all windows of all sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PatternCounts {
+    /// Windows that were judged.
+    pub windows: u64,
+    /// Windows in which a key became hot.
+    pub hot_keys: u64,
+    /// Windows that were unlike those before.
+    pub shifts: u64,
+    /// Windows of a scan.
+    pub scans: u64,
+}
+
+/// The worker's side.
+pub(super) struct Detector {
+    samples: [Key; WINDOW],
+    len: usize,
+    hits: usize,
+    /// First words of the keys of the window before, in order.
+    before: [u64; WINDOW],
+    /// Mean share of keys known from the window before; none in the first two windows.
+    known: Option<f32>,
+    windows: usize,
+    phase: Phase,
+}
+
+/// The readers' side.
+#[derive(Default)]
+pub(super) struct Published {
+    version: Version,
+    /// Phase and emergence, then the four figures of the pattern, then the key.
+    pattern: [AtomicU64; 8],
+    counts: [AtomicU64; 4],
+}
+
+impl Detector {
+    pub(super) fn new() -> Self {
+        Self {
+            samples: [[0; 32]; WINDOW],
+            len: 0,
+            hits: 0,
+            before: [0; WINDOW],
+            known: None,
+            windows: 0,
+            phase: Phase::Steady,
+        }
+    }
+
+    /// Takes one sample; publishes when the window is full.
+    pub(super) fn saw(&mut self, key: &Key, hit: bool, published: &Published) {
+        self.samples[self.len] = *key;
+        self.len += 1;
+        self.hits += usize::from(hit);
+        if self.len == WINDOW {
+            let pattern = self.judge();
+            self.phase = pattern.phase;
+            published.publish(&pattern);
+        }
+    }
+
+    pub(super) fn hint(&self) -> Hint {
+        if self.phase == Phase::Scan { Hint::Scan } else { Hint::None }
+    }
+
+    fn judge(&mut self) -> Pattern {
+        let mut order: [(u64, u16); WINDOW] =
+            std::array::from_fn(|i| (pack::<4>(&self.samples[i])[0], i as u16));
+        order.sort_unstable();
+        let (mut known, mut new, mut most, mut hottest) = (0, 0, 0, 0);
+        for run in order.chunk_by(|a, b| a.0 == b.0) {
+            if self.occurrences(run[0].0) > 0 {
+                known += run.len();
+            } else {
+                new += 1;
+            }
+            if run.len() > most {
+                (most, hottest) = (run.len(), run[0].1);
+            }
+        }
+        let first = self.windows == 0;
+        let emerged = !first
+            && most >= HOT
+            && most >= 2 * self.occurrences(pack::<4>(&self.samples[usize::from(hottest)])[0]);
+        let share = |n: usize| n as f64 / WINDOW as f64;
+        let shifted = self.known.is_some_and(|mean| (share(known) as f32) < mean - SHIFT);
+        let phase = match () {
+            () if new >= SCAN && WINDOW - self.hits >= SCAN && !first => Phase::Scan,
+            () if shifted => Phase::Shift,
+            () => Phase::Steady,
+        };
+        let pattern = Pattern {
+            phase,
+            hottest: self.samples[usize::from(hottest)],
+            hottest_share: share(most),
+            hottest_emerged: emerged,
+            new_share: share(new),
+            hit_share: share(self.hits),
+        };
+        if !first {
+            let mean = self.known.unwrap_or(share(known) as f32);
+            self.known = Some(mean + MEAN_WEIGHT * (share(known) as f32 - mean));
+        }
+        self.before = order.map(|(word, _)| word);
+        self.windows += 1;
+        (self.len, self.hits) = (0, 0);
+        pattern
+    }
+
+    /// How often a key was in the window before.
+    fn occurrences(&self, word: u64) -> usize {
+        if self.windows == 0 {
+            return 0;
+        }
+        let from = self.before.partition_point(|&other| other < word);
+        self.before[from..].iter().take_while(|&&other| other == word).count()
+    }
+}
+
+impl Published {
+    fn publish(&self, pattern: &Pattern) {
+        let Pattern { phase, hottest, hottest_share, hottest_emerged, new_share, hit_share } = *pattern;
+        let flags = phase as u64 | u64::from(hottest_emerged) << 8;
+        let [a, b, c, d] = pack(&hottest);
+        let words = [flags, hottest_share.to_bits(), new_share.to_bits(), hit_share.to_bits(), a, b, c, d];
+        // Nobody else writes, so entering fails only spuriously.
+        let version = loop {
+            if let Some(version) = self.version.try_enter() {
+                break version;
+            }
+        };
+        for (cell, word) in self.pattern.iter().zip(words) {
+            cell.store(word, Relaxed);
+        }
+        self.version.leave(version);
+        let found = [true, hottest_emerged, phase == Phase::Shift, phase == Phase::Scan];
+        for (count, found) in self.counts.iter().zip(found) {
+            super::latency::bump(count, u64::from(found));
+        }
+    }
+
+    /// The last pattern; none before the first, or while a writer keeps coming between.
+    pub(super) fn read(&self) -> Option<Pattern> {
+        (0..READ_ATTEMPTS).find_map(|_| {
+            let version = self.version.at_rest()?;
+            let words: [u64; 8] = std::array::from_fn(|i| self.pattern[i].load(Relaxed));
+            (version > 0 && self.version.is_still(version)).then(|| {
+                let [flags, hottest_share, new_share, hit_share, key @ ..] = words;
+                Pattern {
+                    phase: [Phase::Steady, Phase::Shift, Phase::Scan][(flags & 0xFF) as usize % 3],
+                    hottest: unpack(&key),
+                    hottest_share: f64::from_bits(hottest_share),
+                    hottest_emerged: flags >> 8 == 1,
+                    new_share: f64::from_bits(new_share),
+                    hit_share: f64::from_bits(hit_share),
+                }
+            })
+        })
+    }
+
+    pub(super) fn add_to(&self, total: &mut PatternCounts) {
+        let [windows, hot_keys, shifts, scans] = &self.counts;
+        total.windows += windows.load(Relaxed);
+        total.hot_keys += hot_keys.load(Relaxed);
+        total.shifts += shifts.load(Relaxed);
+        total.scans += scans.load(Relaxed);
+    }
+}
+
+const READ_ATTEMPTS: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(n: u64) -> Key {
+        unpack(&[n.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15), n, 0, 0])
+    }
+
+    /// The patterns after each window of `samples`.
+    fn patterns(samples: impl Iterator<Item = (u64, bool)>) -> Vec<Pattern> {
+        let (mut detector, published) = (Detector::new(), Published::default());
+        let mut patterns = Vec::new();
+        for (i, (n, hit)) in samples.enumerate() {
+            detector.saw(&key(n), hit, &published);
+            if (i + 1) % WINDOW == 0 {
+                patterns.push(published.read().expect("published"));
+            }
+        }
+        let mut counts = PatternCounts::default();
+        published.add_to(&mut counts);
+        assert_eq!(counts.windows as usize, patterns.len());
+        patterns
+    }
+
+    /// Evenly over 100 keys, in no order that repeats.
+    fn even(n: u64, of: u64) -> u64 {
+        (n.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 33) % of
+    }
+
+    #[test]
+    fn steady_traffic_is_steady() {
+        for pattern in patterns((0..20 * 256).map(|n| (even(n, 100), true))) {
+            assert_eq!((pattern.phase, pattern.hottest_emerged), (Phase::Steady, false));
+            assert_eq!(pattern.hit_share, 1.0);
+        }
+        // Many keys, all held: new to the sample, but no scan.
+        let many = patterns((0..20 * 256).map(|n| (even(n, 1_000_000), true)));
+        assert!(many.iter().all(|pattern| pattern.phase == Phase::Steady));
+    }
+
+    #[test]
+    fn a_hot_key_emerges_once() {
+        let quiet = (0..5 * 256).map(|n| (even(n, 1000), true));
+        let hot = (0..5 * 256).map(|n| (if n % 4 == 0 { 5000 } else { even(n, 1000) }, true));
+        let patterns = patterns(quiet.chain(hot));
+        let emerged: Vec<usize> = (0..10).filter(|&i| patterns[i].hottest_emerged).collect();
+        assert_eq!(emerged, [5]);
+        assert_eq!((patterns[5].hottest, patterns[5].hottest_share), (key(5000), 0.25));
+    }
+
+    #[test]
+    fn other_keys_are_a_shift_and_then_the_new_normal() {
+        let samples = (0..20 * 256u64).map(|n| (even(n, 100) + 1000 * u64::from(n >= 10 * 256), true));
+        let phases: Vec<Phase> = patterns(samples).iter().map(|pattern| pattern.phase).collect();
+        let shifts: Vec<usize> = (0..20).filter(|&i| phases[i] == Phase::Shift).collect();
+        assert_eq!(shifts, [10]);
+    }
+
+    #[test]
+    fn a_scan_is_recognised_and_ends() {
+        let samples = (0..20 * 256u64).map(|n| match n / 256 {
+            8..12 => (10_000 + n, false),
+            _ => (even(n, 100), true),
+        });
+        let patterns = patterns(samples);
+        let scans: Vec<usize> = (0..20).filter(|&i| patterns[i].phase == Phase::Scan).collect();
+        assert_eq!(scans, [8, 9, 10, 11]);
+        assert_eq!(patterns[9].new_share, 1.0);
+    }
+}

@@ -1,0 +1,53 @@
+//! Whose an entry is, and why one went.
+
+use crate::Key;
+
+/// A tenant by number. Tenants that have a quota of their own are counted from zero; all others share that of tenant 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tenant(pub u16);
+
+/// Permission to store what was computed after a miss: void once the tenant's entries have been invalidated, so that a
+/// value that was obtained under withdrawn conditions is not stored after the withdrawal.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Ticket {
+    pub(crate) tenant: Tenant,
+    pub(crate) generation: u64,
+}
+
+/// Why an entry left the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It made room for another while it was still usable.
+    Evicted,
+    /// Its time was over.
+    Expired,
+    /// Its tenant's entries had been invalidated.
+    Invalidated,
+}
+
+/// An entry that left on its own, for the listener. What callers remove or replace is not reported: they know.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<V> {
+    /// Whose it was.
+    pub tenant: Tenant,
+    /// Its key.
+    pub key: Key,
+    /// Its value.
+    pub value: V,
+    /// Why it went.
+    pub cause: Cause,
+}
+
+/// A usable entry, as a snapshot finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied<V> {
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// Its key.
+    pub key: Key,
+    /// Its value.
+    pub value: V,
+    /// Unix seconds from which it is not usable.
+    pub expires_at: u64,
+}
