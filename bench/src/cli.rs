@@ -4,6 +4,8 @@ mod cache;
 mod hit_ratio;
 mod ladder;
 mod numbers;
+mod overhead;
+mod registry;
 mod zkp;
 
 use std::ffi::OsString;
@@ -31,6 +33,8 @@ use cache::CacheArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
 use numbers::{multiple_of_32, seconds, workers};
+use overhead::OverheadArgs;
+use registry::RegistryArgs;
 use zkp::ZkpArgs;
 
 const EXAMPLES: &str = "\
@@ -79,6 +83,10 @@ enum Command {
     Cache(CacheArgs),
     /// Climb from three locks in the observer to none and compare each rung with the raw map
     Ladder(LadderArgs),
+    /// Compare the engine with the raw map in the whole pipeline, in pairs
+    Overhead(OverheadArgs),
+    /// Time reads of one entry that all threads want and hardly anybody writes
+    Registry(RegistryArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
 }
@@ -247,6 +255,8 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::HitRatio(args) => ("hit-ratio", &args.output),
         Command::Cache(args) => ("cache", &args.output),
         Command::Ladder(args) => ("ladder", &args.output),
+        Command::Overhead(args) => ("overhead", &args.output),
+        Command::Registry(args) => ("registry", &args.output),
         Command::Zkp(args) => ("zkp", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
@@ -256,7 +266,9 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,
         Command::Cache(args) => args.run()?,
-        Command::Ladder(args) => args.run()?,
+        Command::Ladder(args) => args.run(tier)?,
+        Command::Overhead(args) => args.run(tier)?,
+        Command::Registry(args) => args.run()?,
         Command::Zkp(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);

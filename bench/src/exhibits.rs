@@ -187,7 +187,7 @@ impl Notice for Nothing {
     fn notice(&mut self, _: &Key) {}
 }
 
-/// An observer with a part that notices the keys of the look-ups that the observer times.
+/// An observer with a part that notices keys beside it.
 #[derive(Default)]
 pub(crate) struct Noticing<O, N> {
     pub(crate) observer: O,
@@ -229,11 +229,8 @@ impl<R: Recorder, N: Notice + Send + 'static> Recorder for NoticingRecorder<R, N
 
     #[inline(always)]
     fn begin_get(&mut self, key: &Key) -> Option<Instant> {
-        let began = self.recorder.begin_get(key);
-        if began.is_some() {
-            self.notice.notice(key);
-        }
-        began
+        self.notice.notice(key);
+        self.recorder.begin_get(key)
     }
 
     #[inline(always)]
@@ -248,15 +245,15 @@ mod tests {
 
     use super::*;
 
-    /// Four sessions in threads of their own, 128 look-ups each, half of them hits.
+    /// Four sessions in threads of their own, 1,024 look-ups each, half of them hits.
     fn look_up<O: Observer>() -> O {
         let observer = O::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let mut session = observer.worker();
                 scope.spawn(move || {
-                    for n in 0..128u8 {
-                        let began = session.begin_get(&[n; 32]);
+                    for n in 0..1_024u64 {
+                        let began = session.begin_get(&crate::peers::key(n));
                         began.into_iter().for_each(|began| session.end_get(began));
                         session.record(if n % 2 == 0 { Event::Hit } else { Event::Absent });
                     }
@@ -269,14 +266,14 @@ mod tests {
     }
 
     fn counts_all(stats: Stats) {
-        assert_eq!((stats.hits, stats.misses, stats.expirations), (256, 256, 12));
+        assert_eq!((stats.hits, stats.misses, stats.expirations), (2_048, 2_048, 12));
     }
 
     #[test]
     fn locked_parts_record_everything() {
         let observer = look_up::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>();
         counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(), observer.patterns.held()), (512, 512));
+        assert_eq!((observer.timer.samples(), observer.patterns.held()), (4_096, 4_096));
         assert_eq!(observer.latency(), Latency::default());
     }
 
@@ -284,14 +281,14 @@ mod tests {
     fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
         let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>();
         counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(), observer.patterns.held()), (512, 8));
+        assert_eq!((observer.timer.samples(), observer.patterns.held()), (4_096, 64));
     }
 
     #[test]
-    fn per_worker_parts_count_all_and_sample_one_in_64_per_worker() {
+    fn per_worker_parts_count_all_and_sample() {
         let observer = look_up::<Noticing<PerWorker, WorkerLog>>();
         counts_all(observer.stats());
-        assert_eq!((observer.latency().samples(), observer.patterns.held()), (8, 8));
+        assert_eq!((observer.latency().samples(), observer.patterns.held()), (8, 64));
     }
 
     #[test]
@@ -300,9 +297,9 @@ mod tests {
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(), observer.patterns.held()), (0, 0));
         let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing>>();
-        assert_eq!((observer.stats(), observer.timer.samples()), (Stats::default(), 512));
+        assert_eq!((observer.stats(), observer.timer.samples()), (Stats::default(), 4_096));
         let observer = look_up::<Exhibit<Nothing, Nothing, LockedLog>>();
-        assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 512));
+        assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
         let observer = look_up::<Noticing<PerWorker, Nothing>>();
         counts_all(observer.observer.stats());
         assert_eq!(observer.patterns.held(), 0);

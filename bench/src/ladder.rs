@@ -10,19 +10,25 @@ mod lookups;
 mod report;
 mod rungs;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use trefoil_cache::Observer;
+
 use crate::failure::Failure;
+use crate::in_pipeline::{Compared, Contestant, Enter, PipelineLoad, compare};
+use crate::population::Population;
 use crate::record::Report;
-pub(crate) use lookups::{Lookups, Measured};
+use crate::wiring;
+use crate::world::capacity;
+pub(crate) use lookups::{Lookups, Measured, Subject};
 pub(crate) use rungs::{LADDER, OverObserver, PARTS, Rung};
 
 /// What to run.
-#[derive(Clone, Debug)]
 pub struct Ladder {
     /// Threads that look up.
     pub workers: usize,
-    /// Length of one run.
+    /// Length of one run of look-ups.
     pub duration: Duration,
     /// Rounds of raw, rung, rung, raw.
     pub repeats: usize,
@@ -30,20 +36,46 @@ pub struct Ladder {
     pub parts: bool,
     /// Fixes the requests.
     pub seed: u64,
+    /// The whole pipeline, if it is to be climbed too.
+    pub pipeline: Option<(PipelineLoad, Arc<Population>)>,
 }
 
 /// Climbs the ladder.
 ///
 /// # Errors
-/// When this build has no DashMap. Wrong outputs are in the report, not here.
+/// When this build has no DashMap or a pipeline stops. Wrong outputs are in the report, not here.
 pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
     let rungs: Vec<Rung> = LADDER.into_iter().chain(PARTS.into_iter().filter(|_| parameters.parts)).collect();
-    let measured = Lookups {
+    let lookups = Lookups {
         workers: parameters.workers,
         duration: parameters.duration,
         repeats: parameters.repeats,
         seed: parameters.seed,
     }
     .climb(&rungs)?;
-    Ok(report::report(parameters, &measured))
+    let pipeline = match &parameters.pipeline {
+        Some((load, population)) => Some(climb_in_pipeline(*load, population)?),
+        None => None,
+    };
+    Ok(report::report(parameters, &lookups, pipeline.as_deref()))
+}
+
+/// Every rung on the map, and the engine where this build has it, each in a pipeline of its own.
+fn climb_in_pipeline(load: PipelineLoad, population: &Arc<Population>) -> Result<Vec<Compared>, Failure> {
+    let raw = Contestant::raw(load, population)?;
+    let on_map =
+        |rung: Rung| rung.over(Enter { name: rung.name(), load, population: Arc::clone(population) });
+    let mut others = LADDER.into_iter().map(on_map).collect::<Result<Vec<_>, _>>()?;
+    if wiring::HAS_ENGINE {
+        others.push(Contestant::engine(load, population)?);
+    }
+    compare(&raw, &others, load.repeats)
+}
+
+impl OverObserver for Enter {
+    type Output = Result<Contestant, Failure>;
+
+    fn over<O: Observer>(self) -> Self::Output {
+        wiring::over_dashmap::<O, _>(capacity(&self.population), self)?
+    }
 }

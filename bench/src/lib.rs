@@ -6,6 +6,8 @@
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
+//! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
+//! * [`registry`] times reads of an entry that all threads want;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs.
 //!
@@ -23,8 +25,10 @@ mod exhibits;
 mod failure;
 pub mod hit_ratio;
 mod host;
+pub mod in_pipeline;
 pub mod ladder;
 mod opener;
+pub mod overhead;
 mod paired;
 mod parallel;
 mod peers;
@@ -32,6 +36,7 @@ mod policy;
 mod population;
 mod processor;
 mod record;
+pub mod registry;
 pub mod run;
 mod seals;
 pub mod stages;

@@ -219,8 +219,9 @@ impl Handle for &QuickCache {
 pub(crate) struct RawDashMap(DashMap<Key, Payload, DigestHash>);
 
 impl RawDashMap {
-    pub(crate) fn new(capacity: usize) -> Self {
-        RawDashMap(DashMap::with_capacity_and_hasher(capacity, DigestHash::random()))
+    /// An empty map, which grows as the baseline does: of two tables of different sizes one fits a cache better.
+    pub(crate) fn new() -> Self {
+        RawDashMap(DashMap::with_hasher(DigestHash::random()))
     }
 }
 
@@ -311,7 +312,7 @@ mod tests {
         keeps_what_it_is_given(&Moka::new(2_000));
         keeps_what_it_is_given(&QuickCache::new(2_000));
         keeps_what_it_is_given(&PapayaMap::new(2_000));
-        keeps_what_it_is_given(&RawDashMap::new(2_000));
+        keeps_what_it_is_given(&RawDashMap::new());
         assert_eq!(Moka::new(2_000).capacity(), Some(2_000));
         assert_eq!(PapayaMap::new(2_000).capacity(), None);
     }

@@ -18,6 +18,7 @@ use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::population::Population;
+use crate::processor::process_cpu_ns;
 use crate::record::Report;
 use crate::seals::{Ledger, SealEntry, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
@@ -72,19 +73,59 @@ impl OverCache for ClosedLoop {
         C::Session: 'static,
     {
         let ClosedLoop { parameters, population } = self;
+        let stand = Stand::new(cache, population, parameters)?;
+        for warning in &stand.placement.warnings {
+            eprintln!("warning: {warning}");
+        }
+        let Outcome { windows, audit, cpu_ns_per_lane: _ } = stand.run()?;
+        Ok(report(&parameters, &stand.world, &stand.placement, &windows, audit))
+    }
+}
+
+/// A world over one cache that can be loaded again and again.
+pub(crate) struct Stand<C: Cache<Verdict>> {
+    parameters: Run,
+    world: Arc<World<C>>,
+    prepared: Arc<Vec<Prepared>>,
+    placement: Placement,
+}
+
+/// What one load gave.
+pub(crate) struct Outcome {
+    pub(crate) windows: Vec<Window>,
+    pub(crate) audit: Audit,
+    /// Processor time of the process for each sealed lane, from the first batch to the last seal.
+    pub(crate) cpu_ns_per_lane: f64,
+}
+
+impl<C: Cache<Verdict>> Stand<C>
+where
+    C::Session: 'static,
+{
+    /// Enrols everybody and prepares the batches.
+    pub(crate) fn new(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
         let world = Arc::new(World::new(cache, population, parameters.users, parameters.tier)?);
         let prepared = Arc::new(workload::prepare(&world, parameters.batches, parameters.seed)?);
         let placement = Placement::new(Some(parameters.workers), Pin::Auto);
-        for warning in &placement.warnings {
-            eprintln!("warning: {warning}");
-        }
+        Ok(Stand { parameters, world, prepared, placement })
+    }
+
+    /// Loads the pipeline through warm-up and windows, drains it and audits what it gave.
+    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
         let (keys, trust_root) = signing_keys()?;
         let clock = Arc::new(WorldClock::start());
-        let load = Load { parameters, world: Arc::clone(&world), prepared, clock };
-        let (tally, submitted, marks) = load.drive(keys, &placement)?;
+        let load = Load {
+            parameters: self.parameters,
+            world: Arc::clone(&self.world),
+            prepared: Arc::clone(&self.prepared),
+            clock,
+        };
+        let began = process_cpu_ns();
+        let (tally, submitted, marks) = load.drive(keys, &self.placement)?;
+        let cpu_ns = process_cpu_ns() - began;
         let windows = windows(&tally.seals, &marks)?;
-        let audit = audit(&tally, &submitted, &world.population, &trust_root);
-        Ok(report(&parameters, &world, &placement, &windows, audit))
+        let audit = audit(&tally, &submitted, &self.world.population, &trust_root);
+        Ok(Outcome { windows, audit, cpu_ns_per_lane: cpu_ns as f64 / submitted.lanes as f64 })
     }
 }
 
@@ -169,7 +210,9 @@ where
         let mut marks = vec![pass(warmup_s)];
         for repeat in 0..repeats {
             marks.push(pass(seconds));
-            eprintln!("window {} of {repeats}", repeat + 1);
+            if repeats > 1 {
+                eprintln!("window {} of {repeats}", repeat + 1);
+            }
         }
         marks
     }
@@ -230,7 +273,7 @@ where
 
 /// One window, from the last seal before its start to the last seal before its end, so that a seal of
 /// thousands of lanes falls neither half inside nor half outside.
-struct Window {
+pub(crate) struct Window {
     seconds: f64,
     lanes: u64,
     seals: u64,
@@ -284,7 +327,7 @@ fn totals(seal: &SealEntry) -> impl Iterator<Item = u64> {
 }
 
 impl Window {
-    fn auth_per_s(&self) -> f64 {
+    pub(crate) fn auth_per_s(&self) -> f64 {
         self.lanes as f64 / self.seconds
     }
 

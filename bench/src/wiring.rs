@@ -19,6 +19,9 @@ pub(crate) const FEATURES: &[&str] = &[
     "cache-dashmap",
 ];
 
+/// Whether the engine is in this build.
+pub(crate) const HAS_ENGINE: bool = cfg!(feature = "cache-engine");
+
 /// A cache, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CacheChoice {
@@ -77,6 +80,23 @@ pub(crate) fn over_cache<W: OverCache>(
                 name = absent.name()
             )))
         }
+    }
+}
+
+/// Does `work` over a new DashMap under the observer `O` with room for `capacity` verdicts.
+///
+/// # Errors
+/// [`Failure::Usage`] if this build does not contain it.
+pub(crate) fn over_dashmap<O: Observer, W: OverCache>(
+    capacity: usize,
+    work: W,
+) -> Result<W::Output, Failure> {
+    #[cfg(feature = "cache-dashmap")]
+    return Ok(work.over(trefoil_cache::Baseline::<Verdict, O>::new(capacity)));
+    #[cfg(not(feature = "cache-dashmap"))]
+    {
+        let _ = (capacity, work, std::marker::PhantomData::<O>);
+        Err(Failure::usage("this build has no dashmap cache: build with --features cache-dashmap"))
     }
 }
 

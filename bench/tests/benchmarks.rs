@@ -8,7 +8,13 @@ use serde_json::Value;
 use trefoil_bench::cache::{CacheTimes, cache_times};
 use trefoil_bench::exact::{Exact, Source, exact};
 use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
+#[cfg(feature = "cache-dashmap")]
+use trefoil_bench::in_pipeline::PipelineLoad;
+#[cfg(feature = "cache-dashmap")]
 use trefoil_bench::ladder::{Ladder, ladder};
+#[cfg(all(feature = "cache-dashmap", feature = "cache-engine"))]
+use trefoil_bench::overhead::overhead;
+use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::wiring::CacheChoice;
@@ -294,11 +300,72 @@ fn proofs_are_timed_and_verified() {
     assert!(number(&report, "/peak_rss_mb") > 1.0);
 }
 
+#[test]
+fn registries_are_read_by_all_threads_and_verified() {
+    let report =
+        registry(&RegistryTimes { threads: vec![1, 3], repeats: 2, duration: Duration::from_millis(3) })
+            .expect("runs");
+    assert_eq!(report.problem, None);
+    for name in
+        ["rwlock", "dashmap", "counted_guard", "counted_guard_own", "papaya", "arc_swap", "arc_swap_cached"]
+    {
+        for threads in ["t1", "t3"] {
+            let cell = format!("/registries/{name}/{threads}");
+            assert!(number(&report, &format!("{cell}/cpu_ns_per_read")) > 0.0, "{cell}");
+            let runs = report.result.pointer(&format!("{cell}/cpu_ns_per_read_runs")).expect("runs");
+            assert_eq!(runs.as_array().expect("list").len(), 2, "{cell}");
+        }
+        assert!(report.result["registries"][name]["why"].is_string());
+    }
+    assert!(number(&report, "/verified/writes") >= 1.0);
+    assert_eq!(number(&report, "/verified/wrong"), 0.0);
+}
+
+/// The whole pipeline, as short as it goes.
+#[cfg(feature = "cache-dashmap")]
+fn tiny_load() -> PipelineLoad {
+    PipelineLoad {
+        workers: 1,
+        seconds: 0.01,
+        warmup_s: 0.0,
+        repeats: 2,
+        users: 32,
+        batches: 2,
+        seed: 7,
+        samples: 1,
+        tier: Tier::detected(),
+    }
+}
+
+#[cfg(all(feature = "cache-dashmap", feature = "cache-engine"))]
+#[test]
+fn overhead_is_a_paired_comparison_with_an_interval() {
+    let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
+    assert_eq!(report.problem, None);
+    for figure in ["/overhead_percent", "/overhead_percent_cpu"] {
+        assert_keys(&report, figure, &["mean", "low", "high"]);
+        let [low, mean, high] =
+            ["low", "mean", "high"].map(|end| number(&report, &format!("{figure}/{end}")));
+        assert!(low <= mean && mean <= high, "{figure}");
+    }
+    for runs in ["auth_per_s_runs", "raw_auth_per_s_runs", "cpu_us_per_auth_runs", "raw_cpu_us_per_auth_runs"]
+    {
+        assert_eq!(report.result[runs].as_array().expect("runs").len(), 4, "{runs}");
+    }
+    assert!(report.result["mean_within_bar"].is_boolean());
+}
+
 #[cfg(feature = "cache-dashmap")]
 #[test]
 fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
-    let parameters =
-        Ladder { workers: 3, duration: Duration::from_millis(1), repeats: 2, parts: true, seed: 7 };
+    let parameters = Ladder {
+        workers: 3,
+        duration: Duration::from_millis(1),
+        repeats: 2,
+        parts: true,
+        seed: 7,
+        pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
+    };
     let report = ladder(&parameters).expect("runs");
     // Every look-up hit, and every observer that counts has counted each of them.
     assert_eq!(report.problem, None);
@@ -332,4 +399,11 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         "/lookups/bars",
         &["per_worker_of_raw_min", "per_worker_of_raw_holds", "historical_below_per_worker"],
     );
+    let pipeline = report.result["pipeline"]["rungs"].as_object().expect("pipeline");
+    assert_eq!(pipeline.len(), if cfg!(feature = "cache-engine") { 7 } else { 6 });
+    for (name, rung) in pipeline {
+        assert!(rung["of_raw"]["mean"].is_number() && rung["differs_from_raw"].is_boolean(), "{name}");
+        assert_eq!(rung["auth_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+    }
+    assert!(report.result["pipeline"]["why"].is_string());
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use trefoil_kernels::Tier;
 
 use super::Output;
+use super::overhead::SmallWorldArgs;
 use crate::failure::Failure;
 use crate::ladder::{Ladder, ladder};
 use crate::record::Report;
@@ -12,7 +14,7 @@ use crate::record::Report;
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
-    trefoil-bench ladder --workers 2 --parts --json
+    trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
 
@@ -31,22 +33,36 @@ pub(super) struct LadderArgs {
     /// Measure each part alone as well
     #[arg(long)]
     parts: bool,
-    /// Fixes the requests
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Rounds in the whole pipeline; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pipeline_repeats: u32,
+    /// Length of one run of the pipeline
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = super::numbers::seconds)]
+    pipeline_seconds: f64,
+    #[command(flatten)]
+    small: SmallWorldArgs,
     #[command(flatten)]
     pub(super) output: Output,
 }
 
 impl LadderArgs {
-    pub(super) fn run(&self) -> Result<Report, Failure> {
+    pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         super::refuse_debug_build()?;
+        let workers = self.workers.unwrap_or_else(super::cores);
+        let pipeline = match self.pipeline_repeats as usize {
+            0 => None,
+            repeats => {
+                let load = self.small.load(workers, self.pipeline_seconds, repeats, tier);
+                Some((load, self.small.world().population()?))
+            }
+        };
         ladder(&Ladder {
-            workers: self.workers.unwrap_or_else(super::cores),
+            workers,
             duration: Duration::from_secs_f64(self.seconds),
             repeats: self.repeats as usize,
             parts: self.parts,
-            seed: self.seed,
+            seed: self.small.seed,
+            pipeline,
         })
     }
 }

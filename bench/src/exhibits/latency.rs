@@ -21,8 +21,7 @@ struct SimpleHistogram {
 
 impl SimpleHistogram {
     #[inline(always)]
-    fn record(&self, began: Instant) {
-        let ns = began.elapsed().as_nanos() as u64;
+    fn record(&self, ns: u64) {
         let bucket = (ns | 1).ilog2() as usize;
         self.count.fetch_add(1, Relaxed);
         self.sum_ns.fetch_add(ns, Relaxed);
@@ -64,7 +63,8 @@ impl Time for LockedHistogram {
 
     #[inline(always)]
     fn end(&mut self, began: Instant) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).record(began);
+        let ns = began.elapsed().as_nanos() as u64;
+        self.0.write().unwrap_or_else(PoisonError::into_inner).record(ns);
     }
 }
 
@@ -96,6 +96,6 @@ impl Time for SharedHistogram {
 
     #[inline(always)]
     fn end(&mut self, began: Instant) {
-        self.0.record(began);
+        self.0.record(began.elapsed().as_nanos() as u64);
     }
 }

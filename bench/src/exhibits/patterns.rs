@@ -12,7 +12,7 @@ use super::{Notice, Notices, Part};
 
 /// Keys that a log holds.
 const LOG: usize = 10_000;
-/// One key in so many passes the gate.
+/// One key in so many is noticed where keys are sampled. A power of two.
 const PERIOD: u64 = 64;
 
 #[inline(always)]
@@ -85,8 +85,7 @@ impl Notice for GatedLog {
     }
 }
 
-/// A ring for each worker, which only this worker writes, of the keys that it is shown: those that its own sampling chose.
-/// Not an exhibit but the remedy: what the other logs show is had without a lock and without a shared line.
+/// One key in 64 of each worker, in a ring that only this worker writes. Not an exhibit but the remedy: what the other logs show is had without a lock and without a shared line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkerLog {
     /// Kept by the observer and by the sessions; grows when a session opens, never on a look-up.
@@ -109,7 +108,10 @@ struct Ring {
 }
 
 /// The session's side of a [`WorkerLog`].
-pub(crate) struct WorkerRing(Arc<Ring>);
+pub(crate) struct WorkerRing {
+    ring: Arc<Ring>,
+    tick: u64,
+}
 
 impl Part for WorkerLog {
     type Worker = WorkerRing;
@@ -118,7 +120,7 @@ impl Part for WorkerLog {
         let slots = std::array::from_fn(|_| AtomicU64::new(0));
         let ring = Arc::new(Ring { written: AtomicUsize::new(0), slots });
         self.rings.0.write().unwrap_or_else(PoisonError::into_inner).push(ring.clone());
-        WorkerRing(ring)
+        WorkerRing { ring, tick: 0 }
     }
 }
 
@@ -133,10 +135,13 @@ impl Notices for WorkerLog {
 impl Notice for WorkerRing {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
-        // One writer: a load and a store are an increment.
-        let at = self.0.written.load(Relaxed);
-        self.0.slots[at % RING].store(first_word(key), Relaxed);
-        self.0.written.store(at + 1, Relaxed);
+        self.tick = self.tick.wrapping_add(1);
+        if self.tick & (PERIOD - 1) == 0 {
+            // One writer: a load and a store are an increment.
+            let at = self.ring.written.load(Relaxed);
+            self.ring.slots[at % RING].store(first_word(key), Relaxed);
+            self.ring.written.store(at + 1, Relaxed);
+        }
     }
 }
 
@@ -151,9 +156,9 @@ mod tests {
         assert_eq!(locked.held(), LOG);
         let log = WorkerLog::default();
         let mut worker = log.worker();
-        (0..=RING).for_each(|_| worker.notice(&[1; 32]));
+        (0..64 * (RING + 1)).for_each(|_| worker.notice(&[1; 32]));
         assert_eq!(log.held(), RING);
-        assert!(worker.0.slots.iter().all(|slot| slot.load(Relaxed) == u64::from_le_bytes([1; 8])));
+        assert!(worker.ring.slots.iter().all(|slot| slot.load(Relaxed) == u64::from_le_bytes([1; 8])));
     }
 
     #[test]

@@ -2,18 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::lookups::Subject;
-use super::{Ladder, Measured, Rung};
+use super::{Ladder, Measured, Rung, Subject};
 use crate::cache::timing::Tally;
 use crate::distribution::{Distribution, rounded};
+use crate::in_pipeline::Compared;
 use crate::paired::Interval;
 use crate::record::Report;
 
 /// The bar: observation per worker may cost a twentieth of the raw map's rate where nothing hides it.
 const PER_WORKER_OF_RAW_MIN: f64 = 0.95;
 
-pub(super) fn report(parameters: &Ladder, lookups: &[Measured]) -> Report {
-    let Ladder { workers, duration, repeats, parts: _, seed } = *parameters;
+/// Why the whole pipeline on few cores does not show what the look-ups show.
+const WHY_HIDDEN: &str = "an authentication is thousands of nanoseconds of encryption and signatures and one look-up; even three locks add tenths of a microsecond while few cores contend, which is less than the runs scatter. A queue forms only when all workers together want a lock more often than it can be handed over";
+
+pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option<&[Compared]>) -> Report {
+    let Ladder { workers, duration, repeats, seed, .. } = *parameters;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let result = json!({
         "workers": workers, "logical_cpus": cores, "more_workers_than_cpus": workers > cores,
@@ -21,9 +24,69 @@ pub(super) fn report(parameters: &Ladder, lookups: &[Measured]) -> Report {
         "order": "raw, rung, rung, raw in every round; rungs forwards and backwards in turn",
         "interval": "95 %, Student's t over the logarithms of the rounds' ratios",
         "lookups": lookups_json(lookups),
+        "pipeline": pipeline.map(|compared| pipeline_json(parameters, lookups, compared)),
     });
     let problem = lookups.iter().find_map(Measured::problem);
-    Report { summary: lookups_text(workers, cores, lookups), result, problem }
+    let problem = problem.or_else(|| pipeline.unwrap_or_default().iter().find_map(Compared::problem));
+    let mut summary = lookups_text(workers, cores, lookups);
+    summary.extend(pipeline.map(|compared| pipeline_text(lookups, compared)));
+    Report { summary, result, problem }
+}
+
+/// Nanoseconds that the observer of `name` adds to a look-up here, by processor time.
+fn added_ns(lookups: &[Measured], name: &str) -> Option<f64> {
+    let measured = lookups.iter().find(|measured| measured.subject.name() == name)?;
+    let cpu = |runs: Vec<f64>| Distribution::new(runs).median();
+    let own = cpu(measured.runs().map(Tally::ns_per_request).collect());
+    Some(own - cpu(measured.raw_runs().map(Tally::ns_per_request).collect()))
+}
+
+/// What [`added_ns`] is of an authentication's processor time, per cent.
+fn expected_percent(lookups: &[Measured], compared: &Compared) -> Option<f64> {
+    Some(100.0 * added_ns(lookups, compared.name)? / (1e3 * compared.raw_cpu_us_per_auth()))
+}
+
+fn differs(interval: Interval) -> bool {
+    interval.low > 1.0 || interval.high < 1.0
+}
+
+fn pipeline_json(parameters: &Ladder, lookups: &[Measured], compared: &[Compared]) -> Value {
+    let load = parameters.pipeline.as_ref().map(|(load, _)| load);
+    let one = |entry: &Compared| {
+        let mut value = entry.json();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("differs_from_raw".into(), json!(differs(entry.of_raw())));
+            fields.insert("differs_from_raw_cpu".into(), json!(differs(entry.of_raw_cpu())));
+            let expected = expected_percent(lookups, entry).map(rounded);
+            fields.insert("expected_percent_from_lookups".into(), json!(expected));
+        }
+        (entry.name.to_owned(), value)
+    };
+    json!({
+        "workers": load.map(|load| load.workers), "seconds": load.map(|load| load.seconds),
+        "repeats": load.map(|load| load.repeats), "users": load.map(|load| load.users),
+        "cadence": "group",
+        "rungs": compared.iter().map(one).collect::<Map<_, _>>(),
+        "why": WHY_HIDDEN,
+    })
+}
+
+fn pipeline_text(lookups: &[Measured], compared: &[Compared]) -> String {
+    let mut text = "The whole pipeline, proofs cached, group commit; authentications/s, share of raw by the wall clock and by processor time, and what the look-ups above let expect\n".to_owned();
+    let shown =
+        |i: Interval| format!("{:>6.2} % [{:.2}, {:.2}]", 100.0 * i.mean, 100.0 * i.low, 100.0 * i.high);
+    for entry in compared {
+        let expected = expected_percent(lookups, entry).map_or("-".into(), |p| format!("-{p:.2} %"));
+        text.push_str(&format!(
+            "  {:<22} {:>9.0} /s  wall {}  processor {}  expected {expected}\n",
+            entry.name,
+            entry.auth_per_s(),
+            shown(entry.of_raw()),
+            shown(entry.of_raw_cpu())
+        ));
+    }
+    text.push_str(&format!("  Why the rungs look alike: {WHY_HIDDEN}.\n"));
+    text
 }
 
 fn find(lookups: &[Measured], rung: Rung) -> Option<&Measured> {

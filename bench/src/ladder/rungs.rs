@@ -114,7 +114,7 @@ impl Rung {
                 "the key log sees one get in 64, decided by one shared atomic counter: the published fix ends here"
             }
             Rung::PerWorker => {
-                "counters, histogram and key log in memory that one worker writes, on lines of its own; one get in 64 is timed and logged, by the worker's own count"
+                "counters, histogram and key log in memory that one worker writes, on lines of its own; one get in 64 is logged and one in 512 timed, by the worker's own count"
             }
             Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
             Rung::LockedCounters => "the locked counters alone",

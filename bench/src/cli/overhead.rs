@@ -1,0 +1,85 @@
+//! Arguments of `overhead`, and of the pipeline's part of `ladder`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use trefoil_kernels::Tier;
+
+use super::{Output, WorldArgs};
+use crate::failure::Failure;
+use crate::in_pipeline::PipelineLoad;
+use crate::overhead::overhead;
+use crate::record::Report;
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench overhead --seconds 1 --repeats 20
+    trefoil-bench overhead --workers 1 --json
+
+The interval is what a single comparison of two runs does not tell: on a machine that others use, differences of
+several per cent between two runs mean nothing.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct OverheadArgs {
+    /// Pinned workers [default: one per core]
+    #[arg(long, value_parser = super::numbers::workers)]
+    workers: Option<usize>,
+    /// Length of one run
+    #[arg(long, default_value_t = 1.0, value_parser = super::numbers::seconds)]
+    seconds: f64,
+    /// Rounds of raw, engine, engine, raw, all of which are kept
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeats: u32,
+    #[command(flatten)]
+    small: SmallWorldArgs,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// A world small enough to be made several times over.
+#[derive(Debug, Args)]
+pub(super) struct SmallWorldArgs {
+    /// Enrolled templates for each cache; a multiple of 32. Few make the match cheap and the cache's share large
+    #[arg(long, default_value_t = 256, value_parser = super::multiple_of_32)]
+    users: usize,
+    /// People who hold them; a multiple of 32
+    #[arg(long, default_value_t = 256, value_parser = super::multiple_of_32)]
+    people: usize,
+    /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
+    #[arg(long, value_name = "DIR")]
+    world_dir: Option<PathBuf>,
+    /// Fixes users, probes, impostors and requests
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+}
+
+impl SmallWorldArgs {
+    pub(super) fn world(&self) -> WorldArgs {
+        let SmallWorldArgs { users, people, ref world_dir, seed } = *self;
+        WorldArgs { users, people, seed, world_dir: world_dir.clone() }
+    }
+
+    pub(super) fn load(&self, workers: usize, seconds: f64, repeats: usize, tier: Tier) -> PipelineLoad {
+        PipelineLoad {
+            workers,
+            seconds,
+            warmup_s: seconds / 5.0,
+            repeats,
+            users: self.users,
+            batches: 256,
+            seed: self.seed,
+            samples: 16,
+            tier,
+        }
+    }
+}
+
+impl OverheadArgs {
+    pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        super::refuse_debug_build()?;
+        let workers = self.workers.unwrap_or_else(super::cores);
+        let load = self.small.load(workers, self.seconds, self.repeats as usize, tier);
+        overhead(load, self.small.world().population()?)
+    }
+}

@@ -1,0 +1,200 @@
+//! Caches compared in the whole pipeline: real matches, keys and seals, with every proof cached; group commit. Rounds of
+//! raw, other, other, raw in one process, each run audited like a `run`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use trefoil_cache::{Cache, Off};
+use trefoil_matching::Tier;
+use trefoil_pipeline::{Cadence, Verdict};
+
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::paired::{Interval, Ratios};
+use crate::population::Population;
+use crate::run::{Outcome, Run, Stand};
+use crate::wiring::{self, CacheChoice, OverCache};
+use crate::world::capacity;
+
+/// How the pipeline is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineLoad {
+    /// Pinned workers.
+    pub workers: usize,
+    /// Length of one run, seconds.
+    pub seconds: f64,
+    /// Time before it, seconds.
+    pub warmup_s: f64,
+    /// Rounds of raw, other, other, raw.
+    pub repeats: usize,
+    /// Enrolled templates; a multiple of 32. Few make the match cheap and the cache's share large.
+    pub users: usize,
+    /// Distinct batches that the workers go round.
+    pub batches: usize,
+    /// Fixes users, probes and impostors.
+    pub seed: u64,
+    /// Attestations to verify after each run.
+    pub samples: usize,
+    /// Highest tier to compute on.
+    pub tier: Tier,
+}
+
+impl PipelineLoad {
+    fn run(&self, cache: CacheChoice) -> Run {
+        let PipelineLoad { workers, seconds, warmup_s, repeats: _, users, batches, seed, samples, tier } =
+            *self;
+        let cadence = Cadence::Group;
+        Run { workers, seconds, warmup_s, repeats: 1, cadence, cache, users, batches, seed, samples, tier }
+    }
+}
+
+/// A pipeline over one cache, whose type is forgotten.
+pub(crate) struct Contestant {
+    pub(crate) name: &'static str,
+    stand: Box<dyn Loadable>,
+}
+
+trait Loadable {
+    fn load(&self) -> Result<Outcome, Failure>;
+}
+
+impl<C: Cache<Verdict>> Loadable for Stand<C>
+where
+    C::Session: 'static,
+{
+    fn load(&self) -> Result<Outcome, Failure> {
+        self.run()
+    }
+}
+
+/// Builds the pipeline of a contestant over whatever cache it is given.
+pub(crate) struct Enter {
+    pub(crate) name: &'static str,
+    pub(crate) load: PipelineLoad,
+    pub(crate) population: Arc<Population>,
+}
+
+impl OverCache for Enter {
+    type Output = Result<Contestant, Failure>;
+
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
+    where
+        C::Session: 'static,
+    {
+        // The kind of cache is of no consequence here: the cache itself is given.
+        let stand = Stand::new(cache, self.population, self.load.run(CacheChoice::DEFAULT))?;
+        Ok(Contestant { name: self.name, stand: Box::new(stand) })
+    }
+}
+
+impl Contestant {
+    /// The raw map.
+    pub(crate) fn raw(load: PipelineLoad, population: &Arc<Population>) -> Result<Self, Failure> {
+        let enter = Enter { name: "raw", load, population: Arc::clone(population) };
+        wiring::over_dashmap::<Off, _>(capacity(population), enter)?
+    }
+
+    /// The engine with everything.
+    pub(crate) fn engine(load: PipelineLoad, population: &Arc<Population>) -> Result<Self, Failure> {
+        let enter = Enter { name: "engine", load, population: Arc::clone(population) };
+        wiring::over_cache(CacheChoice::Engine, capacity(population), enter)?
+    }
+}
+
+/// The rounds of one contestant.
+pub(crate) struct Compared {
+    pub(crate) name: &'static str,
+    rounds: Vec<[RunFigures; 4]>,
+    problem: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RunFigures {
+    auth_per_s: f64,
+    cpu_us_per_auth: f64,
+}
+
+/// Runs every contestant against `raw`, forwards and backwards in turn.
+///
+/// # Errors
+/// When a pipeline stops. Wrong outputs are in [`Compared::problem`].
+pub(crate) fn compare(
+    raw: &Contestant,
+    others: &[Contestant],
+    repeats: usize,
+) -> Result<Vec<Compared>, Failure> {
+    let mut compared: Vec<Compared> =
+        others.iter().map(|other| Compared { name: other.name, rounds: Vec::new(), problem: None }).collect();
+    for round in 0..repeats {
+        let mut order: Vec<usize> = (0..others.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            eprintln!("pipeline: round {} of {repeats}, {}", round + 1, others[index].name);
+            let entry = &mut compared[index];
+            let mut run = |contestant: &Contestant| entry.run(contestant);
+            let other = &others[index];
+            let figures = [run(raw)?, run(other)?, run(other)?, run(raw)?];
+            entry.rounds.push(figures);
+        }
+    }
+    Ok(compared)
+}
+
+impl Compared {
+    fn run(&mut self, contestant: &Contestant) -> Result<RunFigures, Failure> {
+        let Outcome { windows, audit, cpu_ns_per_lane } = contestant.stand.load()?;
+        self.problem = self.problem.take().or(audit.problem);
+        let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
+        Ok(RunFigures { auth_per_s, cpu_us_per_auth: cpu_ns_per_lane / 1e3 })
+    }
+
+    /// What was wrong with a run, if anything.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.as_ref().map(|problem| format!("{}: {problem}", self.name))
+    }
+
+    /// Rate over raw, by the wall clock.
+    pub(crate) fn of_raw(&self) -> Interval {
+        self.interval(|run| run.auth_per_s)
+    }
+
+    /// Authentications per unit of processor time, over raw.
+    pub(crate) fn of_raw_cpu(&self) -> Interval {
+        self.interval(|run| 1.0 / run.cpu_us_per_auth)
+    }
+
+    fn interval(&self, rate: impl Fn(&RunFigures) -> f64) -> Interval {
+        let rounds: Vec<_> = self.rounds.iter().map(|round| round.each_ref().map(&rate)).collect();
+        Ratios::of_quadruples(&rounds).interval()
+    }
+
+    /// Median rate.
+    pub(crate) fn auth_per_s(&self) -> f64 {
+        self.runs([1, 2], |run| run.auth_per_s).median()
+    }
+
+    /// Median processor time of the raw map's runs for one authentication, all threads together.
+    pub(crate) fn raw_cpu_us_per_auth(&self) -> f64 {
+        self.runs([0, 3], |run| run.cpu_us_per_auth).median()
+    }
+
+    fn runs(&self, sides: [usize; 2], figure: impl Fn(&RunFigures) -> f64) -> Distribution {
+        Distribution::new(self.rounds.iter().flat_map(|round| sides.map(|at| figure(&round[at]))).collect())
+    }
+
+    /// Everything, every run included.
+    pub(crate) fn json(&self) -> Value {
+        let (rate, raw_rate) = (self.runs([1, 2], |r| r.auth_per_s), self.runs([0, 3], |r| r.auth_per_s));
+        let (cpu, raw_cpu) =
+            (self.runs([1, 2], |r| r.cpu_us_per_auth), self.runs([0, 3], |r| r.cpu_us_per_auth));
+        json!({
+            "auth_per_s": rounded(rate.median()), "raw_auth_per_s": rounded(raw_rate.median()),
+            "cpu_us_per_auth": rounded(cpu.median()), "raw_cpu_us_per_auth": rounded(raw_cpu.median()),
+            "of_raw": self.of_raw().json(), "of_raw_cpu": self.of_raw_cpu().json(),
+            "auth_per_s_runs": rate.runs_json(), "raw_auth_per_s_runs": raw_rate.runs_json(),
+            "cpu_us_per_auth_runs": cpu.runs_json(), "raw_cpu_us_per_auth_runs": raw_cpu.runs_json(),
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! Ways of keeping a registry.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+#[expect(clippy::disallowed_types, reason = "locks are what is compared here")]
+use std::sync::{Mutex, RwLock};
+
+use arc_swap::{ArcSwap, Cache as Snapshot};
+use dashmap::DashMap;
+use flashmap::{ReadHandle, WriteHandle};
+use papaya::HashMap as Papaya;
+
+/// Entries by number, read by many, replaced rarely.
+pub(super) trait Registry: Sync {
+    /// The name in records.
+    fn name(&self) -> &'static str;
+
+    /// What a read writes.
+    fn why(&self) -> &'static str;
+
+    /// One thread's access.
+    fn reader(&self) -> Box<dyn Reader + '_>;
+
+    /// Replaces an entry.
+    fn replace(&self, key: u64, entry: u64);
+}
+
+/// One thread's access to a registry.
+pub(super) trait Reader {
+    /// Reads `key` `times` times, each time anew, and sums what `judge` says of what was found.
+    fn read_many(&mut self, key: u64, times: u64, judge: &mut dyn FnMut(Option<u64>) -> u64) -> u64;
+}
+
+/// A reader that is a function.
+struct ByFunction<F>(F);
+
+impl<F: FnMut(u64) -> Option<u64>> Reader for ByFunction<F> {
+    fn read_many(&mut self, key: u64, times: u64, judge: &mut dyn FnMut(Option<u64>) -> u64) -> u64 {
+        let mut sum = 0;
+        let mut last = None;
+        for _ in 0..times {
+            let found = std::hint::black_box((self.0)(key));
+            // A judgement per change is enough: equal entries are equally right.
+            if found != last || found.is_none() {
+                sum += judge(found);
+                last = found;
+            }
+        }
+        sum
+    }
+}
+
+fn reader<'a>(read: impl FnMut(u64) -> Option<u64> + 'a) -> Box<dyn Reader + 'a> {
+    Box::new(ByFunction(read))
+}
+
+/// All of them, each with `entries` entries whose upper half is their number.
+pub(super) fn all(entries: u64) -> Vec<Box<dyn Registry>> {
+    let filled = || (0..entries).map(|key| (key, key << 32));
+    vec![
+        Box::new(Locked::new(filled())),
+        Box::new(Sharded(filled().collect())),
+        Box::new(Counted::new(filled(), true)),
+        Box::new(Counted::new(filled(), false)),
+        Box::new(LockFree(filled().collect())),
+        Box::new(Swapped { map: Arc::new(ArcSwap::from_pointee(filled().collect())), cached: false }),
+        Box::new(Swapped { map: Arc::new(ArcSwap::from_pointee(filled().collect())), cached: true }),
+    ]
+}
+
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+struct Locked(RwLock<HashMap<u64, u64>>);
+
+impl Locked {
+    fn new(entries: impl Iterator<Item = (u64, u64)>) -> Self {
+        #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+        Locked(RwLock::new(entries.collect()))
+    }
+}
+
+impl Registry for Locked {
+    fn name(&self) -> &'static str {
+        "rwlock"
+    }
+
+    fn why(&self) -> &'static str {
+        "taking and leaving the read lock writes its word"
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        reader(|key| self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).copied())
+    }
+
+    fn replace(&self, key: u64, entry: u64) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
+    }
+}
+
+struct Sharded(DashMap<u64, u64>);
+
+impl Registry for Sharded {
+    fn name(&self) -> &'static str {
+        "dashmap"
+    }
+
+    fn why(&self) -> &'static str {
+        "a lock per shard, and everybody wants the same shard"
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        reader(|key| self.0.get(&key).map(|entry| *entry))
+    }
+
+    fn replace(&self, key: u64, entry: u64) {
+        self.0.insert(key, entry);
+    }
+}
+
+/// Flashmap: reads take no lock, but each opens a guard that its handle counts.
+#[expect(clippy::disallowed_types, reason = "taken by the one writer; readers do not know it")]
+struct Counted {
+    read: ReadHandle<u64, u64>,
+    write: Mutex<WriteHandle<u64, u64>>,
+    /// Whether all threads read through one handle, as through one in a static.
+    shared: bool,
+}
+
+impl Counted {
+    fn new(entries: impl Iterator<Item = (u64, u64)>, shared: bool) -> Self {
+        let (mut write, read) = flashmap::new::<u64, u64>();
+        let mut guard = write.guard();
+        for (key, entry) in entries {
+            guard.insert(key, entry);
+        }
+        guard.publish();
+        #[expect(clippy::disallowed_types, reason = "see the type")]
+        Counted { read, write: Mutex::new(write), shared }
+    }
+}
+
+impl Registry for Counted {
+    fn name(&self) -> &'static str {
+        if self.shared { "counted_guard" } else { "counted_guard_own" }
+    }
+
+    fn why(&self) -> &'static str {
+        if self.shared {
+            "no lock, but every guard is counted up and down in one word that all threads share"
+        } else {
+            "the same guards, counted in a word of each thread's own"
+        }
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        if self.shared {
+            reader(|key| self.read.guard().get(&key).copied())
+        } else {
+            let own = self.read.clone();
+            reader(move |key| own.guard().get(&key).copied())
+        }
+    }
+
+    fn replace(&self, key: u64, entry: u64) {
+        let mut write = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = write.guard();
+        guard.insert(key, entry);
+        guard.publish();
+    }
+}
+
+struct LockFree(Papaya<u64, u64>);
+
+impl Registry for LockFree {
+    fn name(&self) -> &'static str {
+        "papaya"
+    }
+
+    fn why(&self) -> &'static str {
+        "no lock; each thread announces its reads in a slot of its own"
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        reader(|key| self.0.pin().get(&key).copied())
+    }
+
+    fn replace(&self, key: u64, entry: u64) {
+        self.0.pin().insert(key, entry);
+    }
+}
+
+/// A snapshot behind one pointer; a writer publishes a whole new map.
+struct Swapped {
+    map: Arc<ArcSwap<HashMap<u64, u64>>>,
+    /// Whether a thread keeps its snapshot and looks only whether it is still the newest.
+    cached: bool,
+}
+
+impl Registry for Swapped {
+    fn name(&self) -> &'static str {
+        if self.cached { "arc_swap_cached" } else { "arc_swap" }
+    }
+
+    fn why(&self) -> &'static str {
+        if self.cached {
+            "each thread keeps the snapshot it has and compares one pointer, which is only read"
+        } else {
+            "a snapshot, borrowed in a slot of each thread's own"
+        }
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        if self.cached {
+            let mut snapshot = Snapshot::new(Arc::clone(&self.map));
+            reader(move |key| snapshot.load().get(&key).copied())
+        } else {
+            reader(|key| self.map.load().get(&key).copied())
+        }
+    }
+
+    fn replace(&self, key: u64, entry: u64) {
+        let mut map = HashMap::clone(&self.map.load());
+        map.insert(key, entry);
+        self.map.store(Arc::new(map));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_registry_returns_the_newest_entry_to_old_and_new_readers() {
+        let names: std::collections::BTreeSet<_> = all(4)
+            .iter()
+            .map(|registry| {
+                let sum =
+                    |reader: &mut dyn Reader, key: u64| reader.read_many(key, 1, &mut |e| e.unwrap_or(9));
+                let mut old = registry.reader();
+                assert_eq!(sum(old.as_mut(), 3), 3 << 32, "{}", registry.name());
+                registry.replace(3, 5);
+                assert_eq!(sum(old.as_mut(), 3), 5, "{}", registry.name());
+                assert_eq!(sum(registry.reader().as_mut(), 3), 5, "{}", registry.name());
+                assert_eq!(sum(old.as_mut(), 4), 9, "{}", registry.name());
+                assert!(!registry.why().is_empty());
+                registry.name()
+            })
+            .collect();
+        assert_eq!(names.len(), 7);
+    }
+
+    #[test]
+    fn a_reader_judges_each_change_once_and_each_absence() {
+        let mut entries = [Some(1), Some(1), Some(2), None, None].into_iter();
+        let mut judged = Vec::new();
+        let mut read = reader(|_| entries.next().flatten());
+        read.read_many(0, 5, &mut |entry| {
+            judged.push(entry);
+            0
+        });
+        assert_eq!(judged, [Some(1), Some(2), None, None]);
+    }
+}
