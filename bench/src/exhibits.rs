@@ -16,11 +16,11 @@ mod patterns;
 
 use std::time::Instant;
 
-use trefoil_cache::{Event, Key, Latency, Observer, Recorder, Stats};
+use trefoil_cache::{Event, Key, Latency, Observer, Recorder, Sampled, Stats};
 
 pub(crate) use counters::{LockedCounters, SharedCounters};
 pub(crate) use latency::{LockedHistogram, SharedHistogram};
-pub(crate) use patterns::{GatedLog, LockedLog, WorkerLog};
+pub(crate) use patterns::{GatedLog, LockedLog};
 
 /// The cache's side of one part.
 pub(crate) trait Part: Default + Send + Sync + 'static {
@@ -124,9 +124,9 @@ impl<C: Count + Send + 'static, T: Time + Send + 'static, N: Notice + Send + 'st
     }
 
     #[inline(always)]
-    fn begin_get(&mut self, key: &Key) -> Option<Instant> {
+    fn begin_get(&mut self, key: &Key) -> Sampled {
         self.notice.notice(key);
-        self.timer.begin()
+        self.timer.begin().map_or(Sampled::No, Sampled::Timed)
     }
 
     #[inline(always)]
@@ -187,62 +187,8 @@ impl Notice for Nothing {
     fn notice(&mut self, _: &Key) {}
 }
 
-/// An observer with a part that notices keys beside it.
-#[derive(Default)]
-pub(crate) struct Noticing<O, N> {
-    pub(crate) observer: O,
-    pub(crate) patterns: N,
-}
-
-/// The session's side of [`Noticing`].
-pub(crate) struct NoticingRecorder<R, N> {
-    recorder: R,
-    notice: N,
-}
-
-impl<O: Observer, N: Notices> Observer for Noticing<O, N> {
-    type Worker = NoticingRecorder<O::Worker, N::Worker>;
-
-    fn worker(&self) -> Self::Worker {
-        NoticingRecorder { recorder: self.observer.worker(), notice: self.patterns.worker() }
-    }
-
-    fn stats(&self) -> Stats {
-        self.observer.stats()
-    }
-
-    fn latency(&self) -> Latency {
-        self.observer.latency()
-    }
-}
-
-impl<R: Recorder, N: Notice + Send + 'static> Recorder for NoticingRecorder<R, N> {
-    #[inline(always)]
-    fn record(&mut self, event: Event) {
-        self.recorder.record(event);
-    }
-
-    #[inline(always)]
-    fn record_many(&mut self, event: Event, n: u64) {
-        self.recorder.record_many(event, n);
-    }
-
-    #[inline(always)]
-    fn begin_get(&mut self, key: &Key) -> Option<Instant> {
-        self.notice.notice(key);
-        self.recorder.begin_get(key)
-    }
-
-    #[inline(always)]
-    fn end_get(&mut self, began: Instant) {
-        self.recorder.end_get(began);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use trefoil_cache::PerWorker;
-
     use super::*;
 
     /// Four sessions in threads of their own, 1,024 look-ups each, half of them hits.
@@ -253,7 +199,7 @@ mod tests {
                 let mut session = observer.worker();
                 scope.spawn(move || {
                     for n in 0..1_024u64 {
-                        let began = session.begin_get(&crate::peers::key(n));
+                        let began = session.begin_get(&crate::peers::key(n)).began();
                         began.into_iter().for_each(|began| session.end_get(began));
                         session.record(if n % 2 == 0 { Event::Hit } else { Event::Absent });
                     }
@@ -285,13 +231,6 @@ mod tests {
     }
 
     #[test]
-    fn per_worker_parts_count_all_and_sample() {
-        let observer = look_up::<Noticing<PerWorker, WorkerLog>>();
-        counts_all(observer.stats());
-        assert_eq!((observer.latency().samples(), observer.patterns.held()), (8, 64));
-    }
-
-    #[test]
     fn each_part_can_be_had_alone() {
         let observer = look_up::<Exhibit<LockedCounters, Nothing, Nothing>>();
         counts_all(observer.stats());
@@ -300,8 +239,5 @@ mod tests {
         assert_eq!((observer.stats(), observer.timer.samples()), (Stats::default(), 4_096));
         let observer = look_up::<Exhibit<Nothing, Nothing, LockedLog>>();
         assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
-        let observer = look_up::<Noticing<PerWorker, Nothing>>();
-        counts_all(observer.observer.stats());
-        assert_eq!(observer.patterns.held(), 0);
     }
 }

@@ -6,7 +6,7 @@
 //! observes nothing, which is what "raw" means; any [`Observer`] can be named to count all the same.
 
 use crate::placement::Placement;
-use crate::{Cache, Event, Inserted, Key, Observer, Off, Recorder, Session, Stats, Value};
+use crate::{Cache, Event, Inserted, Key, Observer, Off, Recorder, Sampled, Session, Stats, Value};
 #[expect(clippy::disallowed_types, reason = "this is the baseline")]
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
@@ -118,14 +118,17 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
         None
     }
 
-    /// A look-up that is in the sample. Out of line, so that nothing of it is carried through the others.
+    /// A look-up in the sample. Apart, so that those outside of it carry nothing along.
     #[cold]
     #[inline(never)]
-    fn timed_get(&mut self, key: &Key, now: u64, began: Instant) -> Option<V> {
+    fn get_sampled(&mut self, key: &Key, now: u64, began: Option<Instant>) -> Option<V> {
         let mut event = Event::Absent;
         let found = self.look_up(key, now, &mut event);
-        self.recorder.end_get(began);
+        if let Some(began) = began {
+            self.recorder.end_get(began);
+        }
         self.recorder.record(event);
+        self.recorder.saw(key, found.is_some());
         found
     }
 
@@ -147,8 +150,9 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
 impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        if let Some(began) = self.recorder.begin_get(key) {
-            return self.timed_get(key, now, began);
+        let sampled = self.recorder.begin_get(key);
+        if sampled != Sampled::No {
+            return self.get_sampled(key, now, sampled.began());
         }
         let mut event = Event::Absent;
         let found = self.look_up(key, now, &mut event);

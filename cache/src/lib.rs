@@ -65,6 +65,7 @@ pub use baseline::Baseline;
 pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
 pub use observe::{
     Exposition, Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder,
+    Sampled,
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;

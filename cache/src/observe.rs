@@ -68,6 +68,26 @@ impl Operation {
     pub const ALL: [Self; 4] = [Self::Get, Self::Put, Self::Admission, Self::Miss];
 }
 
+/// Whether a look-up is in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// In none.
+    No,
+    /// [`Recorder::saw`] gets its key.
+    Shown,
+    /// So it does, and the look-up is timed from this moment on.
+    Timed(Instant),
+}
+
+impl Sampled {
+    /// The start of a look-up that is timed.
+    #[inline(always)]
+    #[must_use]
+    pub fn began(self) -> Option<Instant> {
+        if let Self::Timed(began) = self { Some(began) } else { None }
+    }
+}
+
 /// What a recorder has made out in the traffic of its session, as far as an insert can use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hint {
@@ -86,11 +106,11 @@ pub trait Recorder: Send + 'static {
     /// Counts `event` `n` times.
     fn record_many(&mut self, event: Event, n: u64);
 
-    /// Called before `key` is looked up; the start time if this look-up is to be timed. An observer of
+    /// Called before `key` is looked up; whether this look-up is in a sample. An observer of
     /// access patterns that wants every key sees it here.
-    fn begin_get(&mut self, key: &Key) -> Option<Instant>;
+    fn begin_get(&mut self, key: &Key) -> Sampled;
 
-    /// Called after a look-up that [`Recorder::begin_get`] selected.
+    /// Called after a look-up that [`Recorder::begin_get`] chose to time.
     fn end_get(&mut self, began: Instant);
 
     /// Counts `event` once for `tenant`.
@@ -118,7 +138,7 @@ pub trait Recorder: Send + 'static {
         let _ = (operation, began);
     }
 
-    /// Called with the key of a look-up that [`Recorder::begin_get`] selected.
+    /// Called with the key of a look-up that [`Recorder::begin_get`] chose.
     #[inline(always)]
     fn saw(&mut self, key: &Key, hit: bool) {
         let _ = (key, hit);
@@ -159,8 +179,8 @@ impl Recorder for Off {
     fn record_many(&mut self, _: Event, _: u64) {}
 
     #[inline(always)]
-    fn begin_get(&mut self, _: &Key) -> Option<Instant> {
-        None
+    fn begin_get(&mut self, _: &Key) -> Sampled {
+        Sampled::No
     }
 
     #[inline(always)]

@@ -1,9 +1,9 @@
-//! What notices keys: a log behind a lock, the same behind a shared gate, and a log per worker.
+//! What notices keys: a log behind a lock, and the same behind a shared gate.
 
 use std::collections::VecDeque;
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
 use std::sync::RwLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
 use trefoil_cache::Key;
@@ -85,66 +85,6 @@ impl Notice for GatedLog {
     }
 }
 
-/// One key in 64 of each worker, in a ring that only this worker writes. Not an exhibit but the remedy: what the other logs show is had without a lock and without a shared line.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WorkerLog {
-    /// Kept by the observer and by the sessions; grows when a session opens, never on a look-up.
-    rings: Arc<Rings>,
-}
-
-#[derive(Debug, Default)]
-#[expect(clippy::disallowed_types, reason = "taken when a session opens and when somebody reads")]
-struct Rings(RwLock<Vec<Arc<Ring>>>);
-
-/// Keys a worker holds; a power of two.
-const RING: usize = 64;
-
-/// On lines of its own: see the alignment of the counters in the cache.
-#[derive(Debug)]
-#[repr(align(128))]
-struct Ring {
-    written: AtomicUsize,
-    slots: [AtomicU64; RING],
-}
-
-/// The session's side of a [`WorkerLog`].
-pub(crate) struct WorkerRing {
-    ring: Arc<Ring>,
-    tick: u64,
-}
-
-impl Part for WorkerLog {
-    type Worker = WorkerRing;
-
-    fn worker(&self) -> WorkerRing {
-        let slots = std::array::from_fn(|_| AtomicU64::new(0));
-        let ring = Arc::new(Ring { written: AtomicUsize::new(0), slots });
-        self.rings.0.write().unwrap_or_else(PoisonError::into_inner).push(ring.clone());
-        WorkerRing { ring, tick: 0 }
-    }
-}
-
-impl Notices for WorkerLog {
-    #[cfg(test)]
-    fn held(&self) -> usize {
-        let rings = self.rings.0.read().unwrap_or_else(PoisonError::into_inner);
-        rings.iter().map(|ring| ring.written.load(Relaxed).min(RING)).sum()
-    }
-}
-
-impl Notice for WorkerRing {
-    #[inline(always)]
-    fn notice(&mut self, key: &Key) {
-        self.tick = self.tick.wrapping_add(1);
-        if self.tick & (PERIOD - 1) == 0 {
-            // One writer: a load and a store are an increment.
-            let at = self.ring.written.load(Relaxed);
-            self.ring.slots[at % RING].store(first_word(key), Relaxed);
-            self.ring.written.store(at + 1, Relaxed);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,11 +94,6 @@ mod tests {
         let mut locked = LockedLog::default();
         (0..=LOG).for_each(|n| locked.notice(&[n as u8; 32]));
         assert_eq!(locked.held(), LOG);
-        let log = WorkerLog::default();
-        let mut worker = log.worker();
-        (0..64 * (RING + 1)).for_each(|_| worker.notice(&[1; 32]));
-        assert_eq!(log.held(), RING);
-        assert!(worker.ring.slots.iter().all(|slot| slot.load(Relaxed) == u64::from_le_bytes([1; 8])));
     }
 
     #[test]

@@ -3,8 +3,7 @@
 use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
-    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, Nothing, Noticing, SharedCounters,
-    SharedHistogram, WorkerLog,
+    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, Nothing, SharedCounters, SharedHistogram,
 };
 
 /// One way of observing a cache.
@@ -73,7 +72,7 @@ impl Rung {
             Rung::AtomicStatistics => work.over::<Exhibit<SharedCounters, LockedHistogram, LockedLog>>(),
             Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog>>(),
             Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>(),
-            Rung::PerWorker => work.over::<Noticing<PerWorker, WorkerLog>>(),
+            Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
             Rung::LockedCounters => work.over::<Exhibit<LockedCounters, Nothing, Nothing>>(),
             Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram, Nothing>>(),
@@ -114,7 +113,7 @@ impl Rung {
                 "the key log sees one get in 64, decided by one shared atomic counter: the published fix ends here"
             }
             Rung::PerWorker => {
-                "counters, histogram and key log in memory that one worker writes, on lines of its own; one get in 64 is logged and one in 512 timed, by the worker's own count"
+                "counters, histogram and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
             }
             Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
             Rung::LockedCounters => "the locked counters alone",

@@ -4,7 +4,7 @@ use super::set::Found;
 use super::{Engine, Partition};
 use crate::placement::KeyWords;
 use crate::value::pack;
-use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Session, Tenant, Ticket, Value};
+use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,8 +46,9 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     #[inline]
     pub fn get_in(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
         self.count(tenant);
-        if let Some(began) = self.recorder.begin_get(key) {
-            return self.get_timed(tenant, key, now, began);
+        let sampled = self.recorder.begin_get(key);
+        if sampled != Sampled::No {
+            return self.get_sampled(tenant, key, now, sampled.began());
         }
         let mut event = Event::Absent;
         let found = self.look_up(tenant, key, now, &mut event);
@@ -81,13 +82,15 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     /// A look-up in the sample. Apart, so that those outside of it carry nothing along.
     #[cold]
     #[inline(never)]
-    fn get_timed(&mut self, tenant: Tenant, key: &Key, now: u64, began: Instant) -> Option<V> {
+    fn get_sampled(&mut self, tenant: Tenant, key: &Key, now: u64, began: Option<Instant>) -> Option<V> {
         let mut event = Event::Absent;
         let found = self.look_up(tenant, key, now, &mut event);
-        self.recorder.end_get(began);
+        if let Some(began) = began {
+            self.recorder.end_get(began);
+        }
         self.recorder.record_in(tenant, event);
         self.recorder.saw(key, found.is_some());
-        if found.is_none() {
+        if let (None, Some(began)) = (&found, began) {
             self.missed = Some((self.engine.hash(&pack(key)), began));
         }
         found
