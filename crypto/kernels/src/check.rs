@@ -1,6 +1,8 @@
 //! One checker per kernel: every tier of the machine against the portable twin, and the portable twin against the
 //! definition, on random and extreme data at boundary sizes.
 
+mod keccak;
+
 use crate::ntt::{self, Ntt};
 use crate::{Cpu, Tier, fermat, packed, residue, sample, sha256};
 

@@ -1,6 +1,7 @@
 //! The vector tiers of x86-64. All `unsafe` of the workspace is below this module.
 #![allow(unsafe_code)]
 
+use crate::keccak::State;
 use crate::ntt::{Ntt, POINTS};
 use crate::packed::STREAMS;
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
@@ -10,6 +11,7 @@ mod avx2;
 mod avx512;
 mod avx512_ntt;
 mod avx512_sha256;
+mod keccak;
 mod sha_ni;
 
 /// Makes each listed kernel a method of a token: the one crossing from ordinary code into code that may use the
@@ -64,6 +66,10 @@ crossings! { crate::cpu::ShaNi, sha_ni:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
     sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]);
 }
+
+use keccak::{avx2 as avx2_keccak, avx512 as avx512_keccak};
+crossings! { crate::cpu::Avx2, avx2_keccak: keccak_f1600(state: &mut State); }
+crossings! { crate::cpu::Avx512, avx512_keccak: keccak_f1600(state: &mut State); }
 
 /// The portable bodies, compiled for a tier.
 macro_rules! recompiled {
