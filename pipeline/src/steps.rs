@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use trefoil_attest::{Decision, ProbeMode, Proof, Statement, Suite, statement_digest};
+use trefoil_attest::{Decision, ProbeMode, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
+use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::{BatchId, Decisions, Embedding, KeyHolderError, KeyHolding, Matcher, Template, Tier};
 
 use crate::clock::Clock;
@@ -83,6 +84,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     pub fn run<R>(&self, batch: Batch<R>, worker: &mut Worker<C::Session>, clock: &dyn Clock) -> Outcome<R> {
         let mut run = Run {
             now: clock.unix_s(),
+            cpu: Cpu::at_most(self.tier),
             batch_id: worker.rng.random(),
             refused: Vec::new(),
             times: StageTimes::default(),
@@ -154,6 +156,7 @@ struct ProvenLane<R> {
 /// One batch on its way.
 struct Run<R> {
     now: u64,
+    cpu: Cpu,
     batch_id: BatchId,
     refused: Vec<(R, Refusal)>,
     times: StageTimes,
@@ -193,7 +196,7 @@ impl<R> Run<R> {
         proven
     }
 
-    /// Binds each decision to a canonical statement and its digest.
+    /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.
     fn bind(
         &mut self,
         lanes: Vec<ProvenLane<R>>,
@@ -235,14 +238,24 @@ impl<R> Run<R> {
             };
             match statement.encode() {
                 Ok(statement) => {
-                    let digest = statement_digest(&statement);
-                    bound.push(BoundLane { reply: request.reply, decision, statement, digest });
+                    bound.push(BoundLane { reply: request.reply, decision, statement, digest: [0; 32] });
                 }
                 // A field outside its limits is refused at the door; what gets here is a fault of ours.
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),
             }
         }
+        digest(self.cpu, &mut bound);
         bound
+    }
+}
+
+/// Fills in each lane's digest, [`trefoil_attest::statement_digest`] of its statement, eight lanes side by side.
+fn digest<R>(cpu: Cpu, bound: &mut [BoundLane<R>]) {
+    let statements: Vec<&[u8]> = bound.iter().map(|lane| &lane.statement[..]).collect();
+    let mut digests = vec![[0; 32]; statements.len()];
+    keccak::sha3_256(cpu, &statements, &mut digests);
+    for (lane, digest) in bound.iter_mut().zip(digests) {
+        lane.digest = digest;
     }
 }
 
