@@ -106,6 +106,11 @@ impl Sealer {
         after_group: impl Fn(usize) + Send + 'static,
     ) -> std::io::Result<(Sender<Bound<R>>, Sealer)> {
         let (sender, batches) = unbounded();
+        let precomputation = keys.precomputation();
+        // Seals do not wait for it. It ends with the keys; a fault that it meets makes them refuse to sign.
+        std::thread::Builder::new()
+            .name("precomputation".into())
+            .spawn(move || precomputation.run().unwrap_or_default())?;
         let mut chain = Chain { keys, issuer, head, clock, release };
         let thread = std::thread::Builder::new().name("sealer".into()).spawn(move || {
             while let Some(group) = next_group(&batches, cadence) {

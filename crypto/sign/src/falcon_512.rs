@@ -9,6 +9,8 @@ use fn_dsa::{
     VerifyingKey512, sign_key_size,
 };
 use rand::CryptoRng;
+use sha3::{Digest as _, Sha3_256};
+use subtle::ConstantTimeEq as _;
 use trefoil_attest::{FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family};
 use zeroize::Zeroizing;
 
@@ -18,9 +20,31 @@ use crate::family::{SignatureFamily, sealed};
 const SECRET_KEY_BYTES: usize = sign_key_size(FN_DSA_LOGN_512);
 
 /// A Falcon-512 signing key, stored in the 1281-byte encoding of the round-3 submission.
+///
+/// It is kept in that encoding with its digest, and decoded for each signature: with a damaged key the library's
+/// sampler can draw for ever, so damage must be found before it signs, and not by verification.
 pub struct Falcon512 {
     encoded: Zeroizing<Vec<u8>>,
-    key: SigningKey512,
+    digest: [u8; 32],
+}
+
+impl Falcon512 {
+    fn key(&self) -> Result<SigningKey512, SignError> {
+        let sound = bool::from(digest(&self.encoded).ct_eq(&self.digest));
+        let key = if sound { SigningKey512::decode(&self.encoded) } else { None };
+        key.ok_or(SignError::Fault(Family::Falcon512))
+    }
+
+    /// Flips a bit of what is kept, as a fault would.
+    #[cfg(test)]
+    pub(crate) fn flip(&mut self, bit: usize) {
+        let mut bytes = self.encoded.iter_mut().chain(&mut self.digest);
+        *bytes.nth(bit / 8).expect("a bit of the key or its digest") ^= 1 << (bit % 8);
+    }
+}
+
+fn digest(encoded: &[u8]) -> [u8; 32] {
+    Sha3_256::digest(encoded).into()
 }
 
 /// The generator as the older trait that fn-dsa takes.
@@ -59,8 +83,8 @@ impl SignatureFamily for Falcon512 {
     }
 
     fn from_secret_bytes(secret: &[u8]) -> Result<Self, KeyError> {
-        let key = SigningKey512::decode(secret).ok_or(KeyError::Secret(Family::Falcon512))?;
-        Ok(Self { encoded: Zeroizing::new(secret.to_vec()), key })
+        SigningKey512::decode(secret).ok_or(KeyError::Secret(Family::Falcon512))?;
+        Ok(Self { encoded: Zeroizing::new(secret.to_vec()), digest: digest(secret) })
     }
 
     fn to_secret_bytes(&self) -> Zeroizing<Vec<u8>> {
@@ -69,7 +93,10 @@ impl SignatureFamily for Falcon512 {
 
     fn public_key(&self) -> Vec<u8> {
         let mut public = vec![0; FALCON_512_PUBLIC_KEY_BYTES];
-        self.key.to_verifying_key(&mut public);
+        // A damaged key has none that verifies anything.
+        if let Ok(key) = self.key() {
+            key.to_verifying_key(&mut public);
+        }
         public
     }
 
@@ -83,7 +110,7 @@ impl sealed::Sign for Falcon512 {
     /// A fresh 40-byte salt and sampler seed for every signature: never derandomised.
     fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
         let mut signature = vec![0; FALCON_512_SIGNATURE_BYTES];
-        self.key.sign(&mut OldRng(rng), &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, message, &mut signature);
+        self.key()?.sign(&mut OldRng(rng), &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, message, &mut signature);
         Ok(signature)
     }
 }

@@ -39,8 +39,23 @@ pub trait SignatureFamily: sealed::Sign + Sized {
     /// # Errors
     /// [`SignError::Refused`] or [`SignError::Fault`]; nothing is released then.
     fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
+        let public_key = self.public_key();
+        self.sign_under(&public_key, message, rng)
+    }
+
+    /// As [`Self::sign`], verified under the key that was published: it may not be this one any more, if memory was
+    /// damaged.
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    fn sign_under(
+        &mut self,
+        public_key: &[u8],
+        message: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, SignError> {
         let signature = self.sign_unverified(message, rng)?;
-        match Self::verify(&self.public_key(), message, &signature) {
+        match Self::verify(public_key, message, &signature) {
             true => Ok(signature),
             false => Err(SignError::Fault(Self::FAMILY)),
         }

@@ -1,17 +1,19 @@
 //! The hypertree (FIPS 205 sections 6 and 7): 22 layers of trees of 8 one-time keys.
 //!
 //! Which trees a signature passes through is known from the start, and what each signs does not matter for its leaves
-//! and root. So all layers are computed side by side, and the one-time signatures are read off at the end.
+//! and root. So all layers are computed side by side, and the one-time signatures are read off at the end. The
+//! topmost layers may come from [`TopLayers`] instead.
 
 use super::address::{Address, Kind};
+use super::top_layers::{KEPT_FROM, TopLayers};
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append};
 use super::wots::Chains;
 
 /// Layers: d.
-const LAYERS: usize = 22;
+pub(super) const LAYERS: usize = 22;
 
 /// Height of a tree: h'.
-const HEIGHT: u32 = 3;
+pub(super) const HEIGHT: u32 = 3;
 
 /// Leaves of a tree.
 pub(super) const LEAVES: usize = 1 << HEIGHT;
@@ -22,6 +24,40 @@ pub(super) struct Tree {
     pub(super) layer: u8,
     pub(super) index: u64,
     pub(super) leaf: u32,
+}
+
+impl Tree {
+    /// The tree once for each leaf.
+    pub(super) fn with_each_leaf(&self) -> impl Iterator<Item = Tree> + use<> {
+        let tree = *self;
+        (0..LEAVES as u32).map(move |leaf| Tree { leaf, ..tree })
+    }
+}
+
+/// The nodes of a tree, leaves first, root last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct TreeNodes([Node; 2 * LEAVES - 1]);
+
+impl TreeNodes {
+    pub(super) fn root(&self) -> Node {
+        self.0[2 * LEAVES - 2]
+    }
+
+    /// Algorithm 10, the authentication path: what a leaf's path to the root meets at each height.
+    fn siblings(&self, leaf: u32) -> [Node; HEIGHT as usize] {
+        [0, 1, 2].map(|height| self.0[first_at(height) + ((leaf >> height) as usize ^ 1)])
+    }
+
+    /// Flips a bit, as a fault would.
+    #[cfg(test)]
+    pub(super) fn flip(&mut self, node: usize, bit: usize) {
+        self.0[node][bit / 32] ^= 1 << (bit % 32);
+    }
+}
+
+/// Where the nodes of a height begin.
+const fn first_at(height: u32) -> usize {
+    2 * LEAVES - ((2 * LEAVES) >> height)
 }
 
 /// The trees between `leaf` of tree `index` of the lowest layer and the root.
@@ -39,49 +75,58 @@ fn path(mut index: u64, mut leaf: u32) -> [Tree; LAYERS] {
 pub(super) fn sign<C: Compression>(
     hash: &mut TweakedHash<C>,
     sk_seed: &NodeLanes,
+    top: Option<&TopLayers>,
     message: Node,
     (index, leaf): (u64, u32),
     signature: &mut Vec<u8>,
 ) {
-    let trees = path(index, leaf);
-    let chains = Chains::compute(hash, sk_seed, &trees);
-    let mut nodes: Vec<Vec<Node>> =
-        chains.public_keys(hash, &trees).iter().map(|leaves| leaves.to_vec()).collect();
-    let mut siblings = [[Node::default(); HEIGHT as usize]; LAYERS];
-    for height in 0..HEIGHT {
-        for ((siblings, nodes), tree) in siblings.iter_mut().zip(&nodes).zip(&trees) {
-            siblings[height as usize] = nodes[(tree.leaf >> height) as usize ^ 1];
-        }
-        nodes = parents(hash, &trees, &nodes, height + 1);
-    }
+    let path = path(index, leaf);
+    let (whole, kept) = path.split_at(if top.is_some() { KEPT_FROM } else { LAYERS });
+    // Of the kept layers only the lowest signs something new.
+    let chains = Chains::compute(hash, sk_seed, whole, &kept[..kept.len().min(1)]);
+    let leaves = chains.public_keys(hash, whole);
+    let computed = trees(hash, whole, &leaves);
     let mut message = message;
-    for (layer, siblings) in siblings.iter().enumerate() {
-        chains.sign(layer, message, signature);
-        siblings.iter().for_each(|&node| append(signature, node));
-        message = nodes[layer][0];
+    for (layer, tree) in path.iter().enumerate() {
+        let kept = top.and_then(|top| top.tree(tree));
+        let nodes = kept.unwrap_or_else(|| &computed[layer]);
+        match top.and_then(|top| top.signature(tree)) {
+            Some(kept) => kept.iter().for_each(|&node| append(signature, node)),
+            None => chains.sign(layer, message, signature),
+        }
+        nodes.siblings(tree.leaf).into_iter().for_each(|node| append(signature, node));
+        message = nodes.root();
     }
 }
 
-/// One step of algorithm 9 in every tree: the nodes at `height` from those below.
-fn parents<C: Compression>(
+/// Algorithm 9 in every tree: all nodes above the leaves.
+pub(super) fn trees<C: Compression>(
     hash: &mut TweakedHash<C>,
     trees: &[Tree],
-    nodes: &[Vec<Node>],
-    height: u32,
-) -> Vec<Vec<Node>> {
-    let mut pairs = Vec::with_capacity(trees.len() * LEAVES / 2);
-    for (tree, nodes) in trees.iter().zip(nodes) {
-        for (index, pair) in nodes.as_chunks().0.iter().enumerate() {
-            let address = Address {
-                layer: tree.layer,
-                tree: tree.index,
-                kind: Kind::Tree,
-                key_pair: 0,
-                chain_or_height: height,
-                hash_or_index: index as u32,
-            };
-            pairs.push((address, *pair));
+    leaves: &[[Node; LEAVES]],
+) -> Vec<TreeNodes> {
+    let mut nodes = vec![TreeNodes([Node::default(); 2 * LEAVES - 1]); trees.len()];
+    nodes.iter_mut().zip(leaves).for_each(|(nodes, leaves)| nodes.0[..LEAVES].copy_from_slice(leaves));
+    for height in 1..=HEIGHT {
+        let mut pairs = Vec::with_capacity(trees.len() * LEAVES / 2);
+        for (tree, nodes) in trees.iter().zip(&nodes) {
+            let below = &nodes.0[first_at(height - 1)..first_at(height)];
+            for (index, pair) in below.as_chunks().0.iter().enumerate() {
+                let address = Address {
+                    layer: tree.layer,
+                    tree: tree.index,
+                    kind: Kind::Tree,
+                    key_pair: 0,
+                    chain_or_height: height,
+                    hash_or_index: index as u32,
+                };
+                pairs.push((address, *pair));
+            }
+        }
+        let parents = hash.h(&pairs);
+        for (nodes, parents) in nodes.iter_mut().zip(parents.chunks(LEAVES >> height)) {
+            nodes.0[first_at(height)..][..parents.len()].copy_from_slice(parents);
         }
     }
-    hash.h(&pairs).chunks(LEAVES >> height).map(<[Node]>::to_vec).collect()
+    nodes
 }

@@ -4,16 +4,19 @@ use sha2::{Digest as _, Sha256};
 use trefoil_attest::SLH_DSA_SHA2_128F_SIGNATURE_BYTES;
 use zeroize::Zeroizing;
 
+use super::top_layers::TopLayers;
 use super::tweaked_hash::{Compression, TweakedHash, append, broadcast, node};
 use super::{SECRET_KEY_BYTES, fors, hypertree};
 
 /// Bytes of the message digest: the FORS message, the index of a tree (63 bits) and of its leaf (3 bits).
 const DIGEST_BYTES: usize = fors::MESSAGE_BYTES + 8 + 1;
 
-/// Algorithm 19, `slh_sign_internal`, of a message given in parts. Deterministic where `opt_rand` is PK.seed.
+/// Algorithm 19, `slh_sign_internal`, of a message given in parts. Deterministic where `opt_rand` is PK.seed. With or
+/// without the key's top layers, the signature is the same.
 pub(super) fn sign_internal(
     compression: impl Compression,
     secret_key: &[u8; SECRET_KEY_BYTES],
+    top: Option<&TopLayers>,
     message: &[&[u8]],
     opt_rand: &[u8; 16],
 ) -> Vec<u8> {
@@ -29,7 +32,7 @@ pub(super) fn sign_internal(
     let mut hash = TweakedHash::new(compression, node(pk_seed));
     let sk_seed = Zeroizing::new(broadcast(node(sk_seed)));
     let fors_key = fors::sign(&mut hash, &sk_seed, fors_message, leaf, &mut signature);
-    hypertree::sign(&mut hash, &sk_seed, fors_key, leaf, &mut signature);
+    hypertree::sign(&mut hash, &sk_seed, top, fors_key, leaf, &mut signature);
     signature
 }
 

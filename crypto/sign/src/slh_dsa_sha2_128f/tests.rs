@@ -7,8 +7,8 @@ use super::*;
 
 const MESSAGE: &[&[u8]] = &[&EMPTY_CONTEXT, b"a message"];
 
-/// Compressions of a signature: bounds the places where a fault can strike.
-const CALLS: usize = 3_000;
+/// Fewest compressions of a signature: bounds the places where a fault can strike.
+const CALLS: usize = 2_600;
 
 /// Where a bit flips.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,19 @@ fn key(rng: &mut StdRng) -> SlhDsaSha2_128f {
     SlhDsaSha2_128f::generate(rng).unwrap()
 }
 
+/// The same key with its top layers, which faults may have struck since.
+fn with_top(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut TopLayers)) -> SlhDsaSha2_128f {
+    let mut top = top_layers(&key.secret_key()).ok().expect("top layers");
+    strike(&mut top);
+    let key = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes()).unwrap();
+    assert!(key.top.set(Ok(top)).is_ok());
+    key
+}
+
+fn top_layers(secret_key: &[u8; SECRET_KEY_BYTES]) -> Result<TopLayers, Unmade> {
+    TopLayers::new([Cpu::detected(); 2], secret_key, || true)
+}
+
 fn sign_struck(
     key: &SlhDsaSha2_128f,
     faults: [Option<Fault>; 2],
@@ -79,14 +92,16 @@ fn sign_struck(
 #[test]
 fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
     let mut rng = StdRng::seed_from_u64(5);
-    let key = key(&mut rng);
+    let without = key(&mut rng);
+    let with = with_top(&without, |_| ());
     let opt_rand = rng.random();
-    let sound = key.sign_internal(MESSAGE, &opt_rand).unwrap();
+    let sound = without.sign_internal(MESSAGE, &opt_rand).unwrap();
     let mut refused = 0;
-    for round in 0..400 {
+    for round in 0..1_000 {
         let fault = Fault::random(&mut rng);
         let faults = if round % 2 == 0 { [Some(fault), None] } else { [None, Some(fault)] };
-        match sign_struck(&key, faults, &opt_rand) {
+        let key = if round % 4 < 2 { &with } else { &without };
+        match sign_struck(key, faults, &opt_rand) {
             Ok(signature) => assert!(signature == sound, "{fault:?}"),
             Err(error) => {
                 assert_eq!(error, SignError::Fault(Family::SlhDsaSha2_128f));
@@ -95,9 +110,86 @@ fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
         }
     }
     // The rest struck a word or a lane that is not used.
-    assert!(refused > 200, "{refused} of 400 faults changed the signature");
+    assert!(refused > 500, "{refused} of 1,000 faults changed the signature");
 }
 
+#[test]
+fn the_top_layers_change_no_byte_of_a_signature() {
+    let mut rng = StdRng::seed_from_u64(12);
+    let without = key(&mut rng);
+    let with = with_top(&without, |_| ());
+    for round in 0u8..40 {
+        let (message, opt_rand): ([&[u8]; 1], _) = ([&[round]], rng.random());
+        let expected = without.sign_internal(&message, &opt_rand).unwrap();
+        assert!(with.sign_internal(&message, &opt_rand).unwrap() == expected, "{round}");
+    }
+}
+
+#[test]
+fn no_bit_that_flips_in_the_top_layers_leads_to_a_signature_that_is_wrong() {
+    let mut rng = StdRng::seed_from_u64(13);
+    let sound = key(&mut rng);
+    let opt_rand = rng.random();
+    let expected = sound.sign_internal(MESSAGE, &opt_rand).unwrap();
+    let mut refused = 0;
+    let mut struck = with_top(&sound, |_| ());
+    for _ in 0..200 {
+        let (layer, node, bit) = (rng.random_range(0..5), rng.random_range(0..50), rng.random_range(0..128));
+        let flip = |key: &mut SlhDsaSha2_128f| {
+            let top = Arc::get_mut(&mut key.top).and_then(OnceLock::get_mut);
+            top.and_then(|top| top.as_mut().ok()).expect("top layers").flip(layer, node, bit);
+        };
+        flip(&mut struck);
+        match struck.sign_internal(MESSAGE, &opt_rand) {
+            Ok(signature) => assert!(signature == expected),
+            Err(error) => {
+                assert_eq!(error, SignError::Fault(Family::SlhDsaSha2_128f));
+                refused += 1;
+            }
+        }
+        flip(&mut struck);
+    }
+    // The rest struck a node that this signature does not show.
+    assert!(refused > 50, "{refused} of 200");
+}
+
+#[test]
+fn top_layers_are_not_kept_where_a_bit_flipped_while_they_were_computed() {
+    let mut rng = StdRng::seed_from_u64(14);
+    let secret_key = key(&mut rng).secret_key();
+    for fault in [Some(Fault { call: 40, word: 25, lane: 7, bit: 3 }), None] {
+        let mut compressions = [fault, None].map(|fault| Struck { calls: 0, fault });
+        let made = TopLayers::new(compressions.each_mut(), &secret_key, || true);
+        assert_eq!(matches!(made, Err(Unmade::Fault)), fault.is_some());
+        assert_eq!(made.is_ok(), fault.is_none());
+    }
+    let mut damaged = secret_key.clone();
+    damaged[63] ^= 1;
+    assert!(matches!(top_layers(&damaged), Err(Unmade::Fault)), "another root");
+}
+
+#[test]
+fn a_key_whose_precomputation_met_a_fault_does_not_sign() {
+    let mut secret = key(&mut StdRng::seed_from_u64(15)).to_secret_bytes();
+    secret[63] ^= 1;
+    let key = SlhDsaSha2_128f::from_secret_bytes(&secret).unwrap().on(Cpu::detected());
+    let fault = Err(SignError::Fault(Family::SlhDsaSha2_128f));
+    if has_fast_lanes(Cpu::detected()) {
+        assert_eq!(key.precomputation().run(), fault);
+        assert!(key.top.get().is_some_and(Result::is_err));
+    }
+    assert_eq!(key.sign_internal(MESSAGE, &[0; 16]).map(drop), fault);
+}
+
+#[test]
+fn precomputation_ends_when_the_key_is_gone_or_has_it_already() {
+    let sound = key(&mut StdRng::seed_from_u64(16));
+    let abandoned = sound.precomputation();
+    drop(sound);
+    assert_eq!(abandoned.run(), Ok(()));
+    let made = TopLayers::new([Cpu::detected(); 2], &[0; SECRET_KEY_BYTES], || false);
+    assert!(matches!(made, Err(Unmade::Unwanted)));
+}
 #[test]
 fn verification_alone_would_release_faulty_signatures() {
     let mut rng = StdRng::seed_from_u64(6);

@@ -1,0 +1,106 @@
+//! Faults in the keys of the libraries, and in what they return: nothing wrong is released.
+
+use std::collections::HashSet;
+
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use trefoil_attest::Suite;
+
+use super::*;
+
+const NOW: u64 = 1_800_000_000;
+
+fn keys(seed: u64) -> SigningKeys {
+    SigningKeys::generate(NOW, NOW + 1, &mut StdRng::seed_from_u64(seed)).unwrap()
+}
+
+fn flipped(bytes: &[u8], rng: &mut StdRng) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let bit = rng.random_range(0..8 * bytes.len());
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    bytes
+}
+
+#[test]
+fn no_bit_that_flips_in_an_ml_dsa_key_or_signature_leads_to_a_wrong_release() {
+    let mut rng = StdRng::seed_from_u64(21);
+    let mut sound = keys(1).ml_dsa_65;
+    let (secret, published) = (sound.to_secret_bytes(), sound.public_key());
+    for round in 0..1_000u64 {
+        let message = round.to_be_bytes();
+        if round % 4 == 0 {
+            let signature = flipped(&sound.sign(&message, &mut rng).unwrap(), &mut rng);
+            assert!(!MlDsa65::verify(&published, &message, &signature), "round {round}");
+        } else {
+            let mut struck = MlDsa65::from_secret_bytes(&flipped(&secret, &mut rng)).unwrap();
+            let refused = Err(SignError::Fault(Family::MlDsa65));
+            assert_eq!(struck.sign_under(&published, &message, &mut rng), refused, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn no_bit_that_flips_in_a_falcon_key_or_signature_leads_to_a_wrong_release() {
+    let mut rng = StdRng::seed_from_u64(22);
+    let mut key = keys(2).falcon_512;
+    let published = key.public_key();
+    for round in 0..1_000u64 {
+        let message = round.to_be_bytes();
+        if round % 4 == 0 {
+            let signature = flipped(&key.sign(&message, &mut rng).unwrap(), &mut rng);
+            assert!(!Falcon512::verify(&published, &message, &signature), "round {round}");
+        } else {
+            let bit = rng.random_range(0..8 * (Falcon512::SECRET_KEY_BYTES + 32));
+            key.flip(bit);
+            let refused = Err(SignError::Fault(Family::Falcon512));
+            assert_eq!(key.sign_under(&published, &message, &mut rng), refused, "bit {bit}");
+            key.flip(bit);
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_not_the_published_ones_sign_no_seal() {
+    let mut rng = StdRng::seed_from_u64(22);
+    let header = |keys: &SigningKeys| SealHeader {
+        issuer: "https://auth.example".into(),
+        key_set_id: keys.id(),
+        seal_number: 1,
+        previous: [0; 32],
+        tree_size: 1,
+        root: [7; 32],
+        time: NOW,
+        suite: Suite::One,
+    };
+    type Swap = fn(&mut SigningKeys, SigningKeys);
+    let swaps: [(Family, Swap); 3] = [
+        (Family::MlDsa65, |keys, other| keys.ml_dsa_65 = other.ml_dsa_65),
+        (Family::Falcon512, |keys, other| keys.falcon_512 = other.falcon_512),
+        (Family::SlhDsaSha2_128f, |keys, other| keys.slh_dsa_sha2_128f = other.slh_dsa_sha2_128f),
+    ];
+    for (family, swap) in swaps {
+        let mut struck = keys(3);
+        let header = header(&struck);
+        assert!(struck.sign_seal(header.clone(), &mut rng).is_ok());
+        swap(&mut struck, keys(4));
+        assert_eq!(struck.sign_seal(header, &mut rng).err(), Some(SignError::Fault(family)));
+    }
+}
+
+#[test]
+fn no_bit_of_a_stored_key_flips_unnoticed() {
+    let stored = keys(5).to_secret_bytes();
+    let mut rng = StdRng::seed_from_u64(23);
+    for _ in 0..1_000 {
+        assert!(SigningKeys::from_secret_bytes(&flipped(&stored, &mut rng)).is_err());
+    }
+}
+
+#[test]
+fn ten_thousand_falcon_salts_are_different() {
+    let mut rng = StdRng::seed_from_u64(24);
+    let mut key = Falcon512::generate(&mut rng).unwrap();
+    // Header, then the salt of 40 bytes.
+    let salts: HashSet<Vec<u8>> =
+        (0..10_000).map(|_| key.sign(b"the same message", &mut rng).unwrap()[1..41].to_vec()).collect();
+    assert_eq!(salts.len(), 10_000);
+}
