@@ -38,7 +38,7 @@ impl Stream {
 #[test]
 fn packed_sums_agree_with_addition() {
     let mut stream = Stream(1);
-    for n in [8, 16, 24, 64, 4096, 8192] {
+    for n in [8, 16, 24, 64, 2056, 8192] {
         for count in [0, 1, 3, 4, 5, 7, 8, 31, 32] {
             let values: Vec<_> = (0..count).map(|_| stream.below(1 << 48, n)).collect();
             let packed: Vec<Vec<u8>> = values

@@ -5,8 +5,8 @@
 //! are swapped, because that spares the vector tier a transposition. Blocks of 128 adjacent values, over which the
 //! 128th power of the point is constant, are those of bit-reversed order.
 //!
-//! Nothing is reduced on the way: every one of the twelve stages adds at most `2q` to a value, so that results are
-//! below `26q`, which is below 2^52. They are congruent to the exact values; tiers agree modulo q.
+//! Nothing is reduced on the way: every one of the twelve stages adds at most `2q` to a value in the portable twin, and
+//! at most `q` to one that starts `12q` higher in the vector tier, so that results are below `26q`, which is below 2^52. They are congruent to the exact values; tiers agree modulo q.
 
 use crate::cpu::Token;
 use crate::residue::MODULUS_BOUND;

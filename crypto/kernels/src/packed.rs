@@ -34,6 +34,10 @@ pub fn unpack(bytes: &[u8], values: &mut [u64]) {
     }
 }
 
+/// Words of a tile of [`sum`]: their sums (16 KiB) and four pieces of sources (12 KiB each) fit the first two levels of
+/// the cache, so that only sources move.
+const TILE: usize = 2048;
+
 /// Sums packed polynomials without reduction: `acc[i] = sum over s of sources[s][i]`.
 ///
 /// Memory-bound when the sources are in main memory, so it reads four of them at a time: the prefetchers follow
@@ -46,11 +50,19 @@ pub fn sum(cpu: Cpu, sources: &[&[u8]], acc: &mut [u64]) {
     assert!(sources.len() <= SOURCES_MAX);
     assert!(acc.len().is_multiple_of(8));
     assert!(sources.iter().all(|source| source.len() == RESIDUE_BYTES * acc.len()));
-    acc.fill(0);
     let (groups, rest) = sources.as_chunks::<STREAMS>();
-    for (i, group) in groups.iter().enumerate() {
-        let coming = groups.get(i + 1).unwrap_or(group);
-        dispatch!(cpu, add_packed(*group, *coming, acc));
+    for (tile, acc) in acc.chunks_mut(TILE).enumerate() {
+        let start = tile * TILE * RESIDUE_BYTES;
+        let bytes = start..start + RESIDUE_BYTES * acc.len();
+        acc.fill(0);
+        for (i, group) in groups.iter().enumerate() {
+            // After the last group the next tile of the first one.
+            let coming = match groups.get(i + 1) {
+                Some(next) => next.map(|source| &source[bytes.clone()]),
+                None => groups[0].map(|source| &source[bytes.end..]),
+            };
+            dispatch!(cpu, add_packed(group.map(|source| &source[bytes.clone()]), coming, acc));
+        }
+        rest.iter().for_each(|source| dispatch!(cpu, add_packed_1(&source[bytes.clone()], acc)));
     }
-    rest.iter().for_each(|source| dispatch!(cpu, add_packed_1(source, acc)));
 }

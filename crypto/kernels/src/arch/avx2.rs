@@ -1,12 +1,12 @@
 //! Kernels for AVX2.
 
-use super::{prefetch_ahead, recompiled};
+use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
 use crate::packed::STREAMS;
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256, _mm256_set_m128i,
-    _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_storeu_si256,
+    _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256,
 };
 
 recompiled! { "avx2":
@@ -23,18 +23,29 @@ recompiled! { "avx2":
 
 #[target_feature(enable = "avx2")]
 pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]) {
-    // Two steps to a prefetch: 48 bytes, less than a line.
-    let acc = acc.as_chunks_mut::<8>().0;
-    let sources = sources.map(|source| &source.as_chunks::<48>().0[..acc.len()]);
-    for (i, sum) in acc.iter_mut().enumerate() {
-        let [mut low, mut high] = [load(&sum[..4]), load(&sum[4..])];
-        for (source, coming) in sources.iter().zip(coming) {
-            prefetch_ahead(source.as_flattened(), coming, 48 * i);
-            low = _mm256_add_epi64(low, spread(source[i].first_chunk().expect("24 of 48")));
-            high = _mm256_add_epi64(high, spread(source[i].last_chunk().expect("24 of 48")));
+    // Eight vectors at a time: whole lines of the sources.
+    let (steps, rest) = acc.as_chunks_mut::<32>();
+    for (i, sums) in steps.iter_mut().enumerate() {
+        let sums = sums.as_chunks_mut::<4>().0;
+        let mut totals = [_mm256_setzero_si256(); 8];
+        for (total, sum) in totals.iter_mut().zip(sums.iter()) {
+            *total = load(sum);
         }
-        store(&mut sum[..4], low);
-        store(&mut sum[4..], high);
+        for (source, coming) in sources.iter().zip(coming) {
+            prefetch_ahead(source, coming, PREFETCH_STEP * i);
+            let step: &[u8; PREFETCH_STEP] =
+                source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
+            for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {
+                *total = _mm256_add_epi64(*total, spread(packed));
+            }
+        }
+        for (total, sum) in totals.into_iter().zip(sums) {
+            store(sum, total);
+        }
+    }
+    let done = PREFETCH_STEP * steps.len();
+    for source in sources {
+        add_packed_1(&source[done..], rest);
     }
 }
 
@@ -74,16 +85,14 @@ fn load_half(bytes: &[u8; 16]) -> __m128i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(words: &[u64]) -> __m256i {
-    let words: &[u64; 4] = words.try_into().expect("four words");
+fn load(words: &[u64; 4]) -> __m256i {
     // SAFETY: the reference covers the 32 bytes read, and the load has no alignment requirement.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(words: &mut [u64], value: __m256i) {
-    let words: &mut [u64; 4] = words.try_into().expect("four words");
+fn store(words: &mut [u64; 4], value: __m256i) {
     // SAFETY: the reference covers the 32 bytes written, and the store has no alignment requirement.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
 }

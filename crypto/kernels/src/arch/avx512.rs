@@ -1,6 +1,6 @@
 //! Kernels for AVX-512 with VBMI, VBMI2, IFMA and VPOPCNTDQ.
 
-use super::{prefetch_ahead, recompiled};
+use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
 use crate::ntt::inverse_mod_word;
 use crate::packed::STREAMS;
 use crate::portable::RECIPROCALS;
@@ -24,15 +24,29 @@ recompiled! { "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq":
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
-    let acc = acc.as_chunks_mut::<8>().0;
-    let sources = sources.map(|source| &source.as_chunks::<48>().0[..acc.len()]);
-    for (i, sum) in acc.iter_mut().enumerate() {
-        let mut total = load(sum);
-        for (source, coming) in sources.iter().zip(coming) {
-            prefetch_ahead(source.as_flattened(), coming, 48 * i);
-            total = _mm512_add_epi64(total, spread(&source[i], order));
+    // Four vectors at a time: whole lines of the sources.
+    let (steps, rest) = acc.as_chunks_mut::<32>();
+    for (i, sums) in steps.iter_mut().enumerate() {
+        let sums = sums.as_chunks_mut::<8>().0;
+        let mut totals = [_mm512_setzero_si512(); 4];
+        for (total, sum) in totals.iter_mut().zip(sums.iter()) {
+            *total = load(sum);
         }
-        store(sum, total);
+        for (source, coming) in sources.iter().zip(coming) {
+            prefetch_ahead(source, coming, PREFETCH_STEP * i);
+            let step: &[u8; PREFETCH_STEP] =
+                source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
+            for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {
+                *total = _mm512_add_epi64(*total, spread(packed, order));
+            }
+        }
+        for (total, sum) in totals.into_iter().zip(sums) {
+            store(sum, total);
+        }
+    }
+    let done = PREFETCH_STEP * steps.len();
+    for source in sources {
+        add_packed_1(&source[done..], rest);
     }
 }
 

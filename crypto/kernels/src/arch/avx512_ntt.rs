@@ -4,8 +4,8 @@ use super::avx512::{load, store};
 use crate::ntt::{Ntt, POINTS};
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_loadu_si256, _mm512_add_epi64, _mm512_cvtepi32_epi64, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2,
-    _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_madd52lo_epu64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_sub_epi64,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 /// 4096 values as vectors.
@@ -14,12 +14,20 @@ type Vectors = [[u64; 8]; POINTS / 8];
 /// A twiddle factor times 2^52 modulo q, and that over q modulo 2^52.
 type Twiddle = [__m512i; 2];
 
+/// Multiples of q that are added to every coefficient, so that after twelve stages, each of which subtracts less than q,
+/// values are still positive: a stage then need not add anything.
+const OFFSET: u64 = 12;
+
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]) {
     let x = vectors(x);
     let (q, w) = (_mm512_set1_epi64(ntt.q as i64), twiddles(ntt, 0));
+    let offset = _mm512_set1_epi64((OFFSET * ntt.q) as i64);
     for j in 0..64 {
         let mut v = gather(x, j, 64);
+        for v in &mut v {
+            *v = _mm512_add_epi64(*v, offset);
+        }
         radix_8(&mut v, &w, q);
         scatter(x, j, 64, &v);
     }
@@ -30,12 +38,11 @@ pub(super) fn ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]) {
 pub(super) fn ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]) {
     let (small, out) = (x.as_chunks::<8>().0, vectors(out));
     let (q, w) = (_mm512_set1_epi64(ntt.q as i64), twiddles(ntt, 0));
+    let offset = _mm512_set1_epi64((OFFSET * ntt.q) as i64);
     for j in 0..64 {
         let mut v = [_mm512_setzero_si512(); 8];
         for (k, v) in v.iter_mut().enumerate() {
-            // A negative value is huge as an unsigned one, and less so with q added.
-            let wide = _mm512_cvtepi32_epi64(load_half(&small[j + 64 * k]));
-            *v = _mm512_min_epu64(wide, _mm512_add_epi64(wide, q));
+            *v = _mm512_add_epi64(_mm512_cvtepi32_epi64(load_half(&small[j + 64 * k])), offset);
         }
         radix_8(&mut v, &w, q);
         scatter(out, j, 64, &v);
@@ -97,18 +104,16 @@ fn radix_8(v: &mut [__m512i; 8], w: &[Twiddle; 7], q: __m512i) {
     }
 }
 
-/// `a + w b` and `a - w b`, each with a multiple of q added that keeps it positive. Montgomery's reduction without its
-/// correction: the low halves of `w b` and of the multiple of q cancel, and the difference of the high halves is
-/// within -q..q.
+/// `a + w b` and `a - w b`. Montgomery's reduction without its correction: the low halves of `w b` and of the multiple of q
+/// cancel, and the difference of the high halves is within -q..q.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn butterfly(v: &mut [__m512i; 8], a: usize, b: usize, [factor, quotient]: &Twiddle, q: __m512i) {
     let zero = _mm512_setzero_si512();
-    let shifted = _mm512_add_epi64(v[a], q);
     let multiple = _mm512_madd52lo_epu64(zero, v[b], *quotient);
-    let high = _mm512_madd52hi_epu64(shifted, v[b], *factor);
+    let high = _mm512_madd52hi_epu64(v[a], v[b], *factor);
     let sum = _mm512_sub_epi64(high, _mm512_madd52hi_epu64(zero, multiple, q));
-    v[b] = _mm512_sub_epi64(_mm512_add_epi64(shifted, shifted), sum);
+    v[b] = _mm512_sub_epi64(_mm512_add_epi64(v[a], v[a]), sum);
     v[a] = sum;
 }
 

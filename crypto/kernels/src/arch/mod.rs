@@ -6,6 +6,7 @@ use crate::ntt::{Ntt, POINTS};
 use crate::packed::STREAMS;
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 mod avx2;
 mod avx512;
@@ -87,17 +88,22 @@ use recompiled;
 /// Bytes ahead of use at which lines are asked for: about the latency of main memory at the speed of one stream.
 const PREFETCH_BYTES: usize = 1536;
 
-/// Asks for the line [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
+/// Bytes that one call of [`prefetch_ahead`] asks for: three lines.
+const PREFETCH_STEP: usize = 192;
+
+/// Asks for the lines [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
 #[inline(always)]
 fn prefetch_ahead(source: &[u8], coming: &[u8], at: usize) {
     let ahead = at + PREFETCH_BYTES;
-    let line = source.get(ahead).or_else(|| coming.get(ahead.wrapping_sub(source.len())));
-    if let Some(line) = line {
-        // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
-                std::ptr::from_ref(line).cast(),
-            )
+    let rest = if ahead < source.len() {
+        &source[ahead..]
+    } else {
+        coming.get(ahead - source.len()..).unwrap_or_default()
+    };
+    if let Some(lines) = rest.first_chunk::<PREFETCH_STEP>() {
+        for line in lines.chunks(64) {
+            // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
         }
     }
 }
