@@ -102,9 +102,21 @@ impl MatchJob {
 
     /// Whether at least one lane is occupied and no template occupies two.
     pub(crate) fn is_well_formed(&self) -> bool {
+        // The first bytes tell almost all handles apart; only where two agree are the whole names sorted.
+        let (mut prefixes, mut count) = ([0u64; LANES], 0);
+        for ((handle, _), prefix) in self.subjects.iter().flatten().zip(&mut prefixes) {
+            *prefix = handle.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+            count += 1;
+        }
+        let prefixes = &mut prefixes[..count];
+        prefixes.sort_unstable();
+        count > 0 && (prefixes.windows(2).all(|pair| pair[0] != pair[1]) || self.names_are_distinct())
+    }
+
+    fn names_are_distinct(&self) -> bool {
         let mut present: Vec<&(Handle, u32)> = self.subjects.iter().flatten().collect();
         present.sort_unstable();
-        !present.is_empty() && present.windows(2).all(|pair| pair[0] != pair[1])
+        present.windows(2).all(|pair| pair[0] != pair[1])
     }
 }
 

@@ -204,8 +204,7 @@ impl KeyHolder {
             return Err(KeyHolderError::Malformed);
         }
         let admitted = tenant.admit(job, now)?;
-        let keys = tenant.keys(job, &admitted);
-        let opened = self.open(&keys, job);
+        let opened = self.open(&admitted.keys, job);
         if !is_honest(&opened, job) {
             tenant.record_malformed(&*self.vault, job, now)?;
             return Err(KeyHolderError::Malformed);

@@ -32,19 +32,20 @@ struct State {
     frozen: bool,
     /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
     malformed: Vec<u64>,
-    /// Boxed, so that a growing table copies pointers and leaves no salts behind.
+    /// Boxed, so that a growing table copies pointers and leaves no keys behind.
     subjects: HashMap<(Handle, u32), Box<Subject>>,
 }
 
 struct Subject {
     lane: Lane,
-    salt: Salt,
+    /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
+    key: SubjectKey,
     attempts: AttemptRecord,
 }
 
 /// A job whose subjects are known and whose failures have been counted in advance.
 pub(crate) struct Admitted {
-    salts: [Option<Salt>; LANES],
+    pub(crate) keys: [Option<SubjectKey>; LANES],
     /// Lanes whose budget allowed the attempt.
     charged: LaneSet,
     /// The records as they were.
@@ -53,21 +54,22 @@ pub(crate) struct Admitted {
 
 impl Tenant {
     pub(crate) fn restore(record: &TenantRecord, subjects: Vec<SubjectRecord>) -> Tenant {
-        let subjects = subjects.into_iter().map(|record| {
-            let salt = Salt::from_bytes(record.salt);
-            let subject = Subject { lane: record.lane, salt, attempts: record.attempts };
-            ((record.handle, record.generation), Box::new(subject))
+        let master = MasterKey::from_bytes(record.master);
+        let subjects = subjects.iter().map(|record| {
+            let subject = Box::new(Subject::of(&master, record));
+            ((record.handle, record.generation), subject)
         });
+        let subjects = subjects.collect();
         Tenant {
             id: record.tenant,
-            master: MasterKey::from_bytes(record.master),
+            master,
             basis: Basis::from_seed(Scheme::shared(), record.basis_seed),
             writes: Mutex::new(()),
             state: Mutex::new(State {
                 policy: record.policy,
                 frozen: record.frozen,
                 malformed: Vec::with_capacity(MALFORMED_MAX),
-                subjects: subjects.collect(),
+                subjects,
             }),
         }
     }
@@ -75,15 +77,6 @@ impl Tenant {
     /// The key of a template.
     pub(crate) fn key(&self, handle: &Handle, generation: u32, salt: &Salt) -> SubjectKey {
         self.master.subject_key(handle, generation, salt)
-    }
-
-    /// The keys of an admitted job.
-    pub(crate) fn keys(&self, job: &MatchJob, admitted: &Admitted) -> [Option<SubjectKey>; LANES] {
-        std::array::from_fn(|lane| {
-            let ((handle, generation), salt) =
-                job.subjects[lane].as_ref().zip(admitted.salts[lane].as_ref())?;
-            Some(self.key(handle, *generation, salt))
-        })
     }
 
     /// Replaces policy and frozen state, in the vault first.
@@ -117,9 +110,8 @@ impl Tenant {
             return Err(KeyHolderError::SubjectExists);
         }
         vault.put_subject(&self.id, record)?;
-        let salt = Salt::from_bytes(record.salt);
-        let subject = Subject { lane: record.lane, salt, attempts: record.attempts };
-        locked(&self.state).subjects.insert(key, Box::new(subject));
+        let subject = Box::new(Subject::of(&self.master, record));
+        locked(&self.state).subjects.insert(key, subject);
         Ok(())
     }
 
@@ -235,17 +227,25 @@ impl Tenant {
     }
 }
 
+impl Subject {
+    fn of(master: &MasterKey, record: &SubjectRecord) -> Subject {
+        let salt = Salt::from_bytes(record.salt);
+        let key = master.subject_key(&record.handle, record.generation, &salt);
+        Subject { lane: record.lane, key, attempts: record.attempts }
+    }
+}
+
 impl State {
     fn charge(&mut self, job: &MatchJob, policy: &AttemptPolicy, now: u64) -> Admitted {
         let mut admitted = Admitted {
-            salts: [const { None }; LANES],
+            keys: [const { None }; LANES],
             charged: LaneSet::EMPTY,
             before: [AttemptRecord::default(); LANES],
         };
         for lane in job.occupied().iter() {
             let subject = job.subjects[lane.index()].and_then(|key| self.subjects.get_mut(&key));
             let Some(subject) = subject else { continue };
-            admitted.salts[lane.index()] = Some(subject.salt.clone());
+            admitted.keys[lane.index()] = Some(subject.key.clone());
             admitted.before[lane.index()] = subject.attempts;
             if subject.attempts.charge(policy, now) {
                 admitted.charged.insert(lane);
