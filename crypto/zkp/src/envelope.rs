@@ -2,12 +2,12 @@
 
 use std::{fmt, ops::RangeInclusive};
 
+pub use crate::frame::EnvelopeError;
 use crate::{
-    chain::{ChainCommitment, ChainLength},
-    hash::scope,
-    session::{AUDIENCE_BYTES_MAX, SessionKey, context, with_chain},
-    statement::{Circuit, Statement, StatementError},
-    verify::proof_size_window,
+    chain::ChainCommitment,
+    frame::{Frame, Magics},
+    session::SessionKey,
+    statement::{Circuit, Statement},
 };
 
 /// A proof with all that the service needs to check and to bind it.
@@ -33,129 +33,38 @@ pub struct ProofEnvelope {
     pub proof: Vec<u8>,
 }
 
-/// Why bytes are no envelope, or an envelope cannot be sent.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EnvelopeError {
-    /// Other magic than "TFP1" and "TFP2".
-    #[error("envelope: not a proof envelope (magic TFP1, or TFP2 with a hash chain, missing)")]
-    Magic,
-    /// The bytes end early.
-    #[error("envelope: {field} is cut off")]
-    Truncated {
-        /// The field that is incomplete.
-        field: &'static str,
-    },
-    /// Bytes after the proof.
-    #[error("envelope: {0} bytes after the proof")]
-    Trailing(usize),
-    /// The audience is not UTF-8.
-    #[error("envelope: audience is not UTF-8")]
-    AudienceEncoding,
-    /// The audience is too long.
-    #[error("envelope: audience of {0} bytes, at most 255 allowed")]
-    AudienceLength(usize),
-    /// The proof's length is not one that the circuit can produce.
-    #[error("envelope: proof of {got} bytes, {min} to {max} expected for {circuit}")]
-    ProofLength {
-        /// Length announced.
-        got: usize,
-        /// Shortest proof of the circuit.
-        min: usize,
-        /// Longest proof of the circuit.
-        max: usize,
-        /// The circuit's name.
-        circuit: &'static str,
-    },
-    /// The chain's length is out of range.
-    #[error("envelope: {0}")]
-    Chain(#[from] ChainLength),
-    /// The statement inside is malformed.
-    #[error("envelope: {0}")]
-    Statement(#[from] StatementError),
-    /// The statement's context is not that of this tenant, audience, key, epoch, policy and chain.
-    #[error(
-        "envelope: the statement's context does not belong to this audience, session key, policy and chain"
-    )]
-    Context,
-    /// The statement's scope is not that of this tenant, audience and epoch.
-    #[error("envelope: the statement's scope does not belong to this tenant, audience and epoch")]
-    Scope,
-}
+/// Magic of an envelope without and with a chain.
+const MAGICS: Magics = ["TFP1", "TFP2"];
 
 impl ProofEnvelope {
-    const MAGIC: [u8; 4] = *b"TFP1";
-    const MAGIC_WITH_CHAIN: [u8; 4] = *b"TFP2";
-
     /// Lengths that an envelope for `circuit` can have, for checking a `Content-Length` before reading.
     pub fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
-        let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
-        proof.start() + fixed..=proof.end() + fixed + AUDIENCE_BYTES_MAX + ChainCommitment::BYTES
+        Frame::size_window(circuit)
     }
 
     /// The bytes to send. Refuses what [`ProofEnvelope::decode`] would refuse.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
-        self.check()?;
         let ProofEnvelope { statement, audience, session_key, policy_id, chain, proof } = self;
-        let audience_length =
-            u8::try_from(audience.len()).map_err(|_| EnvelopeError::AudienceLength(audience.len()))?;
-        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 76 + proof.len());
-        bytes.extend(if chain.is_some() { Self::MAGIC_WITH_CHAIN } else { Self::MAGIC });
-        bytes.extend(statement.encode());
-        bytes.push(audience_length);
-        bytes.extend(audience.as_bytes());
-        bytes.extend(session_key.to_bytes().iter());
-        bytes.extend(policy_id.to_le_bytes());
-        bytes.extend(chain.iter().flat_map(ChainCommitment::encode));
-        bytes.extend((proof.len() as u32).to_le_bytes());
-        bytes.extend(proof);
-        Ok(bytes)
+        let key = session_key.to_bytes();
+        let (statement, policy_id, chain) = (statement.clone(), *policy_id, *chain);
+        let frame = Frame { statement, audience, key, policy_id, chain, proof };
+        frame.check(&session_key.commitment())?;
+        Ok(frame.encode(MAGICS))
     }
 
     /// Reads exactly one envelope, recomputes context and scope and compares them. The proof is not verified.
     pub fn decode(bytes: &[u8]) -> Result<ProofEnvelope, EnvelopeError> {
-        let mut rest = bytes;
-        let has_chain = match take_array(&mut rest, "magic")? {
-            Self::MAGIC => false,
-            Self::MAGIC_WITH_CHAIN => true,
-            _ => return Err(EnvelopeError::Magic),
-        };
-        let statement = Statement::decode(take(&mut rest, Statement::BYTES, "statement")?)?;
-        let [audience_length] = take_array(&mut rest, "audience length")?;
-        let audience = take(&mut rest, audience_length.into(), "audience")?;
-        let audience = str::from_utf8(audience).map_err(|_| EnvelopeError::AudienceEncoding)?.to_owned();
-        let session_key = SessionKey::from_bytes(take_array(&mut rest, "session key")?);
-        let policy_id = u32::from_le_bytes(take_array(&mut rest, "policy id")?);
-        let chain = match has_chain {
-            true => Some(ChainCommitment::decode(&take_array(&mut rest, "chain")?)?),
-            false => None,
-        };
-        let proof_length = u32::from_le_bytes(take_array(&mut rest, "proof length")?) as usize;
-        check_proof_length(&statement, proof_length)?;
-        let proof = take(&mut rest, proof_length, "proof")?.to_vec();
-        if !rest.is_empty() {
-            return Err(EnvelopeError::Trailing(rest.len()));
-        }
-        let envelope = ProofEnvelope { statement, audience, session_key, policy_id, chain, proof };
-        envelope.check()?;
-        Ok(envelope)
-    }
-
-    fn check(&self) -> Result<(), EnvelopeError> {
-        let ProofEnvelope { statement, audience, session_key, policy_id, chain, proof } = self;
-        if audience.len() > AUDIENCE_BYTES_MAX {
-            return Err(EnvelopeError::AudienceLength(audience.len()));
-        }
-        check_proof_length(statement, proof.len())?;
-        statement.check_epoch()?;
-        let Statement { tenant, epoch, .. } = statement;
-        let context = context(tenant, audience, &session_key.commitment(), *epoch, *policy_id);
-        if statement.ctx != with_chain(context, chain.as_ref()) {
-            return Err(EnvelopeError::Context);
-        }
-        if statement.scope != scope(tenant, audience, *epoch) {
-            return Err(EnvelopeError::Scope);
-        }
-        Ok(())
+        let frame = Frame::decode(bytes, MAGICS)?;
+        let session_key = SessionKey::from_bytes(*frame.key);
+        frame.check(&session_key.commitment())?;
+        Ok(ProofEnvelope {
+            statement: frame.statement,
+            audience: frame.audience.to_owned(),
+            session_key,
+            policy_id: frame.policy_id,
+            chain: frame.chain,
+            proof: frame.proof.to_vec(),
+        })
     }
 }
 
@@ -171,27 +80,6 @@ impl fmt::Debug for ProofEnvelope {
             .field("proof_bytes", &proof.len())
             .finish()
     }
-}
-
-fn check_proof_length(statement: &Statement, got: usize) -> Result<(), EnvelopeError> {
-    let window = proof_size_window(statement.circuit);
-    if window.contains(&got) {
-        return Ok(());
-    }
-    let (min, max) = (*window.start(), *window.end());
-    Err(EnvelopeError::ProofLength { got, min, max, circuit: statement.circuit.name() })
-}
-
-fn take<'a>(rest: &mut &'a [u8], length: usize, field: &'static str) -> Result<&'a [u8], EnvelopeError> {
-    let (head, tail) = rest.split_at_checked(length).ok_or(EnvelopeError::Truncated { field })?;
-    *rest = tail;
-    Ok(head)
-}
-
-fn take_array<const N: usize>(rest: &mut &[u8], field: &'static str) -> Result<[u8; N], EnvelopeError> {
-    let (head, tail) = rest.split_first_chunk::<N>().ok_or(EnvelopeError::Truncated { field })?;
-    *rest = tail;
-    Ok(*head)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! * [`Statement`], [`Witness`], [`prove`], [`verify`]: the argument itself. [`Verified`] is the only evidence
 //!   that a proof was accepted and can be made in no other way.
 //! * [`session`], [`envelope`]: binding to a session key, per-request MACs, the upload format.
+//! * [`record`]: a proof as a relying party stores it, to verify it and the attestations it backs without the service.
 //! * [`chain`]: optional per session, evidence for third parties that the holder took part in each request.
 //!
 //! The argument is a hiding STARK (Plonky3) over KoalaBear. The [`Circuit`] id fixes all parameters; a message
@@ -41,11 +42,13 @@ pub mod envelope;
 mod epoch;
 #[cfg(test)]
 mod fixture;
+mod frame;
 mod hash;
 mod layout;
 mod linear;
 mod parameters;
 mod prove;
+pub mod record;
 mod secret;
 mod security;
 pub mod session;
@@ -69,5 +72,5 @@ pub use secret::Secret;
 pub use security::{ParameterError, SecurityReport, check_parameters, security_report};
 pub use statement::{Circuit, Statement, StatementError};
 pub use tree::{CAPACITY, CredentialTree, DEPTH, MerklePath, TreeError};
-pub use verify::{ProofError, Verified, proof_size_window, verify};
+pub use verify::{ProofError, Verified, check_encoding, proof_size_window, verify};
 pub use witness::{SessionClaim, Witness};

@@ -1,9 +1,9 @@
 use super::*;
 use crate::{
-    SessionClaim,
-    chain::{CHAIN_LENGTH_MAX, Chain},
+    SessionClaim, StatementError,
+    chain::{CHAIN_LENGTH_MAX, Chain, ChainLength},
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
-    statement::Circuit,
+    proof_size_window, scope,
 };
 
 /// An envelope around bytes that only have a proof's length.
@@ -140,7 +140,7 @@ fn impossible_lengths_are_refused_before_the_proof_is_read() {
 
 #[test]
 fn what_the_statement_does_not_bind_is_refused() {
-    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic));
+    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic("TFP1", "TFP2")));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, b"q"), Some(EnvelopeError::Context));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, &[0xff]), Some(EnvelopeError::AudienceEncoding));
     assert_eq!(changed(KEY_AT, &[0]), Some(EnvelopeError::Context));

@@ -1,19 +1,18 @@
 use std::sync::LazyLock;
 
 use p3_field::PrimeCharacteristicRing;
-use rand::RngExt;
 
 use super::*;
 use crate::{
     digest::Field,
     epoch::EPOCH_LIMIT,
     fixture::{rng, statement, witness},
-    parameters::{Challenge, Masks, Parameters, config, parameters},
+    parameters::Challenge,
     prove::prove,
 };
 
 /// One honest proof per circuit.
-static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(|| {
+pub(super) static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(|| {
     Circuit::ALL.map(|circuit| {
         let witness = witness();
         let statement = statement(&witness, circuit);
@@ -23,7 +22,7 @@ static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(|| {
 });
 
 /// A named change of something.
-type Change<T> = (&'static str, fn(&mut T));
+pub(super) type Change<T> = (&'static str, fn(&mut T));
 
 /// Statements that an honest proof does not show.
 const OTHER_STATEMENTS: [Change<Statement>; 13] = [
@@ -72,33 +71,6 @@ fn an_epoch_out_of_range_is_refused_before_the_proof_is_read() {
     let (statement, proof) = &PROVEN[0];
     let other = Statement { epoch: EPOCH_LIMIT, ..statement.clone() };
     assert_eq!(verify(&other, proof), Err(ProofError::Statement(StatementError::Epoch(EPOCH_LIMIT))));
-}
-
-#[test]
-fn changed_bytes_are_refused_without_a_panic() {
-    let rng = &mut rng(22);
-    for (statement, proof) in PROVEN.iter() {
-        let mut refused_after_decoding = 0;
-        for round in 0..400 {
-            let mut mutant = proof.clone();
-            // Half of the changes hit the head, where lengths and commitments are dense.
-            let at = rng.random_range(0..if round % 2 == 0 { 4096 } else { proof.len() });
-            mutant[at] = match round % 3 {
-                0 => proof[at] ^ 1 << rng.random_range(0..8),
-                1 => proof[at].wrapping_add(rng.random_range(1..=255)),
-                _ => 0xff - proof[at],
-            };
-            if mutant == *proof {
-                continue;
-            }
-            match verify(statement, &mutant) {
-                Err(ProofError::Rejected) => refused_after_decoding += 1,
-                Err(ProofError::Encoding) => {}
-                other => panic!("byte {at}: {other:?}"),
-            }
-        }
-        assert!(refused_after_decoding > 100, "the changes must reach the verifier");
-    }
 }
 
 #[test]
@@ -154,7 +126,7 @@ fn a_limb_at_the_modulus_is_refused() {
 }
 
 /// Shapes of the commitments and of the values at the out-of-domain point.
-const VALUE_SHAPES: [Change<Proof>; 12] = [
+pub(super) const VALUE_SHAPES: [Change<Proof>; 12] = [
     ("local shorter", |p| p.opened_values.trace_local.truncate(55)),
     ("local longer", |p| p.opened_values.trace_local.push(Challenge::ONE)),
     ("local empty", |p| p.opened_values.trace_local.clear()),
@@ -172,7 +144,7 @@ const VALUE_SHAPES: [Change<Proof>; 12] = [
 ];
 
 /// Shapes of the opening argument. Past advisories against this and other provers turned on such.
-const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
+pub(super) const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
     ("random codewords empty", |p| p.opening_proof.0.clear()),
     ("random codeword shorter", |p| p.opening_proof.0[1][0][0].truncate(4)),
     ("fold commitments shorter", |p| p.opening_proof.1.commit_phase_commits.truncate(1)),
@@ -200,40 +172,3 @@ const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
     ("query grinding", |p| p.opening_proof.1.query_pow_witness += Field::ONE),
     ("batch grinding", |p| p.opening_proof.1.batch_pow_witness += Field::ONE),
 ];
-
-#[test]
-fn changed_shapes_are_refused_without_a_panic() {
-    let (statement, proof) = &PROVEN[0];
-    let proof = || decode(proof).expect("canonical");
-    for (name, change) in VALUE_SHAPES.iter().chain(&ARGUMENT_SHAPES) {
-        let mut mutant = proof();
-        change(&mut mutant);
-        assert_ne!(postcard::to_allocvec(&mutant), postcard::to_allocvec(&proof()), "{name} changes nothing");
-        assert_eq!(argue(statement, &mutant), Err(ProofError::Rejected), "{name}");
-    }
-    for degree_bits in [0, 1, 8, 10, 20, 24, 31, 40, 63, 64, 1000, usize::MAX] {
-        let mutant = Proof { degree_bits, ..proof() };
-        assert_eq!(argue(statement, &mutant), Err(ProofError::Rejected), "{degree_bits} degree bits");
-    }
-}
-
-/// A verifier with other parameters refuses, even with weaker ones: they are in the transcript.
-#[test]
-fn changed_parameters_are_refused() {
-    let (statement, proof) = &PROVEN[0];
-    let shipped = parameters(Circuit::Cred1);
-    let others = [
-        Parameters { queries: shipped.queries - 1, ..shipped },
-        Parameters { query_grinding: shipped.query_grinding - 1, ..shipped },
-        Parameters { batch_grinding: 0, ..shipped },
-        Parameters { log_blowup: shipped.log_blowup - 1, ..shipped },
-        Parameters { log_final_length: shipped.log_final_length - 1, ..shipped },
-        Parameters { log_arity_max: 2, ..shipped },
-    ];
-    let proof = decode(proof).expect("canonical");
-    for other in others {
-        let config = config(&other, statement, Masks::from_rng(&mut rng(1)));
-        let values = public_values(statement);
-        assert!(p3_uni_stark::verify(&config, parameters::circuit(), &proof, &values).is_err(), "{other:?}");
-    }
-}

@@ -1,0 +1,168 @@
+//! The layout that uploads and stored proofs share.
+
+use std::ops::RangeInclusive;
+
+use zeroize::Zeroizing;
+
+use crate::{
+    chain::{ChainCommitment, ChainLength},
+    hash::scope,
+    session::{AUDIENCE_BYTES_MAX, context, with_chain},
+    statement::{Circuit, Statement, StatementError},
+    verify::proof_size_window,
+};
+
+/// Everything around a proof. Layout, integers little-endian: magic (4), statement (191), u8 length and audience
+/// (UTF-8), 32 bytes about the session key, policy id u32, with a chain its u32 length and tip (32), u32 length and
+/// proof. Nothing follows.
+pub(crate) struct Frame<'a> {
+    pub(crate) statement: Statement,
+    pub(crate) audience: &'a str,
+    /// The session key or its commitment, as the format has it.
+    pub(crate) key: Zeroizing<[u8; 32]>,
+    pub(crate) policy_id: u32,
+    pub(crate) chain: Option<ChainCommitment>,
+    pub(crate) proof: &'a [u8],
+}
+
+/// The two magics of a format: without and with a chain.
+pub(crate) type Magics = [&'static str; 2];
+
+/// Why bytes are no envelope or record, or why one cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// Another magic than that of the format, without or with a hash chain.
+    #[error("neither magic {0} nor {1}: not a file of this kind")]
+    Magic(&'static str, &'static str),
+    /// The bytes end early.
+    #[error("{field} is cut off")]
+    Truncated {
+        /// The field that is incomplete.
+        field: &'static str,
+    },
+    /// Bytes after the proof.
+    #[error("{0} bytes after the proof")]
+    Trailing(usize),
+    /// The audience is not UTF-8.
+    #[error("audience is not UTF-8")]
+    AudienceEncoding,
+    /// The audience is too long.
+    #[error("audience of {0} bytes, at most 255 allowed")]
+    AudienceLength(usize),
+    /// The proof's length is not one that the circuit can produce.
+    #[error("proof of {got} bytes, {min} to {max} expected for {circuit}")]
+    ProofLength {
+        /// Length announced.
+        got: usize,
+        /// Shortest proof of the circuit.
+        min: usize,
+        /// Longest proof of the circuit.
+        max: usize,
+        /// The circuit's name.
+        circuit: &'static str,
+    },
+    /// The chain's length is out of range.
+    #[error(transparent)]
+    Chain(#[from] ChainLength),
+    /// The statement inside is malformed.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
+    /// The statement's context is not that of this tenant, audience, key, epoch, policy and chain.
+    #[error("the statement's context does not belong to this audience, session key, policy and chain")]
+    Context,
+    /// The statement's scope is not that of this tenant, audience and epoch.
+    #[error("the statement's scope does not belong to this tenant, audience and epoch")]
+    Scope,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
+        let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
+        proof.start() + fixed..=proof.end() + fixed + AUDIENCE_BYTES_MAX + ChainCommitment::BYTES
+    }
+
+    /// The bytes of a frame that [`Frame::check`] has accepted.
+    pub(crate) fn encode(&self, magics: Magics) -> Vec<u8> {
+        let Frame { statement, audience, key, policy_id, chain, proof } = self;
+        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 76 + proof.len());
+        bytes.extend(magics[usize::from(chain.is_some())].bytes());
+        bytes.extend(statement.encode());
+        bytes.push(audience.len() as u8);
+        bytes.extend(audience.as_bytes());
+        bytes.extend(key.iter());
+        bytes.extend(policy_id.to_le_bytes());
+        bytes.extend(chain.iter().flat_map(ChainCommitment::encode));
+        bytes.extend((proof.len() as u32).to_le_bytes());
+        bytes.extend(*proof);
+        bytes
+    }
+
+    /// Reads exactly one frame. Nothing is copied but fields of fixed length; the length of the proof is checked
+    /// before it is used.
+    pub(crate) fn decode(bytes: &'a [u8], magics: Magics) -> Result<Frame<'a>, EnvelopeError> {
+        let mut rest = bytes;
+        let magic = take(&mut rest, 4, "magic")?;
+        let has_chain = magics
+            .iter()
+            .position(|known| known.as_bytes() == magic)
+            .ok_or(EnvelopeError::Magic(magics[0], magics[1]))?
+            == 1;
+        let statement = Statement::decode(take(&mut rest, Statement::BYTES, "statement")?)?;
+        let [audience_length] = take_array(&mut rest, "audience length")?;
+        let audience = take(&mut rest, audience_length.into(), "audience")?;
+        let audience = str::from_utf8(audience).map_err(|_| EnvelopeError::AudienceEncoding)?;
+        let key = Zeroizing::new(take_array(&mut rest, "session key")?);
+        let policy_id = u32::from_le_bytes(take_array(&mut rest, "policy id")?);
+        let chain = match has_chain {
+            true => Some(ChainCommitment::decode(&take_array(&mut rest, "chain")?)?),
+            false => None,
+        };
+        let proof_length = u32::from_le_bytes(take_array(&mut rest, "proof length")?) as usize;
+        check_proof_length(&statement, proof_length)?;
+        let proof = take(&mut rest, proof_length, "proof")?;
+        if !rest.is_empty() {
+            return Err(EnvelopeError::Trailing(rest.len()));
+        }
+        Ok(Frame { statement, audience, key, policy_id, chain, proof })
+    }
+
+    /// Recomputes context and scope and compares them; refuses lengths that cannot be encoded.
+    pub(crate) fn check(&self, key_commitment: &[u8; 32]) -> Result<(), EnvelopeError> {
+        let Frame { statement, audience, key: _, policy_id, chain, proof } = self;
+        if audience.len() > AUDIENCE_BYTES_MAX {
+            return Err(EnvelopeError::AudienceLength(audience.len()));
+        }
+        check_proof_length(statement, proof.len())?;
+        statement.check_epoch()?;
+        let Statement { tenant, epoch, .. } = statement;
+        let context = context(tenant, audience, key_commitment, *epoch, *policy_id);
+        if statement.ctx != with_chain(context, chain.as_ref()) {
+            return Err(EnvelopeError::Context);
+        }
+        if statement.scope != scope(tenant, audience, *epoch) {
+            return Err(EnvelopeError::Scope);
+        }
+        Ok(())
+    }
+}
+
+fn check_proof_length(statement: &Statement, got: usize) -> Result<(), EnvelopeError> {
+    let window = proof_size_window(statement.circuit);
+    if window.contains(&got) {
+        return Ok(());
+    }
+    let (min, max) = (*window.start(), *window.end());
+    Err(EnvelopeError::ProofLength { got, min, max, circuit: statement.circuit.name() })
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: usize, field: &'static str) -> Result<&'a [u8], EnvelopeError> {
+    let (head, tail) = rest.split_at_checked(length).ok_or(EnvelopeError::Truncated { field })?;
+    *rest = tail;
+    Ok(head)
+}
+
+fn take_array<const N: usize>(rest: &mut &[u8], field: &'static str) -> Result<[u8; N], EnvelopeError> {
+    let (head, tail) = rest.split_first_chunk::<N>().ok_or(EnvelopeError::Truncated { field })?;
+    *rest = tail;
+    Ok(*head)
+}

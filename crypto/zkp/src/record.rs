@@ -1,0 +1,158 @@
+//! A proof as a relying party stores it.
+
+use std::ops::RangeInclusive;
+
+use trefoil_attest::Statement as Attested;
+use zeroize::Zeroizing;
+
+pub use crate::frame::EnvelopeError as RecordError;
+use crate::{
+    chain::{ChainCommitment, ChainError},
+    envelope::ProofEnvelope,
+    epoch::EPOCH_SECONDS,
+    frame::{Frame, Magics},
+    session,
+    statement::{Circuit, Statement},
+    verify::{ProofError, Verified, verify},
+};
+
+/// What has to be kept of a session to verify its proof at any later time, and to decide which attestations it
+/// backs. The session key is not in it, only its commitment.
+///
+/// A record shows the statement, and with it both pseudonyms of the holder: who gets it can join what this holder
+/// does with everyone else at this tenant who has a record too.
+///
+/// Layout as [`ProofEnvelope`]'s, with the magics "TFR1" and "TFR2" and the commitment in place of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProofRecord {
+    /// The statement.
+    pub statement: Statement,
+    /// Service and relying party, at most 255 bytes.
+    pub audience: String,
+    /// Commitment of the session key.
+    pub key_commitment: [u8; 32],
+    /// Policy that asked.
+    pub policy_id: u32,
+    /// Commitment of the session's hash chain, if it has one.
+    pub chain: Option<ChainCommitment>,
+    /// The proof's bytes.
+    pub proof: Vec<u8>,
+}
+
+/// Why a record does not back an attested statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotBacked {
+    /// The statement names no proof.
+    #[error("the attested statement names no proof")]
+    NoProof,
+    /// A field of the two differs.
+    #[error("the attested statement's {0} is not that of the stored proof")]
+    Field(&'static str),
+    /// It was stated after the proof's epoch, or more than an epoch before it.
+    #[error("the attested statement was issued outside the epoch of the stored proof")]
+    Time,
+    /// The session has a chain and the statement no value of it: the holder's part is not shown.
+    #[error("the stored proof commits to a hash chain, and the attested statement reveals no value of it")]
+    NothingRevealed,
+    /// The statement reveals a value and the session has no chain.
+    #[error("the attested statement reveals a value, and the stored proof commits to no hash chain")]
+    NoChain,
+    /// The revealed value is not of the session's chain.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+}
+
+/// Magic of a record without and with a chain.
+const MAGICS: Magics = ["TFR1", "TFR2"];
+
+impl ProofRecord {
+    /// Lengths that a record for `circuit` can have.
+    pub fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
+        Frame::size_window(circuit)
+    }
+
+    /// The bytes to store. Refuses what [`ProofRecord::decode`] would refuse.
+    pub fn encode(&self) -> Result<Vec<u8>, RecordError> {
+        let ProofRecord { statement, audience, key_commitment, policy_id, chain, proof } = self;
+        let (statement, key) = (statement.clone(), Zeroizing::new(*key_commitment));
+        let frame = Frame { statement, audience, key, policy_id: *policy_id, chain: *chain, proof };
+        frame.check(key_commitment)?;
+        Ok(frame.encode(MAGICS))
+    }
+
+    /// Reads exactly one record, recomputes context and scope and compares them. The proof is not verified.
+    pub fn decode(bytes: &[u8]) -> Result<ProofRecord, RecordError> {
+        let frame = Frame::decode(bytes, MAGICS)?;
+        frame.check(&frame.key)?;
+        Ok(ProofRecord {
+            statement: frame.statement,
+            audience: frame.audience.to_owned(),
+            key_commitment: *frame.key,
+            policy_id: frame.policy_id,
+            chain: frame.chain,
+            proof: frame.proof.to_vec(),
+        })
+    }
+
+    /// Verifies the proof. Whether root and generation were the tenant's is for the caller to know.
+    pub fn verify(&self) -> Result<Verified, ProofError> {
+        verify(&self.statement, &self.proof)
+    }
+
+    /// The session's context without the chain: what its chain is keyed with.
+    pub fn context(&self) -> [u8; 32] {
+        let ProofRecord { statement, audience, key_commitment, policy_id, .. } = self;
+        session::context(&statement.tenant, audience, key_commitment, statement.epoch, *policy_id)
+    }
+
+    /// Whether this record, once verified, backs an attested statement, once that is verified
+    /// ([`trefoil_attest::verify`]): every field that both have is the same, the times fit, and the value that the
+    /// statement reveals is one of this session's chain. At most 65,536 hashes.
+    ///
+    /// A position counts once: the caller must refuse one that it has accepted for this record before.
+    pub fn backs(&self, attested: &Attested<'_>) -> Result<(), NotBacked> {
+        let ProofRecord { statement, audience, policy_id, chain, .. } = self;
+        let proof = attested.proof.ok_or(NotBacked::NoProof)?;
+        let fields = [
+            ("circuit", proof.circuit == statement.circuit.id()),
+            ("root", proof.root == *statement.root.as_bytes()),
+            ("level", proof.level == statement.level),
+            ("epoch", proof.epoch == statement.epoch),
+            ("tenant", attested.tenant == statement.tenant),
+            ("audience", attested.audience == audience),
+            ("handle", attested.handle == *statement.tag.as_bytes()),
+            ("policy", attested.policy_id == *policy_id),
+        ];
+        if let Some((name, _)) = fields.iter().find(|(_, same)| !same) {
+            return Err(NotBacked::Field(name));
+        }
+        // A client whose clock is ahead proves the next epoch; a session ends with its epoch.
+        let issued = attested.issued_at / EPOCH_SECONDS;
+        if issued != u64::from(statement.epoch) && issued + 1 != u64::from(statement.epoch) {
+            return Err(NotBacked::Time);
+        }
+        match (chain, &attested.reveal) {
+            (None, None) => Ok(()),
+            (Some(chain), Some(reveal)) => Ok(chain.check(&self.context(), reveal)?),
+            (Some(_), None) => Err(NotBacked::NothingRevealed),
+            (None, Some(_)) => Err(NotBacked::NoChain),
+        }
+    }
+}
+
+impl From<&ProofEnvelope> for ProofRecord {
+    /// What may be handed on of an upload.
+    fn from(envelope: &ProofEnvelope) -> ProofRecord {
+        ProofRecord {
+            statement: envelope.statement.clone(),
+            audience: envelope.audience.clone(),
+            key_commitment: envelope.session_key.commitment(),
+            policy_id: envelope.policy_id,
+            chain: envelope.chain,
+            proof: envelope.proof.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
