@@ -10,6 +10,7 @@
 //! No operation allocates.
 
 mod eviction;
+mod flight;
 mod insert;
 mod partition;
 mod session;
@@ -22,6 +23,7 @@ use crate::placement::{KeyWords, Placement};
 use crate::value::unpack;
 use crate::{Cache, Copied, Departure, Observer, PerWorker, Stats, Tenant, Value};
 use eviction::WAYS;
+pub use flight::Flights;
 use partition::Partition;
 pub use session::EngineSession;
 use set::{Entries, Entry, Ledger, Place, Set};

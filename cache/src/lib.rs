@@ -45,6 +45,7 @@
 //! # }
 //! ```
 
+mod counter;
 mod observe;
 #[cfg(any(feature = "engine", feature = "dashmap"))]
 mod placement;
@@ -62,7 +63,7 @@ mod engine;
 #[cfg(feature = "dashmap")]
 pub use baseline::Baseline;
 #[cfg(feature = "engine")]
-pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
+pub use engine::{Engine, EngineConfig, EngineSession, Flights, Sketch};
 pub use observe::{
     Exposition, Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder,
     Sampled,

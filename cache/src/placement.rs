@@ -50,6 +50,17 @@ fn folded_product(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// Why the secret must not be known: with this one a million keys fall on one place.
+    #[test]
+    fn keys_can_be_crafted_against_a_known_secret() {
+        let zero = Placement::with_secret([0; 5]);
+        let crafted = |n: u64| [0, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), 0, n];
+        assert!((0..1000).all(|n| zero.hash(&crafted(n)) == 0));
+        let secret = Placement::random();
+        let hashes: std::collections::HashSet<u64> = (0..1000).map(|n| secret.hash(&crafted(n))).collect();
+        assert_eq!(hashes.len(), 1000);
+    }
+
     #[test]
     fn two_tables_place_a_key_differently() {
         let key = [7; 4];

@@ -18,10 +18,6 @@ use crate::sync::{AtomicU64, Ordering::*, fence};
 pub(crate) struct Version(AtomicU64);
 
 impl Version {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     /// The first look: the version to compare with, unless a writer is there.
     #[inline(always)]
     pub(crate) fn at_rest(&self) -> Option<u64> {

@@ -103,7 +103,7 @@ pub(super) enum Found<W> {
 impl Set {
     pub(super) fn empty() -> Self {
         Self {
-            version: Version::new(),
+            version: Version::default(),
             tags: Default::default(),
             heat: Default::default(),
             recent: AtomicU32::new(0),

@@ -1,6 +1,7 @@
 //! Log-linear histogram of nanoseconds: 16 buckets per octave, so a bucket's width is at most
 //! 1/16 (6.25 %) of the values in it.
 
+use crate::counter::bump;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Buckets per octave, and the first value that shares its bucket with no other octave's.
@@ -87,12 +88,6 @@ impl Shared {
         }
         total.sum_ns += self.sum_ns.load(Relaxed);
     }
-}
-
-/// Adds to a counter whose only writer is the caller.
-#[inline(always)]
-pub(super) fn bump(counter: &AtomicU64, n: u64) {
-    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
 }
 
 /// The bucket of a value.

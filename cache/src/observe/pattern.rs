@@ -6,6 +6,7 @@
 //!
 //! Readers get a pattern whole or not at all: it lies behind a [`Version`], whose only writer is the worker.
 
+use crate::counter::bump;
 use crate::value::{pack, unpack};
 use crate::version::Version;
 use crate::{Hint, Key};
@@ -188,7 +189,7 @@ impl Published {
         self.version.leave(version);
         let found = [true, hottest_emerged, phase == Phase::Shift, phase == Phase::Scan];
         for (count, found) in self.counts.iter().zip(found) {
-            super::latency::bump(count, u64::from(found));
+            bump(count, u64::from(found));
         }
     }
 

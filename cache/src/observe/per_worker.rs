@@ -9,10 +9,11 @@
 //! somebody reads the totals, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
-use super::latency::{Latency, Shared, bump};
+use super::latency::{Latency, Shared};
 use super::pattern::{Detector, Pattern, PatternCounts, Published};
 use super::throughput::Throughput;
 use super::{Hint, Observer, Operation, Recorder, Sampled};
+use crate::counter::bump;
 use crate::{Event, Key, Stats, Tenant};
 #[expect(clippy::disallowed_types, reason = "guards the registry of stripes, off the operation path")]
 use std::sync::Mutex;
