@@ -27,6 +27,7 @@ use crate::population::Population;
 use crate::record::{self, Report};
 use crate::run::{Run, run};
 use crate::stages::{Stages, stages};
+use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
@@ -48,6 +49,8 @@ Examples:
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
+  And how often may sessions be opened before their proofs are what costs most?
+    trefoil-bench run --seconds 5 --requests-per-proof 1,10,100,420,1000
   How many requests of a recorded trace does a cache of some size answer?
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
   How long does a look-up take, and what do its counters cost?
@@ -162,6 +165,11 @@ struct RunArgs {
     /// Distinct batches that workers go round
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     batches: u32,
+    /// Sweep: verify each session's proof again once per so many requests, then all cached; one result for each
+    #[arg(long, value_name = "R,...", num_args = 0..=1, value_delimiter = ',',
+          default_missing_values = ["1", "10", "100", "420", "1000"],
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    requests_per_proof: Option<Vec<u32>>,
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
@@ -344,7 +352,11 @@ impl RunArgs {
             samples: self.verify as usize,
             tier,
         };
-        run(parameters, self.world.population()?)
+        let population = self.world.population()?;
+        match self.requests_per_proof.clone() {
+            None => run(parameters, population),
+            Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
+        }
     }
 }
 

@@ -63,7 +63,7 @@ where
     C::Session: 'static,
 {
     fn load(&self) -> Result<Outcome, Failure> {
-        self.run()
+        self.run(None)
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn compare(
 
 impl Compared {
     fn run(&mut self, contestant: &Contestant) -> Result<RunFigures, Failure> {
-        let Outcome { windows, audit, cpu_ns_per_lane } = contestant.stand.load()?;
+        let Outcome { windows, audit, cpu_ns_per_lane, .. } = contestant.stand.load()?;
         self.problem = self.problem.take().or(audit.problem);
         let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
         Ok(RunFigures { auth_per_s, cpu_us_per_auth: cpu_ns_per_lane / 1e3 })

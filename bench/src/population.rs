@@ -48,6 +48,8 @@ pub(crate) struct Person {
     pub(crate) session: [u8; 32],
     /// The verdict on the person's proof.
     pub(crate) verdict: Verdict,
+    /// What the session was opened with, to verify it again.
+    pub(crate) envelope: ProofEnvelope,
 }
 
 /// People whose proofs have all been verified by this process.
@@ -150,7 +152,7 @@ fn prove(holders: &[Holder], path: &Path, workers: usize) -> Result<Vec<Person>,
                 proof,
             };
             let bytes = envelope.encode().map_err(Failure::in_step("proof envelope"))?;
-            Ok((accept(&envelope).map_err(Failure::fault)?, bytes))
+            Ok((accept(envelope).map_err(Failure::fault)?, bytes))
         })
         .into_iter()
         .collect();
@@ -206,19 +208,25 @@ fn read(path: &Path, holders: &[Holder], workers: usize) -> Result<Option<Vec<Pe
             if envelope.statement != holders[index].statement {
                 return Err("a proof of another statement".to_owned());
             }
-            accept(&envelope)
+            accept(envelope)
         },
     );
     people.into_iter().collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// Verifies a proof. The only way to a [`Person`].
-fn accept(envelope: &ProofEnvelope) -> Result<Person, String> {
+fn accept(envelope: ProofEnvelope) -> Result<Person, String> {
+    let (session, verdict) = verdict(&envelope)?;
+    Ok(Person { handle: verdict.handle, tag: verdict.tag, session, verdict, envelope })
+}
+
+/// Verifies the proof and gives the session's id and the verdict to cache.
+pub(crate) fn verdict(envelope: &ProofEnvelope) -> Result<([u8; 32], Verdict), String> {
     let verified =
         trefoil_zkp::verify(&envelope.statement, &envelope.proof).map_err(|error| error.to_string())?;
     let verdict =
         Verdict::new(&verified, envelope, VERDICT_EXPIRY_S).ok_or("a verdict on another statement")?;
-    Ok(Person { handle: verdict.handle, tag: verdict.tag, session: *verified.statement_digest(), verdict })
+    Ok((*verified.statement_digest(), verdict))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, StageTimes, UNSEALED_MAX,
-    Verdict, Worker,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, UNSEALED_MAX, Verdict,
+    Worker,
 };
 
 use crate::audit::{Audit, audit};
@@ -20,9 +20,11 @@ use crate::failure::Failure;
 use crate::population::Population;
 use crate::processor::process_cpu_ns;
 use crate::record::Report;
-use crate::seals::{Ledger, SealEntry, Submitted, Tally};
+use crate::renewal::Renewals;
+use crate::seals::{Ledger, Submitted, Tally};
+use crate::window::{Window, windows};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
-use crate::workload::{self, Prepared, Ticket};
+use crate::workload::{self, Prepared, Share, Ticket};
 use crate::world::{World, capacity, signing_keys};
 
 /// What to run.
@@ -77,7 +79,7 @@ impl OverCache for ClosedLoop {
         for warning in &stand.placement.warnings {
             eprintln!("warning: {warning}");
         }
-        let Outcome { windows, audit, cpu_ns_per_lane: _ } = stand.run()?;
+        let Outcome { windows, audit, .. } = stand.run(None)?;
         Ok(report(&parameters, &stand.world, &stand.placement, &windows, audit))
     }
 }
@@ -85,9 +87,10 @@ impl OverCache for ClosedLoop {
 /// A world over one cache that can be loaded again and again.
 pub(crate) struct Stand<C: Cache<Verdict>> {
     parameters: Run,
-    world: Arc<World<C>>,
-    prepared: Arc<Vec<Prepared>>,
-    placement: Placement,
+    pub(crate) world: Arc<World<C>>,
+    /// What each worker goes round.
+    prepared: Vec<Arc<Vec<Prepared>>>,
+    pub(crate) placement: Placement,
 }
 
 /// What one load gave.
@@ -96,44 +99,69 @@ pub(crate) struct Outcome {
     pub(crate) audit: Audit,
     /// Processor time of the process for each sealed lane, from the first batch to the last seal.
     pub(crate) cpu_ns_per_lane: f64,
+    /// Requests and proofs verified between them, from the first batch to the last.
+    pub(crate) requests: u64,
+    pub(crate) proofs: u64,
 }
 
 impl<C: Cache<Verdict>> Stand<C>
 where
     C::Session: 'static,
 {
-    /// Enrols everybody and prepares the batches.
+    /// Enrols everybody and prepares batches, the same for all workers.
     pub(crate) fn new(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
-        let world = Arc::new(World::new(cache, population, parameters.users, parameters.tier)?);
-        let prepared = Arc::new(workload::prepare(&world, parameters.batches, parameters.seed)?);
-        let placement = Placement::new(Some(parameters.workers), Pin::Auto);
-        Ok(Stand { parameters, world, prepared, placement })
+        let mut stand = Self::without_batches(cache, population, parameters)?;
+        let Run { workers, batches, seed, .. } = parameters;
+        let prepared = Arc::new(workload::prepare(&stand.world, batches, seed, Share::ALL)?);
+        stand.prepared.extend(std::iter::repeat_n(prepared, workers));
+        Ok(stand)
     }
 
-    /// Loads the pipeline through warm-up and windows, drains it and audits what it gave.
-    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+    /// Enrols everybody and prepares batches of other people for every worker.
+    pub(crate) fn apart(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
+        let mut stand = Self::without_batches(cache, population, parameters)?;
+        let Run { workers, batches, seed, .. } = parameters;
+        for index in 0..workers {
+            let share = Share { index, of: workers };
+            stand.prepared.push(Arc::new(workload::prepare(&stand.world, batches, seed, share)?));
+        }
+        Ok(stand)
+    }
+
+    fn without_batches(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
+        let world = Arc::new(World::new(cache, population, parameters.users, parameters.tier)?);
+        let placement = Placement::new(Some(parameters.workers), Pin::Auto);
+        Ok(Stand { parameters, world, prepared: Vec::new(), placement })
+    }
+
+    /// Loads the pipeline through warm-up and windows, drains it and audits what it gave. Each session's proof is
+    /// verified again once per `requests_per_proof`, never if none; for that workers need people of their own.
+    pub(crate) fn run(&self, requests_per_proof: Option<u32>) -> Result<Outcome, Failure> {
         let (keys, trust_root) = signing_keys()?;
         let clock = Arc::new(WorldClock::start());
         let load = Load {
             parameters: self.parameters,
             world: Arc::clone(&self.world),
-            prepared: Arc::clone(&self.prepared),
+            prepared: self.prepared.clone(),
             clock,
+            requests_per_proof,
         };
         let began = process_cpu_ns();
         let (tally, submitted, marks) = load.drive(keys, &self.placement)?;
         let cpu_ns = process_cpu_ns() - began;
         let windows = windows(&tally.seals, &marks)?;
         let audit = audit(&tally, &submitted, &self.world.population, &trust_root);
-        Ok(Outcome { windows, audit, cpu_ns_per_lane: cpu_ns as f64 / submitted.lanes as f64 })
+        let Submitted { lanes: requests, proofs, .. } = submitted;
+        Ok(Outcome { windows, audit, cpu_ns_per_lane: cpu_ns as f64 / requests as f64, requests, proofs })
     }
 }
 
 struct Load<C: Cache<Verdict>> {
     parameters: Run,
     world: Arc<World<C>>,
-    prepared: Arc<Vec<Prepared>>,
+    prepared: Vec<Arc<Vec<Prepared>>>,
     clock: Arc<WorldClock>,
+    requests_per_proof: Option<u32>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
@@ -169,11 +197,12 @@ where
         let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("workers"))?);
         let stop = Arc::new(AtomicBool::new(false));
         let (done, totals) = crossbeam_channel::bounded(workers);
-        for index in 0..workers {
+        for (index, prepared) in self.prepared.iter().enumerate() {
             let looping = WorkerLoop {
                 index,
                 world: Arc::clone(&self.world),
-                prepared: Arc::clone(&self.prepared),
+                prepared: Arc::clone(prepared),
+                requests_per_proof: self.requests_per_proof,
                 clock: Arc::clone(&self.clock),
                 pool: Arc::clone(&pool),
                 permits: permits.clone(),
@@ -234,6 +263,7 @@ struct WorkerLoop<C: Cache<Verdict>> {
     index: usize,
     world: Arc<World<C>>,
     prepared: Arc<Vec<Prepared>>,
+    requests_per_proof: Option<u32>,
     clock: Arc<WorldClock>,
     pool: Arc<Pool<Worker<C::Session>>>,
     permits: crossbeam_channel::Receiver<()>,
@@ -251,6 +281,7 @@ where
         let pipeline = &self.world.pipeline;
         let mut worker = self.pool.worker(|| pipeline.worker());
         let audience = workload::audience();
+        let mut renewals = self.requests_per_proof.map(|every| Renewals::new(&self.world, every));
         let mut submitted = Submitted::default();
         let mut ticket = (self.index as u64) << 48;
         let mut at = self.index * self.prepared.len() / workers;
@@ -261,97 +292,16 @@ where
             ticket += LANES as u64;
             submitted.lanes += batch.lanes.len() as u64;
             submitted.matches += prepared.matches();
-            let outcome = pipeline.run(batch, &mut worker, self.clock.as_ref());
+            let renewing_ns = renewals.as_mut().map_or(0, |renewals| renewals.before(prepared));
+            let mut outcome = pipeline.run(batch, &mut worker, self.clock.as_ref());
+            outcome.times.proof_lookup_ns += renewing_ns;
             submitted.note(&outcome.refused);
             if self.bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_err() {
                 break;
             }
         }
+        submitted.proofs = renewals.map_or(0, |renewals| renewals.verified());
         submitted
-    }
-}
-
-/// One window, from the last seal before its start to the last seal before its end, so that a seal of
-/// thousands of lanes falls neither half inside nor half outside.
-pub(crate) struct Window {
-    seconds: f64,
-    lanes: u64,
-    seals: u64,
-    batches: u64,
-    /// Per batch of 32.
-    stages: Vec<(&'static str, Distribution)>,
-    /// Per seal, whatever it covers.
-    seal: Distribution,
-}
-
-fn windows(seals: &[SealEntry], marks: &[u64]) -> Result<Vec<Window>, Failure> {
-    marks.windows(2).map(|ends| window(seals, ends[0], ends[1])).collect()
-}
-
-fn window(seals: &[SealEntry], from_ns: u64, to_ns: u64) -> Result<Window, Failure> {
-    let (first, last) =
-        (seals.partition_point(|s| s.at_ns <= from_ns), seals.partition_point(|s| s.at_ns <= to_ns));
-    if first == 0 || last == first {
-        return Err(Failure::fault("nothing was sealed in a window: the sealer has stopped"));
-    }
-    let inside = &seals[first..last];
-    let times = || inside.iter().flat_map(|seal| &seal.batches);
-    let batches = times().count();
-    Ok(Window {
-        seconds: (inside[inside.len() - 1].at_ns - seals[first - 1].at_ns) as f64 / 1e9,
-        lanes: inside.iter().map(|seal| seal.lanes).sum(),
-        seals: inside.len() as u64,
-        batches: batches as u64,
-        stages: vec![
-            ("match", Distribution::of_ns(times().map(|t| t.match_ns))),
-            ("keyholder", Distribution::of_ns(times().map(|t| t.keyholder_ns))),
-            ("proof_lookup", Distribution::of_ns(times().map(|t| t.proof_lookup_ns))),
-            ("digest", Distribution::of_ns(times().map(|t| t.digest_ns))),
-            ("seal", Distribution::of_ns(inside.iter().flat_map(seal_shares))),
-            ("total", Distribution::of_ns(inside.iter().flat_map(totals))),
-        ],
-        seal: Distribution::of_ns(inside.iter().map(|seal| seal.seal_ns)),
-    })
-}
-
-/// Each batch's share of its seal, which costs the same for one batch and for a thousand.
-fn seal_shares(seal: &SealEntry) -> impl Iterator<Item = u64> {
-    let batches = seal.batches.len();
-    std::iter::repeat_n(seal.seal_ns / batches.max(1) as u64, batches)
-}
-
-/// Time spent on each batch: its steps and its share of the seal.
-fn totals(seal: &SealEntry) -> impl Iterator<Item = u64> {
-    let steps = |t: &StageTimes| t.proof_lookup_ns + t.match_ns + t.keyholder_ns + t.digest_ns;
-    seal.batches.iter().zip(seal_shares(seal)).map(move |(times, share)| steps(times) + share)
-}
-
-impl Window {
-    pub(crate) fn auth_per_s(&self) -> f64 {
-        self.lanes as f64 / self.seconds
-    }
-
-    fn seals_per_s(&self) -> f64 {
-        self.seals as f64 / self.seconds
-    }
-
-    fn batches_per_seal(&self) -> f64 {
-        self.batches as f64 / self.seals as f64
-    }
-
-    fn json(&self) -> Value {
-        let stages: serde_json::Map<_, _> = self
-            .stages
-            .iter()
-            .map(|(name, runs)| ((*name).to_owned(), json!(rounded(runs.median()))))
-            .collect();
-        json!({
-            "auth_per_s": rounded(self.auth_per_s()),
-            "seals_per_s": rounded(self.seals_per_s()),
-            "batches_per_seal": rounded(self.batches_per_seal()),
-            "seconds": rounded(self.seconds), "lanes": self.lanes, "seals": self.seals,
-            "stages_us": stages, "seal_us": rounded(self.seal.median()),
-        })
     }
 }
 
@@ -406,29 +356,4 @@ fn report<C: Cache<Verdict>>(
         over(Window::batches_per_seal).median(),
     );
     Report { summary, result, problem: audit.problem }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seal(at_ns: u64, lanes: u64) -> SealEntry {
-        SealEntry { at_ns, lanes, seal_ns: 1_000, batches: vec![Default::default(); lanes as usize / 32] }
-    }
-
-    #[test]
-    fn a_window_reaches_from_seal_to_seal() {
-        let seals = [seal(900, 32), seal(1_900, 64), seal(2_900, 64), seal(3_900, 32)];
-        let window = window(&seals, 1_000, 3_000).expect("seals");
-        assert_eq!((window.lanes, window.seals, window.batches), (128, 2, 4));
-        assert!((window.seconds - 2e-6).abs() < 1e-12);
-        assert_eq!(window.batches_per_seal(), 2.0);
-    }
-
-    #[test]
-    fn a_window_without_a_seal_or_a_start_is_refused() {
-        assert!(window(&[seal(900, 32)], 1_000, 2_000).is_err());
-        assert!(window(&[seal(1_500, 32)], 1_000, 2_000).is_err(), "no seal before its start");
-        assert!(window(&[], 0, 1).is_err());
-    }
 }

@@ -44,6 +44,8 @@ pub(crate) struct Submitted {
     /// How many the pipeline refused to decide.
     pub(crate) refused: u64,
     pub(crate) first_refusal: Option<Refusal>,
+    /// Proofs that were verified on the way.
+    pub(crate) proofs: u64,
 }
 
 impl Submitted {
@@ -55,10 +57,11 @@ impl Submitted {
 
     /// Counts what another worker submitted.
     pub(crate) fn add(&mut self, other: &Submitted) {
-        let Submitted { lanes, matches, refused, first_refusal } = other;
+        let Submitted { lanes, matches, refused, first_refusal, proofs } = other;
         self.lanes += lanes;
         self.matches += matches;
         self.refused += refused;
+        self.proofs += proofs;
         self.first_refusal = self.first_refusal.or(*first_refusal);
     }
 }

@@ -18,7 +18,7 @@ use crate::population::Population;
 use crate::record::Report;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
-use crate::workload::{self, Prepared, Ticket};
+use crate::workload::{self, Prepared, Share, Ticket};
 use crate::world::{World, capacity, signing_keys};
 
 /// What to time.
@@ -61,7 +61,7 @@ impl OverCache for Timing {
         let Timing { parameters, population } = self;
         let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
         let world = World::new(cache, population, users, tier)?;
-        let prepared = workload::prepare(&world, warmup + iterations, seed)?;
+        let prepared = workload::prepare(&world, warmup + iterations, seed, Share::ALL)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
         let outcomes = compute(&world, &prepared, &clock, &placement)?;
@@ -222,7 +222,7 @@ mod tests {
             C::Session: 'static,
         {
             let world = World::new(cache, self.0, LANES, Tier::detected())?;
-            let prepared = workload::prepare(&world, 1, 3)?;
+            let prepared = workload::prepare(&world, 1, 3, Share::ALL)?;
             let clock = Arc::new(WorldClock::start());
             let outcomes = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let bound = outcomes.into_iter().map(|o| Bound { lanes: o.bound, times: o.times }).collect();

@@ -61,6 +61,11 @@ impl Prepared {
         self.lanes.iter().filter(|lane| lane.expected == Decision::Match).count() as u64
     }
 
+    /// The people who ask, lane by lane.
+    pub(crate) fn people<C: Cache<Verdict>>(&self, world: &World<C>) -> impl Iterator<Item = usize> {
+        self.lanes.iter().map(|lane| world.users[lane.user].person)
+    }
+
     /// The batch to run. Tickets are numbered from `first_ticket`.
     pub(crate) fn batch<C: Cache<Verdict>>(
         &self,
@@ -85,7 +90,20 @@ impl Prepared {
     }
 }
 
-/// Prepares `count` batches of 32 users drawn at random, one per lane. The same seed gives the same batches.
+/// Which people's requests to prepare: those whose number, divided by 32, leaves `index` when divided by `of`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) index: usize,
+    pub(crate) of: usize,
+}
+
+impl Share {
+    /// Everybody.
+    pub(crate) const ALL: Share = Share { index: 0, of: 1 };
+}
+
+/// Prepares `count` batches of 32 users of `share` drawn at random, one per lane. The same seed gives the same
+/// batches.
 ///
 /// # Errors
 /// When a probe cannot be quantised.
@@ -93,13 +111,19 @@ pub(crate) fn prepare<C: Cache<Verdict>>(
     world: &World<C>,
     count: usize,
     seed: u64,
+    share: Share,
 ) -> Result<Vec<Prepared>, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
     let people = world.population.people.len();
-    let per_lane = world.users.len() / LANES;
+    // User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to
+    // one row of 32 people.
+    let belongs = |row: &usize| row % (people / LANES) % share.of == share.index;
+    let rows: Vec<usize> = (0..world.users.len() / LANES).filter(belongs).collect();
+    if rows.is_empty() {
+        return Err(Failure::usage("give at least 32 people and 32 users per worker"));
+    }
     let lane = |lane: usize, rng: &mut StdRng| {
-        // The number of people is a multiple of 32, so user % 32 is the lane of the user's template.
-        let user = rng.random_range(0..per_lane) * LANES + lane;
+        let user = rows[rng.random_range(0..rows.len())] * LANES + lane;
         let owner = world.users[user].person;
         let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
         let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };

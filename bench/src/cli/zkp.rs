@@ -14,7 +14,7 @@ Examples:
     trefoil-bench zkp --circuit cred/1u --iters 50 --json
 
 cred/1 is the circuit in service, cred/1u the one with larger proofs that rest on unique decoding alone. One thread makes
-and verifies every proof; verify_ms includes decoding it.";
+and verifies every proof; verify_ms includes decoding it, which decode_ms shows alone.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

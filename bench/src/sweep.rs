@@ -1,0 +1,118 @@
+//! The closed loop at several numbers of requests per proof.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use trefoil_cache::Cache;
+use trefoil_pipeline::{Cadence, Verdict};
+
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::population::Population;
+use crate::record::Report;
+use crate::run::{Outcome, Run, Stand};
+use crate::window::Window;
+use crate::wiring::{OverCache, over_cache};
+use crate::world::capacity;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The loop.
+    pub run: Run,
+    /// Requests of a session after which its proof is verified again, each at least 1. The loop with all
+    /// verdicts cached follows as the last point.
+    pub requests_per_proof: Vec<u32>,
+}
+
+/// Runs the loop once for each number.
+///
+/// # Errors
+/// When the world cannot be made. Wrong outputs are in the report, not here.
+pub fn sweep(parameters: Sweep, population: Arc<Population>) -> Result<Report, Failure> {
+    let cache = parameters.run.cache;
+    over_cache(cache, capacity(&population), Points { parameters, population })?
+}
+
+struct Points {
+    parameters: Sweep,
+    population: Arc<Population>,
+}
+
+impl OverCache for Points {
+    type Output = Result<Report, Failure>;
+
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
+    where
+        C::Session: 'static,
+    {
+        let Points { parameters: Sweep { run, requests_per_proof }, population } = self;
+        let stand = Stand::apart(cache, population, run)?;
+        for warning in &stand.placement.warnings {
+            eprintln!("warning: {warning}");
+        }
+        let all = requests_per_proof.into_iter().map(Some).chain([None]);
+        let points = all.map(|requests_per_proof| {
+            match requests_per_proof {
+                Some(requests) => eprintln!("{requests} requests per proof"),
+                None => eprintln!("all cached"),
+            }
+            Ok(Point { requests_per_proof, outcome: stand.run(requests_per_proof)? })
+        });
+        Ok(report(&run, &stand, &points.collect::<Result<Vec<_>, Failure>>()?))
+    }
+}
+
+/// The loop at one number of requests per proof.
+struct Point {
+    requests_per_proof: Option<u32>,
+    outcome: Outcome,
+}
+
+impl Point {
+    fn over(&self, figure: fn(&Window) -> f64) -> Distribution {
+        Distribution::new(self.outcome.windows.iter().map(figure).collect())
+    }
+
+    fn json(&self) -> Value {
+        let rate = self.over(Window::auth_per_s);
+        let precise = |share: f64| json!((share * 1e6).round() / 1e6);
+        json!({
+            // None: every request finds its verdict.
+            "requests_per_proof": self.requests_per_proof,
+            "auth_per_s": rounded(rate.median()), "auth_per_s_runs": rate.runs_json(),
+            "proof_us": rounded(self.over(Window::proof_us).median()),
+            "proof_share": precise(self.over(Window::proof_share).median()),
+            "proofs_verified": self.outcome.proofs, "requests": self.outcome.requests,
+            "verified": self.outcome.audit.counts,
+        })
+    }
+
+    fn line(&self) -> String {
+        let name = self.requests_per_proof.map_or_else(|| "all cached".to_owned(), |r| r.to_string());
+        let (rate, share) = (self.over(Window::auth_per_s), self.over(Window::proof_share));
+        format!("{name:>11} {:>12.0} {:>10.1} %\n", rate.median(), 100.0 * share.median())
+    }
+}
+
+fn report<C: Cache<Verdict>>(run: &Run, stand: &Stand<C>, points: &[Point]) -> Report {
+    let Stand { world, placement, .. } = stand;
+    let Run { workers, seconds, warmup_s, repeats, cadence, cache, users, batches, seed, tier, .. } = *run;
+    let cadence = match cadence {
+        Cadence::Group => "group",
+        Cadence::PerBatch => "per-batch",
+    };
+    let mut result = Map::new();
+    result.insert("points".into(), points.iter().map(Point::json).collect());
+    let context = json!({
+        "workers": workers, "physical_cores": placement.physical_cores, "warnings": placement.warnings,
+        "cadence": cadence, "cache": cache.name(), "seconds": seconds, "warmup_seconds": warmup_s,
+        "repeats": repeats, "users": users, "people": world.population.people.len(),
+        "prepared_batches": batches, "seed": seed, "tier": tier.name(), "circuit": "cred/1",
+    });
+    result.extend(context.as_object().cloned().unwrap_or_default());
+    let mut summary = "per proof   authentications/s   proof stage\n".to_owned();
+    summary.extend(points.iter().map(Point::line));
+    let problem = points.iter().find_map(|point| point.outcome.audit.problem.clone());
+    Report { summary, result: Value::Object(result), problem }
+}
