@@ -6,6 +6,7 @@ mod ladder;
 mod numbers;
 mod overhead;
 mod registry;
+mod simulate;
 mod zkp;
 
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ use ladder::LadderArgs;
 use numbers::{multiple_of_32, seconds, workers};
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
+use simulate::SimulateArgs;
 use zkp::ZkpArgs;
 
 const EXAMPLES: &str = "\
@@ -90,6 +92,8 @@ enum Command {
     Overhead(OverheadArgs),
     /// Time reads of one entry that all threads want and hardly anybody writes
     Registry(RegistryArgs),
+    /// Predict the ladder on machines that are not here, if the model predicts it on this one
+    Simulate(SimulateArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
 }
@@ -265,6 +269,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Ladder(args) => ("ladder", &args.output),
         Command::Overhead(args) => ("overhead", &args.output),
         Command::Registry(args) => ("registry", &args.output),
+        Command::Simulate(args) => ("simulate", &args.output),
         Command::Zkp(args) => ("zkp", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
@@ -277,6 +282,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Ladder(args) => args.run(tier)?,
         Command::Overhead(args) => args.run(tier)?,
         Command::Registry(args) => args.run()?,
+        Command::Simulate(args) => args.run()?,
         Command::Zkp(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);

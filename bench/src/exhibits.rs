@@ -7,6 +7,9 @@
 //! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account gives types and
 //! figures, not code; what each part writes is written here as its text says.
 //!
+//! What workers share begins on a line of its own, so that which lines travel follows from the types and not from the
+//! allocator's mood; the published types had no such luck.
+//!
 //! An observer consists of three parts, each chosen on its own ([`Exhibit`]): what counts events, what times look-ups,
 //! what notices keys.
 

@@ -7,14 +7,17 @@
 //! its confidence interval.
 
 mod lookups;
+mod queueing;
 mod report;
 mod rungs;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use trefoil_cache::Observer;
 
+use crate::chart;
 use crate::failure::Failure;
 use crate::in_pipeline::{Compared, Contestant, Enter, PipelineLoad, compare};
 use crate::population::Population;
@@ -38,6 +41,8 @@ pub struct Ladder {
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,
+    /// Where to draw the look-ups' shares of the raw map.
+    pub svg: Option<PathBuf>,
 }
 
 /// Climbs the ladder.
@@ -53,6 +58,9 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
         seed: parameters.seed,
     }
     .climb(&rungs)?;
+    if let Some(file) = &parameters.svg {
+        chart::write(file, &report::drawing(parameters, &lookups))?;
+    }
     let pipeline = match &parameters.pipeline {
         Some((load, population)) => Some(climb_in_pipeline(*load, population)?),
         None => None,

@@ -8,6 +8,7 @@
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
 //! * [`registry`] times reads of an entry that all threads want;
+//! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs.
 //!
@@ -17,6 +18,7 @@
 
 mod audit;
 pub mod cache;
+mod chart;
 pub mod cli;
 mod clock;
 mod distribution;
@@ -40,6 +42,7 @@ pub mod registry;
 mod renewal;
 pub mod run;
 mod seals;
+pub mod simulate;
 pub mod stages;
 pub mod sweep;
 mod trace;

@@ -16,6 +16,8 @@ use trefoil_bench::ladder::{Ladder, ladder};
 use trefoil_bench::overhead::overhead;
 use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::run::{Run, run};
+#[cfg(feature = "cache-dashmap")]
+use trefoil_bench::simulate::{Simulate, simulate};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
 use trefoil_bench::wiring::CacheChoice;
@@ -382,6 +384,33 @@ fn registries_are_read_by_all_threads_and_verified() {
     assert_eq!(number(&report, "/verified/wrong"), 0.0);
 }
 
+#[cfg(feature = "cache-dashmap")]
+#[test]
+fn a_model_that_fails_its_check_says_nothing_of_other_machines() {
+    let parameters = Simulate {
+        workers: vec![1, 96],
+        think_ns: 10_000.0,
+        tries: 3,
+        duration: Duration::from_millis(1),
+        seed: 7,
+        svg: None,
+    };
+    let report = simulate(&parameters).expect("runs");
+    assert_eq!(report.problem, None);
+    let keys = ["label", "calibration", "check", "think_ns", "workers", "seed", "curves", "begins_to_bite"];
+    assert_keys(&report, "", &keys);
+    assert_keys(&report, "/check", &["passed", "error_max", "points", "why"]);
+    assert!(report.result["label"].as_str().expect("text").contains("model"));
+    // Whether it passes depends on how busy the machine is; what follows does not.
+    let passed = report.result["check"]["passed"].as_bool().expect("verdict");
+    assert_eq!(report.result["curves"].is_array(), passed);
+    assert_eq!(report.result["begins_to_bite"].is_array(), passed);
+    let points = report.result["check"]["points"].as_array().expect("points");
+    assert!(points.is_empty() || points.len() == 14);
+    let within = |point: &Value| point["error"].as_f64().is_some_and(|error| error.abs() <= 0.15);
+    assert_eq!(passed, !points.is_empty() && points.iter().all(within));
+}
+
 /// The whole pipeline, as short as it goes.
 #[cfg(feature = "cache-dashmap")]
 fn tiny_load() -> PipelineLoad {
@@ -419,6 +448,7 @@ fn overhead_is_a_paired_comparison_with_an_interval() {
 #[cfg(feature = "cache-dashmap")]
 #[test]
 fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
+    let drawing = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ladder.svg");
     let parameters = Ladder {
         workers: 3,
         duration: Duration::from_millis(1),
@@ -426,6 +456,7 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         parts: true,
         seed: 7,
         pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
+        svg: Some(drawing.clone()),
     };
     let report = ladder(&parameters).expect("runs");
     // Every look-up hit, and every observer that counts has counted each of them.
@@ -467,4 +498,10 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         assert_eq!(rung["auth_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
     }
     assert!(report.result["pipeline"]["why"].is_string());
+    assert_keys(
+        &report,
+        "/pipeline/begins_to_bite",
+        &["label", "published_workers", "published_raw_auth_per_s", "own_us_per_authentication", "rungs"],
+    );
+    assert!(std::fs::read_to_string(drawing).expect("drawing").contains("three_locks"));
 }

@@ -58,7 +58,7 @@ fn help_teaches_with_examples() {
     for command in ["exact", "stages", "run"] {
         assert!(bench(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in ["hit-ratio", "cache", "ladder", "overhead", "registry", "zkp"] {
+    for command in ["hit-ratio", "cache", "ladder", "overhead", "registry", "simulate", "zkp"] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
         assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
@@ -89,6 +89,10 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["hit-ratio", "--capacity", "300"], "--trace"),
         (&["cache", "--threads", "1,0"], "1 to 1024"),
         (&["cache", "--millis", "0"], "1..=10000"),
+        (&["ladder", "--pipeline-seconds", "0"], "0.01 to 600"),
+        (&["overhead", "--repeats", "0"], "1..=1000"),
+        (&["registry", "--threads", "0"], "1 to 1024"),
+        (&["simulate", "--think-us", "-1"], "--think-us"),
         (&["zkp", "--circuit", "cred/2"], "cred/1 or cred/1u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),

@@ -1,5 +1,6 @@
 //! Arguments of `ladder`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -41,6 +42,9 @@ pub(super) struct LadderArgs {
     pipeline_seconds: f64,
     #[command(flatten)]
     small: SmallWorldArgs,
+    /// Draw the look-ups' shares of the raw map
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -63,6 +67,7 @@ impl LadderArgs {
             parts: self.parts,
             seed: self.small.seed,
             pipeline,
+            svg: self.svg.clone(),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
+use crossbeam_utils::CachePadded;
 use trefoil_cache::{Event, Stats};
 
 use super::{Count, Counts, Part};
@@ -20,7 +21,7 @@ struct InternalStats {
 /// nanosecond; taking the lock over from another core, or being woken from the queue before it, takes hundreds.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
-pub(crate) struct LockedCounters(Arc<RwLock<InternalStats>>);
+pub(crate) struct LockedCounters(Arc<CachePadded<RwLock<InternalStats>>>);
 
 impl Part for LockedCounters {
     type Worker = Self;
@@ -55,7 +56,7 @@ struct AtomicStats {
 /// Shared atomic counters: the published fix. Nobody waits in a queue any more, but every operation of every worker
 /// still writes the same one or two cache lines, which therefore travel from core to core once per operation.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SharedCounters(Arc<AtomicStats>);
+pub(crate) struct SharedCounters(Arc<CachePadded<AtomicStats>>);
 
 impl Part for SharedCounters {
     type Worker = Self;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
+
 use super::{Part, Time, Times};
 
 /// One bucket per power of two, in nanoseconds.
@@ -38,7 +40,7 @@ impl SimpleHistogram {
 /// three locks.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
-pub(crate) struct LockedHistogram(Arc<RwLock<SimpleHistogram>>);
+pub(crate) struct LockedHistogram(Arc<CachePadded<RwLock<SimpleHistogram>>>);
 
 impl Part for LockedHistogram {
     type Worker = Self;
@@ -71,7 +73,7 @@ impl Time for LockedHistogram {
 /// The histogram without the lock: the published fix. Every look-up is still timed, with two readings of the clock,
 /// and three atomics that all workers share are written: count and sum in one line, the bucket in another.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SharedHistogram(Arc<SimpleHistogram>);
+pub(crate) struct SharedHistogram(Arc<CachePadded<SimpleHistogram>>);
 
 impl Part for SharedHistogram {
     type Worker = Self;

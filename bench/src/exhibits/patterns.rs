@@ -6,6 +6,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
+use crossbeam_utils::CachePadded;
 use trefoil_cache::Key;
 
 use super::{Notice, Notices, Part};
@@ -25,7 +26,7 @@ fn first_word(key: &Key) -> u64 {
 /// and the slot written are lines that another core wrote last.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
-pub(crate) struct LockedLog(Arc<RwLock<VecDeque<u64>>>);
+pub(crate) struct LockedLog(Arc<CachePadded<RwLock<VecDeque<u64>>>>);
 
 impl Part for LockedLog {
     type Worker = Self;
@@ -57,7 +58,7 @@ impl Notice for LockedLog {
 /// that every look-up of every worker increments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GatedLog {
-    seen: Arc<AtomicU64>,
+    seen: Arc<CachePadded<AtomicU64>>,
     log: LockedLog,
 }
 

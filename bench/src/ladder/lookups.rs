@@ -9,6 +9,7 @@ use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 
 use super::{OverObserver, Rung};
 use crate::cache::timing::{Load, Operation, Tally, Timed};
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::paired::Ratios;
 use crate::peers::{Ours, Payload, RawDashMap, key};
@@ -32,6 +33,9 @@ const STREAM: usize = 1 << 16;
 const STREAMS: usize = 4;
 /// Requests between the starts of two runs.
 const STRIDE: usize = 1_009;
+
+/// Undisturbed runs that are enough.
+const QUIET_RUNS: usize = 7;
 
 /// What stands on the raw map's side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +160,43 @@ impl Lookups {
         }
         let measured = contestants.into_iter().zip(before).zip(rounds);
         Ok(measured.map(|((contestant, before), rounds)| contestant.measured(before, rounds)).collect())
+    }
+
+    /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
+    /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
+    /// undisturbed even on a busy machine; at most `repeats` are tried for each.
+    ///
+    /// # Errors
+    /// When this build has no DashMap.
+    pub(crate) fn undisturbed(self, rungs: &[Rung]) -> Result<(Option<f64>, Vec<Option<f64>>), Failure> {
+        let contestants = contestants(rungs)?;
+        let raw = RawDashMap::new();
+        let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
+        raw.fill(&keys);
+        let streams = streams(&keys, self.seed);
+        let quiet = |timed: &dyn Timed| self.quiet_ns(timed, &streams);
+        let others = contestants.iter().take(rungs.len()).map(|contestant| {
+            contestant.timed.fill(&keys);
+            quiet(contestant.timed.as_ref())
+        });
+        let others = others.collect();
+        Ok((quiet(&raw), others))
+    }
+
+    fn quiet_ns(&self, timed: &dyn Timed, streams: &[Vec<Key>]) -> Option<f64> {
+        let mut quiet = Vec::new();
+        for round in 0..self.repeats {
+            let tally = timed.time(self.load(streams, round));
+            let available = tally.wall.as_nanos() as f64 * self.workers as f64;
+            // Threads start one after the other, hence the twentieth.
+            if tally.cpu_ns as f64 >= 0.95 * available {
+                quiet.push(available / tally.requests as f64);
+            }
+            if quiet.len() == QUIET_RUNS {
+                break;
+            }
+        }
+        (!quiet.is_empty()).then(|| Distribution::new(quiet).median())
     }
 
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::queueing;
 use super::{Ladder, Measured, Rung, Subject};
 use crate::cache::timing::Tally;
+use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
 use crate::in_pipeline::Compared;
 use crate::paired::Interval;
@@ -68,6 +70,7 @@ fn pipeline_json(parameters: &Ladder, lookups: &[Measured], compared: &[Compared
         "cadence": "group",
         "rungs": compared.iter().map(one).collect::<Map<_, _>>(),
         "why": WHY_HIDDEN,
+        "begins_to_bite": queueing::json(),
     })
 }
 
@@ -86,6 +89,7 @@ fn pipeline_text(lookups: &[Measured], compared: &[Compared]) -> String {
         ));
     }
     text.push_str(&format!("  Why the rungs look alike: {WHY_HIDDEN}.\n"));
+    text.push_str(&queueing::text());
     text
 }
 
@@ -162,4 +166,24 @@ fn lookups_text(workers: usize, cores: usize, lookups: &[Measured]) -> String {
         }
     }
     text
+}
+
+/// The look-ups as bars.
+pub(super) fn drawing(parameters: &Ladder, lookups: &[Measured]) -> String {
+    let bars: Vec<Bar> = lookups
+        .iter()
+        .map(|measured| {
+            let Interval { mean, low, high } = measured.of_raw().interval();
+            Bar { name: measured.subject.name().to_owned(), value: mean, low, high }
+        })
+        .collect();
+    Chart {
+        title: format!(
+            "Look-ups alone, {} workers: share of the raw map's rate, 95 % intervals",
+            parameters.workers
+        ),
+        x: "share of the raw map".into(),
+        y: String::new(),
+    }
+    .bars(&bars)
 }

@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 6] = [
+const RUNS: [Smoke; 10] = [
     // Whole sets: a score that differs anywhere fails the run.
     Smoke {
         binary: "trefoil-bench",
@@ -79,6 +79,59 @@ const RUNS: [Smoke; 6] = [
             "--json",
         ],
         pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "ladder",
+            "--workers",
+            "4",
+            "--seconds",
+            "0.01",
+            "--repeats",
+            "2",
+            "--pipeline-repeats",
+            "1",
+            "--pipeline-seconds",
+            "0.02",
+            "--users",
+            "32",
+            "--people",
+            "32",
+            "--json",
+        ],
+        pointers: &[
+            "/lookups/rungs/three_locks/of_raw/mean",
+            "/lookups/rungs/per_worker/why",
+            "/pipeline/rungs/three_locks/of_raw",
+            "/pipeline/begins_to_bite/rungs",
+        ],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "overhead",
+            "--seconds",
+            "0.1",
+            "--repeats",
+            "2",
+            "--users",
+            "32",
+            "--people",
+            "32",
+            "--json",
+        ],
+        pointers: &["/overhead_percent/mean", "/overhead_percent_cpu/high", "/mean_within_bar"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["registry", "--repeats", "2", "--millis", "10", "--json"],
+        pointers: &["/registries/counted_guard/t96", "/registries/arc_swap_cached/t2/cpu_ns_per_read_runs"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["simulate", "--tries", "10", "--workers", "1,96", "--json"],
+        pointers: &["/label", "/check/passed", "/check/points"],
     },
     Smoke {
         binary: "trefoil",

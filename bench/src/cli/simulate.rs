@@ -1,0 +1,61 @@
+//! Arguments of `simulate`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Output;
+use crate::failure::Failure;
+use crate::record::Report;
+use crate::simulate::{Simulate, simulate};
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench simulate
+    trefoil-bench simulate --workers 1,16,96,192 --think-us 56.2 --json
+
+Everything about machines other than this one is a model's output and says so. Without an undisturbed calibration, or
+where the model misses the ladder of this machine, nothing is said about others.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SimulateArgs {
+    /// Numbers of workers to predict
+    #[arg(long, value_name = "N,..", default_value = "1,2,4,8,16,32,64,96,128,192", value_delimiter = ',', value_parser = super::numbers::workers)]
+    workers: Vec<usize>,
+    /// Microseconds of other work per look-up in the pipeline's curves; 56.2 is what the published raw map had
+    #[arg(long, default_value_t = 56.2)]
+    think_us: f64,
+    /// Runs tried for each measured value until enough were undisturbed
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    tries: u32,
+    /// Milliseconds of one run
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    millis: u32,
+    /// Fixes the model's course
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Draw the curves of the pipeline, if they may be shown
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl SimulateArgs {
+    pub(super) fn run(&self) -> Result<Report, Failure> {
+        super::refuse_debug_build()?;
+        if !(0.0..=1e6).contains(&self.think_us) {
+            return Err(Failure::usage("give --think-us 0 to 1000000"));
+        }
+        simulate(&Simulate {
+            workers: self.workers.clone(),
+            think_ns: 1e3 * self.think_us,
+            tries: self.tries as usize,
+            duration: Duration::from_millis(self.millis.into()),
+            seed: self.seed,
+            svg: self.svg.clone(),
+        })
+    }
+}

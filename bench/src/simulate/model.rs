@@ -1,0 +1,416 @@
+//! Workers that go round a program of work, shared lines and locks, each on a core of its own.
+//!
+//! * A **line** belongs to the core that wrote it last. Another core that wants to write it waits until it is free and then
+//!   for the transfer; requests are served in the order in which they come.
+//! * A **lock** is the standard library's `RwLock`, taken for writing (library/std/src/sys/sync/rwlock/futex.rs). Who finds
+//!   it taken polls up to a hundred times. Whoever then still finds it taken marks it as waited for and sleeps, and from
+//!   then on nobody polls a marked lock. Leaving a marked lock wakes one sleeper, which marks the lock again when it
+//!   gets it: once a queue has formed, every hand-over is a system call and a wake-up (a lock convoy).
+//!
+//! Work varies by a fifth up and down, evenly, so that workers do not march in step.
+
+use std::collections::VecDeque;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+use super::events::Calendar;
+use super::machine::{Machine, POLLS_MAX};
+
+/// One step of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Work that concerns nobody else, nanoseconds on average.
+    Work(f64),
+    /// Writes a line.
+    Write(usize),
+    /// Reads and then writes one of so many lines from the first on, at random: the lock of a map's shard, which is looked
+    /// at before it is taken. If another core has it, it comes twice: to be read, and to be written alone.
+    ClaimOneOf(usize, usize),
+    /// Writes the line that was claimed last: leaves the shard's lock.
+    Release,
+    /// Writes something in the line of a lock that this worker holds.
+    WriteBeside(usize),
+    /// Takes a lock, by number.
+    Lock(usize),
+    /// Leaves it.
+    Unlock(usize),
+    /// Does the next so many steps only once in so many times.
+    OnceIn(usize, usize),
+}
+
+/// What every worker does, over and over, and how many lines and locks there are to share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    pub(super) steps: Vec<Step>,
+    pub(super) lines: usize,
+    pub(super) locks: usize,
+}
+
+enum Event {
+    /// The worker goes on with its program.
+    Next(usize),
+    /// The worker, which polled or was woken, looks at its lock; stale if it has gone on since.
+    Look(usize, u64),
+    /// Its polls are used up.
+    Tired(usize, u64),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Line {
+    /// Who wrote it last, or waits to.
+    owner: Option<usize>,
+    /// When the core that has it, or waits for it first, can write it.
+    free_at: f64,
+    /// Who had it before, and until when it still can write it: a request takes a part of the transfer to arrive.
+    leaving: Option<(usize, f64)>,
+}
+
+impl Line {
+    /// Which core's caches a request of `worker` goes to, if it has to go anywhere.
+    fn source(&self, worker: usize) -> Option<usize> {
+        self.owner.filter(|&owner| owner != worker)
+    }
+}
+
+#[derive(Default)]
+struct Lock {
+    taken: bool,
+    marked: bool,
+    asleep: VecDeque<usize>,
+    polling: Vec<usize>,
+}
+
+struct Worker {
+    at: usize,
+    /// Counts waits, so that an event of an earlier one is recognised.
+    wait: u64,
+    /// Whether it has slept in this wait: it then marks the lock when it gets it.
+    slept: bool,
+    /// The line that it claimed last.
+    claimed: usize,
+}
+
+struct Model<'a> {
+    machine: &'a Machine,
+    program: &'a Program,
+    calendar: Calendar<Event>,
+    rng: StdRng,
+    lines: Vec<Line>,
+    locks: Vec<Lock>,
+    workers: Vec<Worker>,
+    rounds: u64,
+}
+
+/// Rounds of the program per second, all `workers` together, in the long run.
+pub(super) fn rounds_per_s(machine: &Machine, program: &Program, workers: usize, seed: u64) -> f64 {
+    let mut model = Model {
+        machine,
+        program,
+        calendar: Calendar::new(),
+        rng: StdRng::seed_from_u64(seed),
+        // A lock's word is a line of its own, after the others.
+        lines: (0..program.lines + program.locks).map(|_| Line::default()).collect(),
+        locks: (0..program.locks).map(|_| Lock::default()).collect(),
+        workers: (0..workers).map(|_| Worker { at: 0, wait: 0, slept: false, claimed: 0 }).collect(),
+        rounds: 0,
+    };
+    for worker in 0..workers {
+        let start = model.rng.random::<f64>() * 100.0;
+        model.calendar.schedule(start, Event::Next(worker));
+    }
+    let warm = ROUNDS_WARM + 40 * workers as u64;
+    let began = model.run_until(warm);
+    let ended = model.run_until(warm + ROUNDS + 100 * workers as u64);
+    let rounds = ROUNDS + 100 * workers as u64;
+    rounds as f64 * 1e9 / (ended - began)
+}
+
+/// The share of a transfer that passes until the request has reached the line's owner.
+const REQUEST: f64 = 0.5;
+/// Rounds that are not counted, and that are, besides those for each worker.
+const ROUNDS_WARM: u64 = 2_000;
+const ROUNDS: u64 = 10_000;
+
+impl Model<'_> {
+    /// Lets the model run until `rounds` rounds are done; the time then.
+    fn run_until(&mut self, rounds: u64) -> f64 {
+        let mut now = 0.0;
+        while self.rounds < rounds {
+            let Some((at, event)) = self.calendar.next() else { break };
+            now = at;
+            match event {
+                Event::Next(worker) => self.step(worker, now),
+                Event::Look(worker, wait) if self.workers[worker].wait == wait => self.look(worker, now),
+                Event::Tired(worker, wait) if self.workers[worker].wait == wait => self.sleep(worker, now),
+                Event::Look(..) | Event::Tired(..) => {}
+            }
+        }
+        now
+    }
+
+    fn step(&mut self, worker: usize, now: f64) {
+        let at = self.workers[worker].at;
+        let Some(&step) = self.program.steps.get(at) else {
+            self.rounds += 1;
+            self.workers[worker].at = 0;
+            self.calendar.schedule(now, Event::Next(worker));
+            return;
+        };
+        let mut next = at + 1;
+        let done = match step {
+            Step::Work(ns) => now + ns * (0.8 + 0.4 * self.rng.random::<f64>()),
+            Step::Write(line) => self.write(line, worker, now),
+            Step::ClaimOneOf(first, count) => {
+                let line = first + self.rng.random_range(0..count);
+                self.workers[worker].claimed = line;
+                self.claim(line, worker, now)
+            }
+            Step::Release => self.write(self.workers[worker].claimed, worker, now),
+            Step::WriteBeside(lock) => self.write_word(lock, worker, now),
+            Step::OnceIn(times, steps) => {
+                if self.rng.random_range(0..times) != 0 {
+                    next += steps;
+                }
+                now
+            }
+            Step::Lock(lock) => return self.lock(lock, worker, now),
+            Step::Unlock(lock) => self.unlock(lock, worker, now),
+        };
+        self.workers[worker].at = next;
+        self.calendar.schedule(done, Event::Next(worker));
+    }
+
+    /// When `worker` may write `line`, if it asks at `now`.
+    fn write(&mut self, line: usize, worker: usize, now: f64) -> f64 {
+        let machine = self.machine;
+        let line = &mut self.lines[line];
+        if line.leaving.is_some_and(|(owner, until)| owner == worker && now < until) {
+            return now;
+        }
+        let Some(from) = line.source(worker) else {
+            line.owner = Some(worker);
+            return now.max(line.free_at);
+        };
+        let (start, transfer) = (now.max(line.free_at), machine.transfer_ns(from, worker));
+        // A request that had to queue has arrived long before the owner gets the line, and takes it after one write.
+        line.leaving = Some((from, line.free_at.max(now + REQUEST * transfer)));
+        line.owner = Some(worker);
+        line.free_at = start + transfer;
+        line.free_at
+    }
+
+    /// When `worker` has read and then written `line`.
+    fn claim(&mut self, line: usize, worker: usize, now: f64) -> f64 {
+        let from = self.lines[line].source(worker);
+        let done = self.write(line, worker, now);
+        let again = from.map_or(0.0, |from| self.machine.transfer_ns(from, worker));
+        let done = done + again * (self.machine.claim_transfers - 1.0);
+        self.lines[line].free_at = self.lines[line].free_at.max(done);
+        done
+    }
+
+    fn word_of(&self, lock: usize) -> usize {
+        self.program.lines + lock
+    }
+
+    /// When its holder has written the word of a lock, or something beside it. Those that poll hold copies of the line, which
+    /// must go first; until their next request arrives the holder can go on writing.
+    fn write_word(&mut self, lock: usize, worker: usize, now: f64) -> f64 {
+        let word = self.word_of(lock);
+        let Some(&other) = self.locks[lock].polling.first() else {
+            return self.write(word, worker, now);
+        };
+        if self.lines[word].leaving.is_some_and(|(owner, until)| owner == worker && now < until) {
+            return now;
+        }
+        let transfer = self.machine.transfer_ns(other, worker);
+        let done = now + transfer;
+        let leaving = Some((worker, done + REQUEST * transfer));
+        self.lines[word] = Line { owner: Some(worker), free_at: done, leaving };
+        done
+    }
+
+    /// The lock that `worker` is about to take.
+    fn wanted(&self, worker: usize) -> usize {
+        match self.program.steps[self.workers[worker].at] {
+            Step::Lock(lock) => lock,
+            other => unreachable!("a worker waits at {other:?}"),
+        }
+    }
+
+    fn lock(&mut self, lock: usize, worker: usize, now: f64) {
+        let done = self.write(self.word_of(lock), worker, now);
+        self.workers[worker].slept = false;
+        let state = &self.locks[lock];
+        if !state.taken && !state.marked {
+            return self.take(lock, worker, done);
+        }
+        self.poll(lock, worker, done);
+    }
+
+    fn take(&mut self, lock: usize, worker: usize, now: f64) {
+        let state = &mut self.locks[lock];
+        state.taken = true;
+        // Who has slept cannot know whether others still do.
+        state.marked |= self.workers[worker].slept;
+        state.polling.retain(|&other| other != worker);
+        let own = &mut self.workers[worker];
+        own.wait += 1;
+        own.at += 1;
+        self.calendar.schedule(now, Event::Next(worker));
+    }
+
+    /// Polls while the lock is taken and unmarked; otherwise looks at once.
+    fn poll(&mut self, lock: usize, worker: usize, now: f64) {
+        let wait = self.workers[worker].wait;
+        let poll = self.machine.waiting.poll;
+        if self.locks[lock].taken && !self.locks[lock].marked {
+            self.locks[lock].polling.push(worker);
+            self.calendar.schedule(now + POLLS_MAX * poll, Event::Tired(worker, wait));
+        } else {
+            self.calendar.schedule(now, Event::Look(worker, wait));
+        }
+    }
+
+    /// After polling: takes the lock if it is free, goes to sleep if not.
+    fn look(&mut self, worker: usize, now: f64) {
+        let lock = self.wanted(worker);
+        let done = self.write(self.word_of(lock), worker, now);
+        if self.locks[lock].taken {
+            return self.sleep(worker, done);
+        }
+        self.take(lock, worker, done);
+    }
+
+    /// Marks the lock and sleeps; those that poll see the mark and do the same.
+    fn sleep(&mut self, worker: usize, now: f64) {
+        let lock = self.wanted(worker);
+        let wait = {
+            let own = &mut self.workers[worker];
+            own.wait += 1;
+            own.slept = true;
+            own.wait
+        };
+        if !self.locks[lock].taken {
+            // It was left in the last moment.
+            return self.calendar.schedule(now, Event::Look(worker, wait));
+        }
+        let poll = self.machine.waiting.poll;
+        let state = &mut self.locks[lock];
+        state.marked = true;
+        state.polling.retain(|&other| other != worker);
+        state.asleep.push_back(worker);
+        for other in std::mem::take(&mut state.polling) {
+            self.calendar.schedule(now + poll, Event::Look(other, self.workers[other].wait));
+        }
+    }
+
+    /// Leaves the lock; when the worker goes on.
+    fn unlock(&mut self, lock: usize, worker: usize, now: f64) -> f64 {
+        let word = self.word_of(lock);
+        let done = self.write_word(lock, worker, now);
+        let waiting = self.machine.waiting;
+        let state = &mut self.locks[lock];
+        state.taken = false;
+        if state.marked {
+            state.marked = false;
+            if let Some(sleeper) = state.asleep.pop_front() {
+                let running = done + waiting.call + waiting.wake;
+                self.calendar.schedule(running, Event::Look(sleeper, self.workers[sleeper].wait));
+            }
+            return done + waiting.call;
+        }
+        // Whoever polls first has its request at the line before anybody who comes now: the line brings it the lock.
+        if !self.locks[lock].polling.is_empty() {
+            let heir = self.locks[lock].polling.remove(0);
+            self.locks[lock].taken = true;
+            let poll = self.rng.random::<f64>() * waiting.poll;
+            let got = done + self.machine.transfer_ns(worker, heir) + poll;
+            self.lines[word] = Line { owner: Some(heir), free_at: got, leaving: None };
+            self.take(lock, heir, got);
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::{Transfer, Waiting};
+    use super::*;
+
+    const NANOSECONDS: f64 = 1e9;
+
+    fn machine(transfer: f64) -> Machine {
+        Machine {
+            name: "test",
+            source: "test",
+            sockets: 1,
+            cores_per_socket: 64,
+            cores_per_cluster: 64,
+            transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
+            claim_transfers: 1.0,
+            waiting: Waiting { poll: 10.0, call: 500.0, wake: 2_000.0 },
+        }
+    }
+
+    fn rate(transfer: f64, workers: usize, steps: &[Step]) -> f64 {
+        let program = Program { steps: steps.to_vec(), lines: 2, locks: 1 };
+        rounds_per_s(&machine(transfer), &program, workers, 1)
+    }
+
+    fn near(a: f64, b: f64, share: f64) {
+        assert!((a / b - 1.0).abs() < share, "{a} {b}");
+    }
+
+    #[test]
+    fn workers_that_share_nothing_add_up() {
+        for workers in [1, 7, 64] {
+            near(rate(50.0, workers, &[Step::Work(200.0)]), workers as f64 * NANOSECONDS / 200.0, 0.02);
+        }
+    }
+
+    #[test]
+    fn one_worker_pays_no_transfer() {
+        let steps = [Step::Work(90.0), Step::Write(0), Step::Lock(0), Step::Work(10.0), Step::Unlock(0)];
+        near(rate(50.0, 1, &steps), NANOSECONDS / 100.0, 0.02);
+    }
+
+    #[test]
+    fn a_line_that_all_write_serves_one_transfer_at_a_time() {
+        near(rate(50.0, 32, &[Step::Work(20.0), Step::Write(0)]), NANOSECONDS / 50.0, 0.05);
+    }
+
+    /// Amdahl: with `s` of every round done one after another, many workers do at most `1 / s` rounds.
+    #[test]
+    fn a_serial_part_bounds_the_speed_up() {
+        // Writing a line takes one transfer, and nothing else: a serial part of 40 in rounds of 1,000.
+        let steps = [Step::Work(960.0), Step::Write(0)];
+        near(rate(40.0, 4, &steps), 4.0 * NANOSECONDS / 1_000.0, 0.05);
+        near(rate(40.0, 64, &steps), NANOSECONDS / 40.0, 0.05);
+    }
+
+    #[test]
+    fn a_saturated_lock_is_handed_over_once_per_hold() {
+        // Nothing travels and nobody sleeps: the lock is the bottleneck with its hold of 300.
+        let steps = [Step::Work(50.0), Step::Lock(0), Step::Work(300.0), Step::Unlock(0)];
+        near(rate(0.0, 2, &steps), NANOSECONDS / 305.0, 0.05);
+    }
+
+    #[test]
+    fn waiters_that_sleep_make_every_hand_over_a_wake_up() {
+        let steps = [Step::Work(100.0), Step::Lock(0), Step::Work(100.0), Step::Unlock(0)];
+        let (few, many) = (rate(50.0, 2, &steps), rate(50.0, 48, &steps));
+        // 48 workers do less than two: whoever polls too long sleeps, and must then be woken.
+        assert!(many < few, "{many} {few}");
+    }
+
+    #[test]
+    fn the_same_seed_takes_the_same_course() {
+        let steps =
+            [Step::Work(30.0), Step::ClaimOneOf(0, 2), Step::Release, Step::OnceIn(8, 1), Step::Write(0)];
+        assert_eq!(rate(50.0, 8, &steps), rate(50.0, 8, &steps));
+        let program = Program { steps: steps.to_vec(), lines: 2, locks: 0 };
+        assert_ne!(rate(50.0, 8, &steps), rounds_per_s(&machine(50.0), &program, 8, 2));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a look-up does under each rung, as the model's steps: which lines and locks follow from the exhibits' source,
+//! how long they take from the part's cost when one worker runs alone.
+
+use super::calibrate::Primitives;
+use super::model::{Program, Step};
+use crate::ladder::Rung;
+
+/// Nanoseconds of one look-up with one worker: the raw map, and what each part adds to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    pub(super) raw: f64,
+    pub(super) locked_counters: f64,
+    pub(super) locked_histogram: f64,
+    pub(super) locked_log: f64,
+    pub(super) shared_counters: f64,
+    pub(super) shared_histogram: f64,
+    pub(super) gated_log: f64,
+    pub(super) per_worker: f64,
+    pub(super) off: f64,
+}
+
+/// Lines: of counters, of the histogram, of the log's slots, of the gate, then the map's shards.
+const COUNTERS: usize = 0;
+const SUMS: usize = 1;
+const SLOTS: usize = 2;
+const GATE: usize = 3;
+const SHARDS: usize = 4;
+
+const STATISTICS_LOCK: usize = 0;
+const HISTOGRAM_LOCK: usize = 1;
+const LOG_LOCK: usize = 2;
+
+/// Times in which a gated log is reached once.
+const GATE_PERIOD: usize = 64;
+
+/// DashMap's own rule: four shards for each processor, rounded up to a power of two.
+pub(super) fn shards(processors: usize) -> usize {
+    (4 * processors).next_power_of_two()
+}
+
+/// The program of the map on a machine with `processors`; of the raw one without a rung. `think` nanoseconds of other work
+/// precede each look-up.
+pub(super) fn program(
+    rung: Option<Rung>,
+    alone: &Alone,
+    costs: &Primitives,
+    processors: usize,
+    think: f64,
+) -> Program {
+    let mut steps = Vec::new();
+    if think > 0.0 {
+        steps.push(Step::Work(think));
+    }
+    let (counters, histogram, log) = parts(rung);
+    if let Some(log) = log {
+        log_steps(&mut steps, log, alone, costs);
+    }
+    // The read lock of a shard is taken before the search and left after it.
+    let lock = costs.increment;
+    let shard = Step::ClaimOneOf(SHARDS, shards(processors));
+    let map = match rung {
+        Some(Rung::PerWorker) => alone.raw + alone.per_worker,
+        Some(Rung::Off) => alone.raw + alone.off,
+        _ => alone.raw,
+    };
+    steps.extend([shard, Step::Work((map - lock).max(1.0)), Step::Release, Step::Work(lock)]);
+    if let Some(histogram) = histogram {
+        histogram_steps(&mut steps, histogram, alone, costs);
+    }
+    if let Some(counters) = counters {
+        counter_steps(&mut steps, counters, alone, costs);
+    }
+    Program { steps, lines: SHARDS + shards(processors), locks: 3 }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Locked,
+    Shared,
+}
+
+/// Counters, histogram and log of a rung.
+fn parts(rung: Option<Rung>) -> (Option<Part>, Option<Part>, Option<Part>) {
+    use Part::{Locked, Shared};
+    match rung {
+        Some(Rung::ThreeLocks) => (Some(Locked), Some(Locked), Some(Locked)),
+        Some(Rung::AtomicStatistics) => (Some(Shared), Some(Locked), Some(Locked)),
+        Some(Rung::LockFreeHistograms) => (Some(Shared), Some(Shared), Some(Locked)),
+        Some(Rung::SampledDetector) => (Some(Shared), Some(Shared), Some(Shared)),
+        Some(Rung::LockedCounters) => (Some(Locked), None, None),
+        Some(Rung::SharedCounters) => (Some(Shared), None, None),
+        Some(Rung::LockedHistogram) => (None, Some(Locked), None),
+        Some(Rung::SharedHistogram) => (None, Some(Shared), None),
+        Some(Rung::LockedLog) => (None, None, Some(Locked)),
+        Some(Rung::GatedLog) => (None, None, Some(Shared)),
+        Some(Rung::PerWorker | Rung::Off) | None => (None, None, None),
+    }
+}
+
+/// Work before and after a critical section that holds `inside` of the `whole` cost.
+fn locked(steps: &mut Vec<Step>, lock: usize, whole: f64, inside: &[Step]) {
+    let held: f64 = inside.iter().map(|step| if let Step::Work(ns) = step { *ns } else { 0.0 }).sum();
+    steps.push(Step::Work((whole - held).max(1.0)));
+    steps.push(Step::Lock(lock));
+    steps.extend_from_slice(inside);
+    steps.push(Step::Unlock(lock));
+}
+
+fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
+    let inside = [Step::Write(SLOTS), Step::WriteBeside(LOG_LOCK), Step::Work(IN_CACHE)];
+    match part {
+        Part::Locked => locked(steps, LOG_LOCK, alone.locked_log, &inside),
+        Part::Shared => {
+            steps.extend([Step::Write(GATE), Step::Work(alone.gated_log.max(costs.increment))]);
+            steps.push(Step::OnceIn(GATE_PERIOD, 6));
+            locked(steps, LOG_LOCK, costs.lock, &inside);
+        }
+    }
+}
+
+/// A few stores to a line that is there.
+const IN_CACHE: f64 = 2.0;
+
+/// The bucket lies in a line of its own, which a processor requests together with that of the sums: one wait for both.
+fn histogram_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
+    let one = Step::Work(costs.increment);
+    match part {
+        // Count and sum lie in the lock's own line.
+        Part::Locked => {
+            let beside = Step::WriteBeside(HISTOGRAM_LOCK);
+            let inside = [beside, one, beside, one, one];
+            locked(steps, HISTOGRAM_LOCK, alone.locked_histogram, &inside);
+        }
+        Part::Shared => {
+            steps.push(Step::Work((alone.shared_histogram - 3.0 * costs.increment).max(1.0)));
+            steps.extend([Step::Write(SUMS), one, Step::Write(SUMS), one, one]);
+        }
+    }
+}
+
+fn counter_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
+    let half = Step::Work((alone.shared_counters / 2.0).max(1.0));
+    match part {
+        Part::Locked => {
+            let inside = [Step::WriteBeside(STATISTICS_LOCK), Step::Work(IN_CACHE)];
+            locked(steps, STATISTICS_LOCK, alone.locked_counters.max(costs.lock), &inside);
+        }
+        Part::Shared => steps.extend([Step::Write(COUNTERS), half, Step::Write(COUNTERS), half]),
+    }
+}
