@@ -1,0 +1,156 @@
+//! The laboratory: the ladder, the overhead, the registry and the model, with parameters so small that their numbers mean
+//! nothing.
+
+mod report;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use report::{POPULATION, assert_keys, number};
+use serde_json::Value;
+use trefoil_bench::in_pipeline::PipelineLoad;
+use trefoil_bench::ladder::{Ladder, ladder};
+use trefoil_bench::overhead::overhead;
+use trefoil_bench::registry::{RegistryTimes, registry};
+use trefoil_bench::simulate::{Simulate, simulate};
+use trefoil_matching::Tier;
+
+#[test]
+fn registries_are_read_by_all_threads_and_verified() {
+    let report =
+        registry(&RegistryTimes { threads: vec![1, 3], repeats: 2, duration: Duration::from_millis(3) })
+            .expect("runs");
+    assert_eq!(report.problem, None);
+    for name in
+        ["rwlock", "dashmap", "counted_guard", "counted_guard_own", "papaya", "arc_swap", "arc_swap_cached"]
+    {
+        for threads in ["t1", "t3"] {
+            let cell = format!("/registries/{name}/{threads}");
+            assert!(number(&report, &format!("{cell}/cpu_ns_per_read")) > 0.0, "{cell}");
+            let runs = report.result.pointer(&format!("{cell}/cpu_ns_per_read_runs")).expect("runs");
+            assert_eq!(runs.as_array().expect("list").len(), 2, "{cell}");
+        }
+        assert!(report.result["registries"][name]["why"].is_string());
+    }
+    assert!(number(&report, "/verified/writes") >= 1.0);
+    assert_eq!(number(&report, "/verified/wrong"), 0.0);
+}
+
+#[test]
+fn a_model_that_fails_its_check_says_nothing_of_other_machines() {
+    let parameters = Simulate {
+        workers: vec![1, 96],
+        think_ns: 10_000.0,
+        tries: 3,
+        duration: Duration::from_millis(1),
+        seed: 7,
+        svg: None,
+    };
+    let report = simulate(&parameters).expect("runs");
+    assert_eq!(report.problem, None);
+    let keys = ["label", "calibration", "check", "think_ns", "workers", "seed", "curves", "begins_to_bite"];
+    assert_keys(&report, "", &keys);
+    assert_keys(&report, "/check", &["passed", "error_max", "points", "why"]);
+    assert!(report.result["label"].as_str().expect("text").contains("model"));
+    // Whether it passes depends on how busy the machine is; what follows does not.
+    let passed = report.result["check"]["passed"].as_bool().expect("verdict");
+    assert_eq!(report.result["curves"].is_array(), passed);
+    assert_eq!(report.result["begins_to_bite"].is_array(), passed);
+    let points = report.result["check"]["points"].as_array().expect("points");
+    assert!(points.is_empty() || points.len() == 14);
+    let within = |point: &Value| point["error"].as_f64().is_some_and(|error| error.abs() <= 0.15);
+    assert_eq!(passed, !points.is_empty() && points.iter().all(within));
+}
+
+/// The whole pipeline, as short as it goes.
+fn tiny_load() -> PipelineLoad {
+    PipelineLoad {
+        workers: 1,
+        seconds: 0.01,
+        warmup_s: 0.0,
+        repeats: 2,
+        users: 32,
+        batches: 2,
+        seed: 7,
+        samples: 1,
+        tier: Tier::detected(),
+    }
+}
+
+#[test]
+fn overhead_is_a_paired_comparison_with_an_interval() {
+    let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
+    assert_eq!(report.problem, None);
+    for figure in ["/overhead_percent", "/overhead_percent_cpu"] {
+        assert_keys(&report, figure, &["mean", "low", "high"]);
+        let [low, mean, high] =
+            ["low", "mean", "high"].map(|end| number(&report, &format!("{figure}/{end}")));
+        assert!(low <= mean && mean <= high, "{figure}");
+    }
+    for runs in ["auth_per_s_runs", "raw_auth_per_s_runs", "cpu_us_per_auth_runs", "raw_cpu_us_per_auth_runs"]
+    {
+        assert_eq!(report.result[runs].as_array().expect("runs").len(), 4, "{runs}");
+    }
+    assert!(report.result["mean_within_bar"].is_boolean());
+}
+
+#[test]
+fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
+    let drawing = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ladder.svg");
+    let parameters = Ladder {
+        workers: 3,
+        duration: Duration::from_millis(1),
+        repeats: 2,
+        parts: true,
+        seed: 7,
+        pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
+        svg: Some(drawing.clone()),
+    };
+    let report = ladder(&parameters).expect("runs");
+    // Every look-up hit, and every observer that counts has counted each of them.
+    assert_eq!(report.problem, None);
+    let rungs = report.result["lookups"]["rungs"].as_object().expect("rungs");
+    for name in [
+        "three_locks",
+        "atomic_statistics",
+        "lock_free_histograms",
+        "sampled_detector",
+        "per_worker",
+        "off",
+        "locked_counters",
+        "locked_histogram",
+        "locked_log",
+        "shared_counters",
+        "shared_histogram",
+        "gated_log",
+    ] {
+        let rung = &rungs[name];
+        assert!(number(&report, &format!("/lookups/rungs/{name}/of_raw/mean")) > 0.0, "{name}");
+        assert_eq!(rung["million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+        assert_eq!(rung["raw_million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+        assert!(rung["change"].is_string() && rung["why"].is_string(), "{name}");
+        let counts =
+            !["off", "locked_histogram", "locked_log", "shared_histogram", "gated_log"].contains(&name);
+        assert_eq!(rung["counted"].is_number(), counts, "{name}");
+    }
+    assert!(rungs.contains_key("engine") && rungs.contains_key("engine_off"));
+    assert_keys(
+        &report,
+        "/lookups/bars",
+        &["per_worker_of_raw_min", "per_worker_of_raw_holds", "historical_below_per_worker"],
+    );
+    let pipeline = report.result["pipeline"]["rungs"].as_object().expect("pipeline");
+    assert_eq!(pipeline.len(), 7);
+    for (name, rung) in pipeline {
+        assert!(rung["of_raw"]["mean"].is_number() && rung["differs_from_raw"].is_boolean(), "{name}");
+        assert_eq!(rung["auth_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
+    }
+    assert!(report.result["pipeline"]["why"].is_string());
+    assert_keys(
+        &report,
+        "/pipeline/begins_to_bite",
+        &["label", "published_workers", "published_raw_auth_per_s", "own_us_per_authentication", "rungs"],
+    );
+    assert!(std::fs::read_to_string(drawing).expect("drawing").contains("three_locks"));
+}
