@@ -57,6 +57,10 @@ Examples:
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
   How long does a look-up take, and what do its counters cost?
     trefoil-bench cache --threads 1,2
+  What do locks and shared counters in an observer cost, and what does the engine's observer?
+    trefoil-bench ladder --workers 96 --seconds 0.25
+  Is the engine within 1 % of the raw map in the pipeline?
+    trefoil-bench overhead --repeats 20
   How long does a credential proof take, and how large is it?
     trefoil-bench zkp --iters 30
   Keep a result under bench/records/ and name the machine:
