@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Seal, SealHeader, Suite};
 use trefoil_sign::SigningKeys;
@@ -33,17 +34,29 @@ pub enum Cadence {
 const BATCHES_MAX: usize = 1024;
 
 /// End of the seal chain: what the next seal follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainHead {
-    /// Number of the next seal.
-    pub next_number: u64,
     /// Digest of the previous seal's header; zeros before the first.
     pub previous: [u8; 32],
+    /// The log of all seals so far, which the next seal commits to.
+    pub log: Frontier,
 }
 
 impl ChainHead {
     /// Before the first seal.
-    pub const GENESIS: ChainHead = ChainHead { next_number: 0, previous: [0; 32] };
+    pub const GENESIS: ChainHead = ChainHead { previous: [0; 32], log: Frontier::EMPTY };
+
+    /// Number of the next seal.
+    #[must_use]
+    pub const fn next_number(&self) -> u64 {
+        self.log.size()
+    }
+
+    /// Goes on to the seal with this header.
+    pub fn follow(&mut self, header: &SealHeader) {
+        self.previous = header.digest();
+        self.log.push(&self.previous);
+    }
 }
 
 /// A batch whose lanes are decided.
@@ -157,7 +170,7 @@ impl<R> Chain<R> {
             }
             return;
         };
-        self.head = ChainHead { next_number: self.head.next_number + 1, previous: seal.header.digest() };
+        self.head.follow(&seal.header);
         let lanes = lanes
             .into_iter()
             .zip(paths)
@@ -176,8 +189,9 @@ impl<R> Chain<R> {
         let header = SealHeader {
             issuer: self.issuer.clone(),
             key_set_id: self.keys.public().id(),
-            seal_number: self.head.next_number,
+            seal_number: self.head.next_number(),
             previous: self.head.previous,
+            log_root: self.head.log.root(),
             tree_size: tree.size(),
             root: tree.root(),
             time: self.clock.unix_s(),

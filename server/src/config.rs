@@ -23,6 +23,8 @@ pub struct Config {
     pub server: Server,
     /// Certificate.
     pub tls: Tls,
+    /// Signing keys at rest.
+    pub keys: Keys,
     /// Bounds on what callers may hold open.
     pub limits: Limits,
     /// Workers and batching.
@@ -59,6 +61,14 @@ pub struct Tls {
     pub private_key: PathBuf,
     /// Names of the self-signed certificate.
     pub names: Vec<String>,
+}
+
+/// `[keys]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// File with the passphrase of the signing keys; empty means a systemd credential or a generated one.
+    pub passphrase_file: PathBuf,
 }
 
 /// `[limits]`

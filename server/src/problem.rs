@@ -39,6 +39,8 @@ pub enum Code {
     SessionUnknown,
     /// No seal with this number.
     SealUnknown,
+    /// No trust root has this version.
+    TrustRootUnknown,
     /// The route exists, the method does not.
     MethodNotAllowed,
     /// The body did not arrive within its deadline.
@@ -109,6 +111,7 @@ impl Code {
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
+            Code::TrustRootUnknown => (S::NOT_FOUND, "trust-root-unknown", "No such trust root"),
             Code::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed"),
             Code::BodyTimeout => (S::REQUEST_TIMEOUT, "body-timeout", "The body came too slowly"),
             Code::TemplateExists => (S::CONFLICT, "template-exists", "The subject is already enrolled"),

@@ -4,6 +4,9 @@
 //! not stored would break both. One thread stores each seal and only then completes its lanes. If the store fails,
 //! nothing more is stored or answered, because the next seal would follow one that is missing: the log breaks, the
 //! service reports itself not ready, and a restart continues from the last stored seal.
+//!
+//! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
+//! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
 use crate::metrics::Metrics;
 use crate::store::Store;
@@ -12,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
+use trefoil_attest::log::Frontier;
 use trefoil_attest::{Decision, Seal};
 use trefoil_pipeline::{Refusal, Release, Sealed};
 
@@ -41,8 +45,10 @@ pub(crate) struct Answer {
 pub(crate) struct SealLog(Sender<Sealed<Reply>>);
 
 impl SealLog {
-    /// Starts the thread; it ends when the log is dropped. `broken` becomes true when the store fails.
+    /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `broken` becomes true when
+    /// the store fails.
     pub(crate) fn start(
+        frontier: Frontier,
         store: Arc<dyn Store>,
         metrics: Arc<Metrics>,
         broken: Arc<AtomicBool>,
@@ -50,7 +56,7 @@ impl SealLog {
         let (sender, sealed) = bounded(QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("seal-log".to_owned())
-            .spawn(move || write(&sealed, store.as_ref(), &metrics, &broken))?;
+            .spawn(move || write(&sealed, frontier, store.as_ref(), &metrics, &broken))?;
         Ok((SealLog(sender), thread))
     }
 }
@@ -66,11 +72,17 @@ impl Release<Reply> for SealLog {
     }
 }
 
-fn write(queue: &Receiver<Sealed<Reply>>, store: &dyn Store, metrics: &Metrics, broken: &AtomicBool) {
+fn write(
+    queue: &Receiver<Sealed<Reply>>,
+    mut frontier: Frontier,
+    store: &dyn Store,
+    metrics: &Metrics,
+    broken: &AtomicBool,
+) {
     while let Ok(Sealed { seal, lanes, batches, seal_ns }) = queue.recv() {
         let number = seal.header.seal_number;
         if !broken.load(Ordering::Relaxed)
-            && let Err(cause) = store.put_seal(number, seal.encode())
+            && let Err(cause) = store.put_seal(number, seal.encode(), frontier.push(&seal.header.digest()))
         {
             tracing::error!(%cause, number, "a seal could not be stored; restart to continue");
             broken.store(true, Ordering::Relaxed);
@@ -106,6 +118,7 @@ mod tests {
             key_set_id: [1; 32],
             seal_number,
             previous: [2; 32],
+            log_root: [2; 32],
             tree_size: 1,
             root: [3; 32],
             time: 4,
@@ -120,15 +133,16 @@ mod tests {
     #[test]
     fn an_answer_is_given_once_its_seal_is_stored_and_never_after_one_was_lost() {
         let store = Arc::new(Memory::default());
-        store.put_seal(1, vec![]).unwrap();
+        store.put_seal(1, vec![], vec![]).unwrap();
         let broken = Arc::new(AtomicBool::new(false));
         let (log, thread) =
-            SealLog::start(Arc::clone(&store) as Arc<dyn Store>, Arc::default(), Arc::clone(&broken))
+            SealLog::start(Frontier::EMPTY, Arc::clone(&store) as _, Arc::default(), Arc::clone(&broken))
                 .unwrap();
         let (first, answer) = sealed(0);
         log.sealed(first);
         assert!(answer.blocking_recv().unwrap().is_ok());
         assert!(store.seal(0).unwrap().is_some() && !broken.load(Ordering::Relaxed));
+        assert!(store.log_node(0, 0).unwrap().is_some());
         // Number 1 is taken, which stands for any failure of the store.
         for number in [1, 2] {
             let (lost, answer) = sealed(number);

@@ -9,14 +9,14 @@ use crate::metrics::Metrics;
 use crate::proofs::ProofPool;
 use crate::replay::ReplayGuard;
 use crate::seal_log::{Reply, SealLog};
+use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
-use crate::trust;
 use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
-use crate::{api, seal_log};
+use crate::{api, log_store, seal_log, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use trefoil_attest::{KeySetStatus, Seal, TrustRoot, TrustedKeySet};
+use trefoil_attest::TrustRoot;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::{KeyHolder, KeyHolding, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
@@ -36,15 +36,10 @@ use zeroize::Zeroizing;
 
 /// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
 const NONCES_MAX: usize = 1_200_000;
-/// Life of a signing key set: a year and a month, so that a yearly rotation has a margin.
-const SIGNING_KEY_LIFETIME_S: u64 = 397 * 86_400;
 /// How often expired sessions, verdicts and idempotency records are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The trust root as JSON in the data directory, rewritten at every start; public.
-pub(crate) const TRUST_ROOT_FILE: &str = "trust-root.json";
-/// Secrets in the data directory.
-const SIGNING_KEYS_FILE: &str = "signing.keys";
+/// The operator's token in the data directory.
 const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Why the service cannot start.
@@ -53,6 +48,9 @@ pub enum StartError {
     /// The data directory refused.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
+    /// The signing keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -98,29 +96,6 @@ pub struct Server {
     directory: DataDir,
 }
 
-/// The signing keys of a data directory and the trust root that vouches for them.
-fn signing_keys(directory: &DataDir, issuer: &str, now: u64) -> Result<(SigningKeys, TrustRoot), StartError> {
-    let stored = |cause: String| StartError::Stored { what: "signing keys", cause };
-    let path = directory.join(SIGNING_KEYS_FILE);
-    let keys = if path.exists() {
-        let bytes = directory.file(SIGNING_KEYS_FILE, || Zeroizing::new(Vec::new()))?;
-        SigningKeys::from_secret_bytes(&bytes).map_err(|cause| stored(cause.to_string()))?
-    } else {
-        // A minute of tolerance for verifiers whose clock is behind.
-        let keys =
-            SigningKeys::generate(now.saturating_sub(60), now + SIGNING_KEY_LIFETIME_S, &mut rand::rng())
-                .map_err(|cause| stored(cause.to_string()))?;
-        directory.write(SIGNING_KEYS_FILE, &keys.to_secret_bytes())?;
-        keys
-    };
-    if !keys.public().is_valid_at(now) {
-        return Err(stored(format!("{} has expired; move it away to make new ones", path.display())));
-    }
-    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
-    let root = TrustRoot::new(issuer, vec![active]).map_err(|cause| stored(cause.to_string()))?;
-    Ok((keys, root))
-}
-
 impl Server {
     /// Opens the data directory, starts every thread, and serves on both listeners.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
@@ -128,11 +103,10 @@ impl Server {
         trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
         let directory = DataDir::open(&config.server.data_dir)?;
         let issuer = config.issuer();
-        let (keys, trust_root) = signing_keys(&directory, &issuer, clock.unix_s())?;
-        directory.write(TRUST_ROOT_FILE, trust::to_json(&trust_root).as_bytes())?;
+        let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let (store, keyholder) = open_stores(&directory)?;
-        let head = chain_head(store.as_ref())?;
+        let head = log_store::chain_head(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&keyholder),
@@ -152,9 +126,13 @@ impl Server {
             verdicts.cache(),
             Tier::detected(),
         );
-        let (release, seal_log) =
-            seal_log::SealLog::start(Arc::clone(&store), Arc::clone(&metrics), Arc::clone(&broken))
-                .map_err(|cause| StartError::Thread(cause.to_string()))?;
+        let (release, seal_log) = seal_log::SealLog::start(
+            head.log.clone(),
+            Arc::clone(&store),
+            Arc::clone(&metrics),
+            Arc::clone(&broken),
+        )
+        .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release)?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
@@ -268,6 +246,14 @@ impl Server {
     }
 }
 
+/// Opens the signing keys under their own lock, which is free again when this returns: a rotation may follow while the
+/// service runs, and the next start finds its keys.
+fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, KeysError> {
+    let directory = DataDir::open_for_keys(&config.server.data_dir)?;
+    let source = signing_keys::Source::of_process(&config.keys.passphrase_file);
+    signing_keys::open_or_make(&directory, issuer, &source, now)
+}
+
 fn open_stores(directory: &DataDir) -> Result<(Arc<dyn Store>, Arc<KeyHolder>), StartError> {
     let failed = |path: &PathBuf| {
         let path = path.display().to_string();
@@ -281,16 +267,6 @@ fn open_stores(directory: &DataDir) -> Result<(Arc<dyn Store>, Arc<KeyHolder>), 
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
         .map_err(|cause| StartError::Stored { what: "key-holder's vault", cause: cause.to_string() })?;
     Ok((Arc::new(store), Arc::new(keyholder)))
-}
-
-/// Where the stored chain of seals ends.
-fn chain_head(store: &dyn Store) -> Result<ChainHead, StartError> {
-    let stored = |cause: String| StartError::Stored { what: "seals", cause };
-    let Some((number, bytes)) = store.last_seal().map_err(|cause| stored(cause.to_string()))? else {
-        return Ok(ChainHead::GENESIS);
-    };
-    let seal = Seal::decode(&bytes).map_err(|cause| stored(format!("seal {number}: {cause}")))?;
-    Ok(ChainHead { next_number: number + 1, previous: seal.header.digest() })
 }
 
 fn start_pipeline(

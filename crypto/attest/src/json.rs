@@ -18,6 +18,7 @@ pub use self::view::{attestation_from_json, attestation_to_json};
 use crate::error::DecodeError;
 use crate::family::Family;
 use crate::key_set::{Hex, PublicKeySet};
+use crate::rotation::Cosignature;
 use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet};
 
 /// Longest JSON text of an attestation.
@@ -39,6 +40,8 @@ pub enum JsonError {
     Base64(&'static str),
     /// A key set whose `id` is not the digest of its keys.
     KeySetId,
+    /// `version`, `previous` and `cosignatures` that do not fit together.
+    Version,
     /// A key set whose `status` and `since` do not fit together.
     Status,
     /// The parts are well formed and the whole is not.
@@ -57,6 +60,11 @@ impl fmt::Display for JsonError {
             Self::Format => write!(f, "unknown format or version; update this program"),
             Self::Base64(field) => write!(f, "{field} is not unpadded base64url of the right length"),
             Self::KeySetId => write!(f, "a key set's id does not match its keys; fetch the file again"),
+            Self::Version => write!(
+                f,
+                "version 1 has neither version, previous nor cosignatures; later ones have all three, previous as 64 \
+                 lower-case hexadecimal digits"
+            ),
             Self::Status => write!(f, "status is active without since, or retired or revoked with since"),
             Self::TrustRoot(error) => error.fmt(f),
             Self::Attestation(error) => error.fmt(f),
@@ -75,6 +83,25 @@ struct TrustRootFile {
     format: String,
     issuer: String,
     key_sets: Vec<KeySetEntry>,
+    /// This and what follows: from version 2 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cosignatures: Option<Vec<CosignatureEntry>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CosignatureEntry {
+    key_set: String,
+    #[serde(rename = "ml-dsa-65")]
+    ml_dsa_65: String,
+    #[serde(rename = "falcon-512-padded-r3")]
+    falcon_512: String,
+    #[serde(rename = "slh-dsa-sha2-128f")]
+    slh_dsa_sha2_128f: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,10 +133,14 @@ impl TrustRoot {
     /// The text form: what an issuer publishes and `verify --trust-root` reads.
     #[must_use]
     pub fn to_json(&self) -> String {
+        let later = self.version() != 1;
         let file = TrustRootFile {
             format: TRUST_ROOT_FORMAT.into(),
             issuer: self.issuer().into(),
             key_sets: self.key_sets().iter().map(KeySetEntry::from).collect(),
+            version: later.then_some(self.version()),
+            previous: later.then(|| hex(self.previous())),
+            cosignatures: later.then(|| self.cosignatures().iter().map(CosignatureEntry::from).collect()),
         };
         let value = serde_json::to_value(file).unwrap_or_default();
         format!("{value:#}\n")
@@ -128,7 +159,47 @@ impl TrustRoot {
             return Err(JsonError::Format);
         }
         let key_sets = file.key_sets.into_iter().map(TrustedKeySet::try_from).collect::<Result<_, _>>()?;
-        Self::new(file.issuer, key_sets).map_err(JsonError::TrustRoot)
+        let root = Self::new(file.issuer, key_sets).map_err(JsonError::TrustRoot)?;
+        match (file.version, file.previous, file.cosignatures) {
+            (None, None, None) => Ok(root),
+            // Version 1 has another form.
+            (Some(version), Some(previous), Some(entries)) if version >= 2 => {
+                let previous = unhex(&previous).ok_or(JsonError::Version)?;
+                let cosignatures =
+                    entries.into_iter().map(Cosignature::try_from).collect::<Result<_, _>>()?;
+                root.at(version, previous, cosignatures).map_err(JsonError::TrustRoot)
+            }
+            _ => Err(JsonError::Version),
+        }
+    }
+}
+
+impl From<&Cosignature> for CosignatureEntry {
+    fn from(Cosignature { key_set_id, signatures }: &Cosignature) -> Self {
+        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] =
+            signatures.each_ref().map(|signature| Base64UrlUnpadded::encode_string(signature));
+        Self { key_set: hex(key_set_id), ml_dsa_65, falcon_512, slh_dsa_sha2_128f }
+    }
+}
+
+impl TryFrom<CosignatureEntry> for Cosignature {
+    type Error = JsonError;
+
+    fn try_from(entry: CosignatureEntry) -> Result<Self, JsonError> {
+        let CosignatureEntry { key_set, ml_dsa_65, falcon_512, slh_dsa_sha2_128f } = entry;
+        let key_set_id = unhex(&key_set).ok_or(JsonError::KeySetId)?;
+        let signature = |text: &str, family: Family| {
+            let bytes = Base64UrlUnpadded::decode_vec(text).ok();
+            bytes
+                .filter(|bytes| bytes.len() == family.signature_bytes())
+                .ok_or(JsonError::Base64(family.id()))
+        };
+        let signatures = [
+            signature(&ml_dsa_65, Family::MlDsa65)?,
+            signature(&falcon_512, Family::Falcon512)?,
+            signature(&slh_dsa_sha2_128f, Family::SlhDsaSha2_128f)?,
+        ];
+        Ok(Self { key_set_id, signatures })
     }
 }
 
@@ -184,4 +255,21 @@ fn public_key<const N: usize>(text: &str, family: Family) -> Result<[u8; N], Jso
 
 fn hex(bytes: &[u8]) -> String {
     Hex(bytes).to_string()
+}
+
+/// 32 bytes from lower-case hexadecimal, the one form that [`hex`] gives.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; 32];
+    if text.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
 }

@@ -11,7 +11,7 @@ use crate::family::Family;
 use crate::key_set::KeySetId;
 use crate::statement::{NAME_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite};
 use crate::suite::Suite;
-use crate::tree::Hash;
+use crate::tree::{EMPTY_ROOT, Hash};
 
 /// Name and version of the seal format; inside the signed bytes it separates them from everything else.
 pub const SEAL_FORMAT: &str = "trefoil:seal/1";
@@ -43,6 +43,9 @@ pub struct SealHeader {
     pub seal_number: u64,
     /// [`SealHeader::digest`] of the seal before; zeros for number 0.
     pub previous: [u8; 32],
+    /// Root of the RFC 9162 tree over the digests of all seals before, `seal_number` of them: every seal is a signed
+    /// head of the log of seals.
+    pub log_root: Hash,
     /// Leaves of the tree, at least 1.
     pub tree_size: u64,
     /// Root of the tree over the statement digests.
@@ -77,6 +80,9 @@ impl SealHeader {
         }
         if self.seal_number == 0 && self.previous != [0; 32] {
             return refuse("seal.previous", "zeros for seal number 0");
+        }
+        if self.seal_number == 0 && self.log_root != EMPTY_ROOT {
+            return refuse("seal.log_root", "the root of the empty tree for seal number 0");
         }
         Ok(())
     }
@@ -126,11 +132,12 @@ impl SealHeader {
         w.key(1).text(&self.issuer);
         w.key(6).uint(self.time);
         w.key(265).text(SEAL_FORMAT);
-        w.key(TREFOIL_CLAIM).map(4);
+        w.key(TREFOIL_CLAIM).map(5);
         w.key(1).uint(self.suite.number());
         w.key(2).uint(self.seal_number);
         w.key(3).bytes(&self.previous);
         w.key(4).uint(self.tree_size);
+        w.key(5).bytes(&self.log_root);
     }
 
     /// Reads the protected header of the first family; the root comes from beside it.
@@ -143,13 +150,15 @@ impl SealHeader {
         let issuer = r.key("seal.iss", 1)?.text("seal.iss", NAME_BYTES_MAX)?.into();
         let time = r.key("seal.iat", 6)?.uint("seal.iat")?;
         r.key("seal.eat_profile", 265)?.format("seal.eat_profile", SEAL_FORMAT)?;
-        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 4)?;
+        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 5)?;
         let suite = read_suite(r.key("seal.suite", 1)?)?;
         let seal_number = r.key("seal.number", 2)?.uint("seal.number")?;
         let previous = r.key("seal.previous", 3)?.fixed("seal.previous")?;
         let tree_size = r.key("seal.tree_size", 4)?.uint("seal.tree_size")?;
+        let log_root = r.key("seal.log_root", 5)?.fixed("seal.log_root")?;
         let end = r.clone();
-        let header = Self { issuer, key_set_id, seal_number, previous, tree_size, root, time, suite };
+        let header =
+            Self { issuer, key_set_id, seal_number, previous, log_root, tree_size, root, time, suite };
         header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
         r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
         r.finish("seal.protected")?;

@@ -145,6 +145,7 @@ fn main() {
         key_set_id: keys.id(),
         seal_number: 1,
         previous: [0; 32],
+        log_root: [0; 32],
         tree_size: tree.size(),
         root: tree.root(),
         time: NOW,

@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use sha3::{Digest as _, Sha3_256};
 use subtle::ConstantTimeEq as _;
-use trefoil_attest::{Family, KeySetId, PublicKeySet, Seal, SealHeader};
+use trefoil_attest::{Cosignature, Family, KeySetId, PublicKeySet, Seal, SealHeader, TrustRoot};
 use zeroize::Zeroizing;
 
 use crate::error::{KeyError, SignError};
@@ -28,7 +28,7 @@ pub const SECRET_BYTES: usize = 8
     + SlhDsaSha2_128f::SECRET_KEY_BYTES
     + 32;
 
-/// One key of each family, generated together and used for seals only. Secrets are zeroised on drop and the type has
+/// One key of each family, generated together and used for seals and trust roots only. Secrets are zeroised on drop and the type has
 /// no `Debug`.
 pub struct SigningKeys {
     ml_dsa_65: MlDsa65,
@@ -104,15 +104,34 @@ impl SigningKeys {
         if !self.public.is_valid_at(header.time) {
             return Err(SignError::OutsideValidity { time: header.time });
         }
-        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] =
-            Family::ALL.map(|family| header.to_be_signed(family));
+        let signatures = self.sign_all(|family| header.to_be_signed(family), rng)?;
+        Ok(Seal { header, signatures })
+    }
+
+    /// Signs a version of a trust root that lists these keys, or that replaces one in which they were active, with all
+    /// three families. Each signature is verified before any is returned. Validity plays no part: keys that ran out can
+    /// still name their successor.
+    ///
+    /// # Errors
+    /// A signature that was not released.
+    pub fn cosign(&mut self, root: &TrustRoot, rng: &mut impl CryptoRng) -> Result<Cosignature, SignError> {
+        let key_set_id = self.id;
+        let signatures = self.sign_all(|family| root.to_be_signed(&key_set_id, family), rng)?;
+        Ok(Cosignature { key_set_id, signatures })
+    }
+
+    fn sign_all(
+        &mut self,
+        message: impl Fn(Family) -> Vec<u8>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<[Vec<u8>; 3], SignError> {
+        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] = Family::ALL.map(message);
         let public = &self.public;
-        let signatures = [
+        Ok([
             self.ml_dsa_65.sign_under(&public.ml_dsa_65[..], &ml_dsa_65, rng)?,
             self.falcon_512.sign_under(&public.falcon_512[..], &falcon_512, rng)?,
             self.slh_dsa_sha2_128f.sign_under(&public.slh_dsa_sha2_128f, &slh_dsa_sha2_128f, rng)?,
-        ];
-        Ok(Seal { header, signatures })
+        ])
     }
 
     /// The stored form, [`SECRET_BYTES`] bytes, for a file that only the signer can read. Not encrypted.

@@ -247,9 +247,10 @@ where
     let seals: Vec<&Seal> = sealed.iter().map(|s| s.seal.as_ref()).collect();
     let mut head = ChainHead::GENESIS;
     for seal in seals {
-        assert_eq!(seal.header.seal_number, head.next_number);
+        assert_eq!(seal.header.seal_number, head.next_number());
         assert_eq!(seal.header.previous, head.previous);
-        head = ChainHead { next_number: head.next_number + 1, previous: seal.header.digest() };
+        assert_eq!(seal.header.log_root, head.log.root());
+        head.follow(&seal.header);
     }
-    assert!(head.next_number >= 6);
+    assert!(head.next_number() >= 6);
 }

@@ -57,15 +57,25 @@ pub enum DataDirError {
 }
 
 impl DataDir {
-    /// Opens or creates the directory and takes its lock.
+    /// Opens or creates the directory and takes its lock: for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
+        Self::open_with(path, "lock")
+    }
+
+    /// Opens or creates the directory and takes the lock of signing keys and trust root only, which a running service
+    /// does not hold: it reads them when it starts.
+    pub fn open_for_keys(path: &Path) -> Result<DataDir, DataDirError> {
+        Self::open_with(path, "keys.lock")
+    }
+
+    fn open_with(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(path)
             .map_err(|cause| failed(path, "create the directory", cause))?;
         refuse_exposed(path)?;
-        let lock_path = path.join("lock");
+        let lock_path = path.join(lock);
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -123,6 +133,22 @@ impl DataDir {
         }
     }
 
+    /// Makes a directory inside, readable by the owner only.
+    pub fn make_directory(&self, name: &str) -> Result<(), DataDirError> {
+        let path = self.join(name);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|cause| failed(&path, "create the directory", cause))
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), DataDirError> {
+        let path = self.join(name);
+        match fs::remove_file(&path) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(failed(&path, "remove", cause)),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes a `0600` file so that a crash leaves either no file or all of it.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let (path, draft) = (self.join(name), self.join(&format!("{name}.draft")));
@@ -132,7 +158,7 @@ impl DataDir {
             file.write_all(bytes)?;
             file.sync_all()?;
             fs::rename(&draft, &path)?;
-            File::open(&self.path)?.sync_all()
+            File::open(path.parent().unwrap_or(&self.path))?.sync_all()
         };
         write().map_err(|cause| failed(&path, "write", cause))
     }
@@ -142,7 +168,8 @@ fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirErro
     DataDirError::Io { path: path.display().to_string(), operation, cause }
 }
 
-fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
+/// Refuses a file or directory that others than the owner may read.
+pub fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
     let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {

@@ -7,7 +7,8 @@
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
-//! | GET `/v1/keys`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
+//! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
+//! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
@@ -19,6 +20,7 @@ mod authentications;
 mod body;
 mod caller;
 mod envelope;
+mod log;
 mod proof_sessions;
 mod public;
 mod roots;
@@ -46,7 +48,11 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/proof-sessions", post(proof_sessions::open))
         .route("/v1/authentications", post(authentications::authenticate))
         .route("/v1/keys", get(public::keys))
+        .route("/v1/keys/{version}", get(public::keys_version))
         .route("/v1/seals/{number}", get(public::seal))
+        .route("/v1/log/head", get(log::head))
+        .route("/v1/log/inclusion/{seal}/{size}", get(log::inclusion))
+        .route("/v1/log/consistency/{old_size}/{size}", get(log::consistency))
         .route("/v1/fhe/parameters", get(public::fhe_parameters))
         .route("/.well-known/trefoil-configuration", get(public::configuration));
     finish(routes, app)

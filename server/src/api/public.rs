@@ -3,12 +3,15 @@
 use super::body;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
-use crate::trust;
+use crate::{signing_keys, trust};
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
+
+/// For answers that never change: a year, the longest that caches honour.
+pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// `GET /v1/keys`: the trust root as JSON. Pin it; a root fetched over the connection that it should vouch for proves
 /// nothing.
@@ -16,6 +19,25 @@ pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
     (headers, trust::to_json(&app.trust_root)).into_response()
+}
+
+/// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Whoever pinned the
+/// version before can accept it.
+pub(super) async fn keys_version(
+    State(app): State<Arc<App>>,
+    number: Result<Path<u64>, axum::extract::rejection::PathRejection>,
+) -> Result<Response, Problem> {
+    let Path(number) = number
+        .map_err(|_| Problem::new(Code::MalformedRequest, "a trust root's version is a whole number"))?;
+    let newest = app.trust_root.version();
+    let unknown = || Problem::new(Code::TrustRootUnknown, format!("the newest version is {newest}"));
+    if number > newest {
+        return Err(unknown());
+    }
+    let directory = app.config.server.data_dir.clone();
+    let json = blocking(move || signing_keys::version(&directory, number).map_err(Problem::internal)).await?;
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, IMMUTABLE)];
+    Ok((headers, json.ok_or_else(unknown)?).into_response())
 }
 
 /// `GET /v1/seals/{n}`: a seal, CBOR; it never changes.
@@ -27,10 +49,7 @@ pub(super) async fn seal(
         number.map_err(|_| Problem::new(Code::MalformedRequest, "a seal is named by a whole number"))?;
     let seal = blocking(move || Ok(app.store.seal(number)?)).await?;
     let seal = seal.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))?;
-    let headers = [
-        (header::CONTENT_TYPE, "application/cbor"),
-        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-    ];
+    let headers = [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, IMMUTABLE)];
     Ok((headers, seal).into_response())
 }
 
@@ -59,7 +78,11 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "issuer": issuer,
         "api_version": "v1",
         "keys": "/v1/keys",
+        "keys_version": "/v1/keys/{version}",
         "seals": "/v1/seals/{number}",
+        "log_head": "/v1/log/head",
+        "log_inclusion": "/v1/log/inclusion/{seal}/{size}",
+        "log_consistency": "/v1/log/consistency/{old_size}/{size}",
         "fhe_parameters": "/v1/fhe/parameters",
         "proof_sessions": "/v1/proof-sessions",
         "authentications": "/v1/authentications",

@@ -7,6 +7,7 @@ use super::{
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use trefoil_attest::tree::Hash;
 
 /// See the module.
 #[derive(Default)]
@@ -22,6 +23,7 @@ struct Tables {
     sessions: BTreeMap<(TenantId, SessionId), Session>,
     idempotency: BTreeMap<(TenantId, String), Idempotency>,
     seals: BTreeMap<u64, Vec<u8>>,
+    log_nodes: BTreeMap<(u8, u64), Hash>,
 }
 
 impl Memory {
@@ -117,8 +119,12 @@ impl Store for Memory {
         Ok(())
     }
 
-    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError> {
-        insert(&mut self.tables().seals, number, bytes)
+    fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        insert(&mut tables.seals, number, bytes)?;
+        let nodes = (0_u8..).zip(completed).map(|(level, hash)| ((level, number >> level), hash));
+        tables.log_nodes.extend(nodes);
+        Ok(())
     }
 
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
@@ -127,5 +133,9 @@ impl Store for Memory {
 
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         Ok(self.tables().seals.last_key_value().map(|(number, bytes)| (*number, bytes.clone())))
+    }
+
+    fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {
+        Ok(self.tables().log_nodes.get(&(level, number)).copied())
     }
 }

@@ -14,6 +14,8 @@ pub use memory::Memory;
 pub use sqlite::Sqlite;
 pub use trefoil_key_holder::database::StoreError;
 
+use trefoil_attest::tree::Hash;
+
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];
 /// A subject's pairwise handle: the `subject` of the API.
@@ -154,10 +156,13 @@ pub trait Store: Send + Sync + 'static {
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
     /// Removes sessions that expired before `now` and idempotency records made before `idempotency_before`.
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
-    /// Appends a seal; `Conflict` if the number exists.
-    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError>;
+    /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
+    /// number `number >> l` of level `l`. `Conflict` if the number exists.
+    fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError>;
     /// A seal.
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest seal.
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+    /// A complete node of the log's tree, see [`trefoil_attest::log`].
+    fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
 }

@@ -32,3 +32,7 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 CREATE TABLE seals (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+-- Complete nodes of the tree over the digests of seals: number n of level l is over seals n << l to (n + 1) << l.
+CREATE TABLE log_nodes (
+    level INTEGER NOT NULL, number INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (level, number)
+) STRICT, WITHOUT ROWID;

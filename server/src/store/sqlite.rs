@@ -6,6 +6,7 @@ use super::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
+use trefoil_attest::tree::Hash;
 use trefoil_key_holder::database::{Database, conflict_or_fault, fault};
 
 /// See the module.
@@ -160,8 +161,18 @@ impl Store for Sqlite {
         })
     }
 
-    fn put_seal(&self, number: u64, bytes: Vec<u8>) -> Result<(), StoreError> {
-        self.insert("INSERT INTO seals VALUES (?, ?)", (number, bytes))
+    fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
+        self.0.write(move |connection| {
+            execute(connection, "INSERT INTO seals VALUES (?, ?)", (number, bytes))?;
+            for (level, hash) in (0_u8..).zip(completed) {
+                execute(
+                    connection,
+                    "INSERT INTO log_nodes VALUES (?, ?, ?)",
+                    (level, number >> level, hash),
+                )?;
+            }
+            Ok(())
+        })
     }
 
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
@@ -173,6 +184,12 @@ impl Store for Sqlite {
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let newest = "SELECT number, bytes FROM seals ORDER BY number DESC LIMIT 1";
         self.find(newest, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {
+        let Ok(number) = i64::try_from(number) else { return Ok(None) };
+        let node = "SELECT hash FROM log_nodes WHERE level = ? AND number = ?";
+        self.find(node, (level, number), |row| row.get(0))
     }
 }
 

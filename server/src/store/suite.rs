@@ -67,9 +67,12 @@ fn holds(store: &dyn Store) {
     assert!(store.session(&T, &[5; 32]).unwrap().is_none() && store.idempotency(&T, "k1").unwrap().is_none());
 
     assert_eq!(store.last_seal(), Ok(None));
-    store.put_seal(0, vec![1]).unwrap();
-    store.put_seal(1, vec![2]).unwrap();
-    assert_eq!(store.put_seal(1, vec![3]), Err(StoreError::Conflict));
+    store.put_seal(0, vec![1], vec![[7; 32]]).unwrap();
+    store.put_seal(1, vec![2], vec![[8; 32], [9; 32]]).unwrap();
+    assert_eq!(store.put_seal(1, vec![3], vec![[1; 32]]), Err(StoreError::Conflict));
+    assert_eq!((store.log_node(0, 0), store.log_node(0, 1)), (Ok(Some([7; 32])), Ok(Some([8; 32]))));
+    assert_eq!((store.log_node(1, 0), store.log_node(1, 1)), (Ok(Some([9; 32])), Ok(None)));
+    assert_eq!(store.log_node(0, u64::MAX), Ok(None));
     assert_eq!((store.seal(1), store.seal(u64::MAX)), (Ok(Some(vec![2])), Ok(None)));
     assert_eq!(store.last_seal(), Ok(Some((1, vec![2]))));
 
@@ -127,7 +130,7 @@ fn sqlite_reopens_with_everything_acknowledged() {
             let store = &store;
             scope.spawn(move || {
                 for number in 0..20_u64 {
-                    store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000]).unwrap();
+                    store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000], vec![]).unwrap();
                 }
             });
         }

@@ -15,7 +15,7 @@ fn crash_writer() {
     let store = Sqlite::open(Path::new(&path)).unwrap();
     let start = store.last_seal().unwrap().map_or(0, |(number, _)| number + 1);
     for number in start.. {
-        store.put_seal(number, bytes(number)).unwrap();
+        store.put_seal(number, bytes(number), vec![]).unwrap();
         println!("acknowledged {number}");
     }
 }

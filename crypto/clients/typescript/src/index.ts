@@ -16,8 +16,9 @@ export {
   Policy,
   type Requirements,
 } from "./policy.js";
+export { acceptTrustRoot, UPDATE_ERROR_CODES, UpdateError, type UpdateErrorCode } from "./rotation.js";
 export { Seal, type SealHeader, type SealReference } from "./seal.js";
 export type { Decision, ProbeMode, Proof, Reveal, Statement, Suite } from "./statement.js";
-export { type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";
+export { type Cosignature, type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";
 export { type Verified, verify, verifySeal, verifyWithSeal } from "./verify.js";
 export { VERIFY_ERROR_CODES, VerifyError, type VerifyErrorCode } from "./verify-error.js";

@@ -6,7 +6,7 @@ import { equal } from "./bytes.js";
 import { Reader, Writer } from "./cbor.js";
 import { type Family, ML_DSA_65, type PerFamily, perFamily } from "./family.js";
 import { NAME_BYTES_MAX, readSuite, type Suite, TREFOIL_CLAIM } from "./statement.js";
-import { HASH_BYTES } from "./tree.js";
+import { EMPTY_ROOT, HASH_BYTES } from "./tree.js";
 
 /** Name and version of the seal format; inside the signed bytes it separates them from everything else. */
 const SEAL_FORMAT = "trefoil:seal/1";
@@ -35,6 +35,8 @@ export interface SealHeader {
   readonly sealNumber: bigint;
   /** Digest of the seal before, 32 bytes; zeros for number 0. */
   readonly previous: Uint8Array;
+  /** Root of the tree over the digests of all seals before, 32 bytes: every seal is a signed head of the log. */
+  readonly logRoot: Uint8Array;
   /** Leaves of the tree, at least 1. */
   readonly treeSize: bigint;
   /** Root of the tree over the statement digests, 32 bytes. */
@@ -130,11 +132,12 @@ function writeClaims(w: Writer, header: SealHeader): void {
   w.int(1).text(header.issuer);
   w.int(6).uint(header.time);
   w.int(265).text(SEAL_FORMAT);
-  w.int(TREFOIL_CLAIM).map(4);
+  w.int(TREFOIL_CLAIM).map(5);
   w.int(1).int(header.suite);
   w.int(2).uint(header.sealNumber);
   w.int(3).bytes(header.previous);
   w.int(4).uint(header.treeSize);
+  w.int(5).bytes(header.logRoot);
 }
 
 /** Reads the protected header of the first family; the root comes from beside it. */
@@ -147,16 +150,18 @@ function decodeProtected(bytes: Uint8Array, root: Uint8Array): SealHeader {
   const issuer = r.key("seal.iss", 1).text("seal.iss", NAME_BYTES_MAX);
   const time = r.key("seal.iat", 6).uint("seal.iat");
   r.key("seal.eat_profile", 265).format("seal.eat_profile", SEAL_FORMAT);
-  r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 4);
+  r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 5);
   const suite = readSuite(r.key("seal.suite", 1));
   const sealNumber = r.key("seal.number", 2).uint("seal.number");
   const previous = r.key("seal.previous", 3).bytes("seal.previous", 32);
   const treeSize = r.key("seal.tree_size", 4).uint("seal.tree_size");
+  const logRoot = r.key("seal.log_root", 5).bytes("seal.log_root", HASH_BYTES);
   if (treeSize === 0n) throw r.outOfRange("seal.tree_size");
   if (sealNumber === 0n && previous.some((byte) => byte !== 0)) throw r.outOfRange("seal.previous");
+  if (sealNumber === 0n && !equal(logRoot, EMPTY_ROOT)) throw r.outOfRange("seal.log_root");
   r.key("seal.vds", VDS).key("seal.vds", VDS_RFC9162_SHA256);
   r.finish("seal.protected");
-  return { issuer, keySetId, sealNumber, previous, treeSize, root, time, suite };
+  return { issuer, keySetId, sealNumber, previous, logRoot, treeSize, root, time, suite };
 }
 
 function readReceipt(r: Reader, family: Family): { protectedHeader: Uint8Array; signature: Uint8Array } {

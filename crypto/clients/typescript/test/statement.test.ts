@@ -36,13 +36,14 @@ test("every field reads as in the Rust implementation", () => {
   assert.deepEqual(statement, expected);
   assert.equal(toHex(statementDigest), "87d60e1d91c6e977027de4eb41241b71e6c04daaf913529d8fd17425c96162ac");
   assert.equal(leafIndex, 4n);
-  const { issuer, sealNumber, previous, treeSize, time, suite } = seal;
+  const { issuer, sealNumber, previous, logRoot, treeSize, time, suite } = seal;
   assert.deepEqual(
-    { issuer, sealNumber, previous, treeSize, time, suite },
+    { issuer, sealNumber, previous, logRoot, treeSize, time, suite },
     {
       issuer: "https://auth.example",
       sealNumber: 17n,
       previous: hex("08".repeat(32)),
+      logRoot: hex("09".repeat(32)),
       treeSize: 11n,
       time: 1_800_000_009n,
       suite: 1,

@@ -89,6 +89,7 @@ impl Issued {
             key_set_id: keys.id(),
             seal_number: 17,
             previous: [8; 32],
+            log_root: [9; 32],
             tree_size: tree.size(),
             root: tree.root(),
             time: ISSUED_AT + 1,

@@ -6,5 +6,6 @@ mod forged;
 mod json;
 mod keys;
 mod policy;
+mod rotation;
 mod seals;
 mod shared;

@@ -82,6 +82,7 @@ fn headers_that_are_not_for_these_keys_are_not_signed() {
         SealHeader { issuer: "x".repeat(256), ..base.clone() },
         SealHeader { tree_size: 0, ..base.clone() },
         SealHeader { seal_number: 0, ..base.clone() },
+        SealHeader { seal_number: 0, previous: [0; 32], ..base.clone() },
     ] {
         assert!(matches!(sign(header), SignError::Header(_)));
     }
@@ -101,6 +102,7 @@ fn the_digest_covers_every_header_field_and_no_signature() {
             SealHeader { key_set_id: [1; 32], ..base.clone() },
             SealHeader { seal_number: 18, ..base.clone() },
             SealHeader { previous: [1; 32], ..base.clone() },
+            SealHeader { log_root: [1; 32], ..base.clone() },
             SealHeader { tree_size: 12, ..base.clone() },
             SealHeader { root: [1; 32], ..base.clone() },
             SealHeader { time: 1, ..base.clone() },

@@ -14,6 +14,7 @@ const MAY_NAME: [(&str, &[&str]); 13] = [
     ("trefoil-bfv", &["trefoil-kernels"]),
     ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels"]),
     ("trefoil-attest", &[]),
+    ("trefoil-attest-python", &["trefoil-attest"]),
     ("trefoil-sign", &["trefoil-attest", "trefoil-kernels"]),
     ("trefoil-zkp", &["trefoil-attest", "trefoil-kernels"]),
     ("trefoil-cache", &[]),

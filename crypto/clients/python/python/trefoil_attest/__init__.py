@@ -1,0 +1,38 @@
+"""Offline verification of Trefoil attestations.
+
+An attestation carries a statement, its place in an RFC 9162 tree, and a seal: the tree's root signed by three
+post-quantum families. :func:`verify` needs a :class:`TrustRoot`, a :class:`Policy` and the time; it reads no clock,
+uses no network and holds no secret.
+"""
+
+from ._native import (
+    DANGEROUS_ANY_NONCE,
+    DecodeError,
+    JsonError,
+    Policy,
+    Seal,
+    Statement,
+    TrustRoot,
+    UpdateError,
+    Verified,
+    VerifyError,
+    verify,
+    verify_seal,
+    verify_with_seal,
+)
+
+__all__ = [
+    "DANGEROUS_ANY_NONCE",
+    "DecodeError",
+    "JsonError",
+    "Policy",
+    "Seal",
+    "Statement",
+    "TrustRoot",
+    "UpdateError",
+    "Verified",
+    "VerifyError",
+    "verify",
+    "verify_seal",
+    "verify_with_seal",
+]

@@ -1,0 +1,82 @@
+from typing import Final, Literal
+
+DANGEROUS_ANY_NONCE: Final[str]
+
+class DecodeError(ValueError): ...
+class JsonError(ValueError): ...
+
+class UpdateError(Exception):
+    code: str
+
+class VerifyError(Exception):
+    code: str
+    seal: tuple[int, bytes] | None
+
+class TrustRoot:
+    issuer: str
+    version: int
+    @staticmethod
+    def from_json(text: str) -> TrustRoot: ...
+    @staticmethod
+    def decode(data: bytes) -> TrustRoot: ...
+    def to_json(self) -> str: ...
+    def accept(self, next: TrustRoot) -> None: ...
+
+class Seal:
+    seal_number: int
+    time: int
+    digest: bytes
+    @staticmethod
+    def decode(data: bytes) -> Seal: ...
+
+class Policy:
+    def __new__(
+        cls,
+        trust_root: TrustRoot,
+        audience: str,
+        nonce: bytes | str,
+        *,
+        tenant: bytes | None = None,
+        handle: bytes | None = None,
+        request_digest: bytes | None = None,
+        decision: Literal["match", "any"] = "match",
+        probe_mode: Literal["plain", "shared"] | None = None,
+        proof_level: int | None = None,
+        policy_version: tuple[int, int] | None = None,
+        fmr_class: int = 0,
+        clock_skew: int = 10,
+    ) -> Policy: ...
+
+class Statement:
+    issuer: str
+    tenant: bytes
+    audience: str
+    handle: bytes
+    nonce: bytes
+    request_digest: bytes
+    decision: Literal["match", "no_match"]
+    probe_mode: Literal["plain", "shared"]
+    policy_id: int
+    policy_version: int
+    fmr_class: int
+    embedder: str
+    quantiser: str
+    template_generation: int
+    proof_level: int | None
+    batch_id: bytes
+    lane: int
+    issued_at: int
+    expires_at: int
+
+class Verified:
+    statement: Statement
+    statement_digest: bytes
+    leaf_index: int
+    seal_number: int
+    sealed_at: int
+    key_set_id: bytes
+    families: list[str]
+
+def verify(attestation: bytes, policy: Policy, now: int) -> Verified: ...
+def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: int) -> Verified: ...
+def verify_seal(seal: Seal, trust_root: TrustRoot) -> None: ...

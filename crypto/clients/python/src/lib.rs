@@ -1,0 +1,180 @@
+//! Python bindings of `trefoil-attest`: types and errors, no logic of verification. Bytes are copied on the way in, and
+//! requirements that are malformed are refused when the policy is made.
+
+mod policy;
+mod verified;
+
+use policy::Policy;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trefoil_attest as attest;
+use verified::{Statement, Verified};
+
+create_exception!(
+    trefoil_attest,
+    DecodeError,
+    PyValueError,
+    "Bytes that are not the one encoding of their kind."
+);
+create_exception!(trefoil_attest, JsonError, PyValueError, "A text that is no trust root.");
+create_exception!(
+    trefoil_attest,
+    UpdateError,
+    PyException,
+    "A trust root that is not the next version: `code`."
+);
+create_exception!(
+    trefoil_attest,
+    VerifyError,
+    PyException,
+    "An attestation that was refused: `code`, `seal`."
+);
+
+/// An issuer and its key sets, in a version.
+#[pyclass(frozen, module = "trefoil_attest")]
+struct TrustRoot(attest::TrustRoot);
+
+#[pymethods]
+impl TrustRoot {
+    /// Reads the text form, the file that the issuer publishes.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let refused = |cause: attest::json::JsonError| JsonError::new_err(cause.to_string());
+        attest::TrustRoot::from_json(text).map(Self).map_err(refused)
+    }
+
+    /// Reads the binary form.
+    #[staticmethod]
+    fn decode(data: &[u8]) -> PyResult<Self> {
+        attest::TrustRoot::decode(data).map(Self).map_err(|cause| undecodable(&cause))
+    }
+
+    /// The text form.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Checks that `next` is the next version of this one; raises `UpdateError`. The caller then pins `next`.
+    fn accept(&self, py: Python<'_>, next: &Self) -> PyResult<()> {
+        self.0.accept(&next.0).map_err(|cause| {
+            let error = UpdateError::new_err(cause.to_string());
+            with_code(py, error, cause.code())
+        })
+    }
+
+    /// The issuer whose seals this root vouches for.
+    #[getter]
+    fn issuer(&self) -> &str {
+        self.0.issuer()
+    }
+
+    /// Position in the issuer's chain of trust roots, from 1.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.0.version()
+    }
+}
+
+/// A seal: well formed, not verified.
+#[pyclass(frozen, module = "trefoil_attest")]
+struct Seal(attest::Seal);
+
+#[pymethods]
+impl Seal {
+    /// Decodes a seal, such as the issuer's /v1/seals/{number} gives.
+    #[staticmethod]
+    fn decode(data: &[u8]) -> PyResult<Self> {
+        attest::Seal::decode(data).map(Self).map_err(|cause| undecodable(&cause))
+    }
+
+    /// Position in the issuer's chain of seals.
+    #[getter]
+    fn seal_number(&self) -> u64 {
+        self.0.header.seal_number
+    }
+
+    /// Time of signing, Unix seconds.
+    #[getter]
+    fn time(&self) -> u64 {
+        self.0.header.time
+    }
+
+    /// What a compact attestation and the next seal call this one by.
+    #[getter]
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.header.digest())
+    }
+}
+
+/// Verifies a full attestation against `policy` at `now` (Unix seconds); raises `VerifyError`.
+#[pyfunction]
+fn verify(py: Python<'_>, attestation: &[u8], policy: &Policy, now: u64) -> PyResult<Verified> {
+    let verified = attest::verify(attestation, policy.inner(), now);
+    Verified::of(py, &verified.map_err(|cause| refused(py, &cause))?)
+}
+
+/// Verifies a compact attestation with the seal that it names; raises `VerifyError`.
+#[pyfunction]
+fn verify_with_seal(
+    py: Python<'_>,
+    attestation: &[u8],
+    seal: &Seal,
+    policy: &Policy,
+    now: u64,
+) -> PyResult<Verified> {
+    let verified = attest::verify_with_seal(attestation, &seal.0, policy.inner(), now);
+    Verified::of(py, &verified.map_err(|cause| refused(py, &cause))?)
+}
+
+/// Verifies the three signatures of a seal by itself; raises `VerifyError`.
+#[pyfunction]
+fn verify_seal(py: Python<'_>, seal: &Seal, trust_root: &TrustRoot) -> PyResult<()> {
+    attest::verify_seal(&seal.0, &trust_root.0).map_err(|cause| refused(py, &cause))
+}
+
+fn undecodable(cause: &attest::DecodeError) -> PyErr {
+    DecodeError::new_err(cause.to_string())
+}
+
+fn refused(py: Python<'_>, cause: &attest::VerifyError) -> PyErr {
+    let error = with_code(py, VerifyError::new_err(cause.to_string()), cause.code());
+    let seal = match cause {
+        attest::VerifyError::SealNeeded(seal) | attest::VerifyError::OtherSeal(seal) => {
+            Some((seal.seal_number, PyBytes::new(py, &seal.digest)))
+        }
+        _ => None,
+    };
+    match error.value(py).setattr("seal", seal) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+fn with_code(py: Python<'_>, error: PyErr, code: &str) -> PyErr {
+    match error.value(py).setattr("code", code) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+/// The module behind the package `trefoil_attest`.
+#[pymodule]
+#[pyo3(name = "_native")]
+fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("DANGEROUS_ANY_NONCE", policy::DANGEROUS_ANY_NONCE)?;
+    module.add("DecodeError", py.get_type::<DecodeError>())?;
+    module.add("JsonError", py.get_type::<JsonError>())?;
+    module.add("UpdateError", py.get_type::<UpdateError>())?;
+    module.add("VerifyError", py.get_type::<VerifyError>())?;
+    module.add_class::<TrustRoot>()?;
+    module.add_class::<Seal>()?;
+    module.add_class::<Policy>()?;
+    module.add_class::<Statement>()?;
+    module.add_class::<Verified>()?;
+    module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_seal, module)?)
+}

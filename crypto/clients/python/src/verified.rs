@@ -1,0 +1,78 @@
+//! What was verified, as Python values.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trefoil_attest as attest;
+
+/// What was attested.
+#[pyclass(frozen, get_all, module = "trefoil_attest")]
+pub(crate) struct Statement {
+    issuer: String,
+    tenant: Py<PyBytes>,
+    audience: String,
+    handle: Py<PyBytes>,
+    nonce: Py<PyBytes>,
+    request_digest: Py<PyBytes>,
+    decision: &'static str,
+    probe_mode: &'static str,
+    policy_id: u32,
+    policy_version: u32,
+    fmr_class: u8,
+    embedder: String,
+    quantiser: String,
+    template_generation: u32,
+    proof_level: Option<u8>,
+    batch_id: Py<PyBytes>,
+    lane: u8,
+    issued_at: u64,
+    expires_at: u64,
+}
+
+/// An attestation for which every check passed. Only the verifying functions make one.
+#[pyclass(frozen, get_all, module = "trefoil_attest")]
+pub(crate) struct Verified {
+    statement: Py<Statement>,
+    statement_digest: Py<PyBytes>,
+    leaf_index: u64,
+    seal_number: u64,
+    sealed_at: u64,
+    key_set_id: Py<PyBytes>,
+    families: Vec<&'static str>,
+}
+
+impl Verified {
+    pub(crate) fn of(py: Python<'_>, verified: &attest::Verified<'_>) -> PyResult<Self> {
+        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
+        let found = verified.statement();
+        let statement = Statement {
+            issuer: found.issuer.to_owned(),
+            tenant: bytes(&found.tenant),
+            audience: found.audience.to_owned(),
+            handle: bytes(&found.handle),
+            nonce: bytes(found.nonce),
+            request_digest: bytes(&found.request_digest),
+            decision: found.decision.name(),
+            probe_mode: found.probe_mode.name(),
+            policy_id: found.policy_id,
+            policy_version: found.policy_version,
+            fmr_class: found.fmr_class,
+            embedder: found.embedder.to_owned(),
+            quantiser: found.quantiser.to_owned(),
+            template_generation: found.template_generation,
+            proof_level: found.proof.map(|proof| proof.level),
+            batch_id: bytes(&found.batch_id),
+            lane: found.lane,
+            issued_at: found.issued_at,
+            expires_at: found.expires_at,
+        };
+        Ok(Self {
+            statement: Py::new(py, statement)?,
+            statement_digest: bytes(verified.statement_digest()),
+            leaf_index: verified.leaf_index(),
+            seal_number: verified.seal().seal_number,
+            sealed_at: verified.seal().time,
+            key_set_id: bytes(&verified.seal().key_set_id),
+            families: verified.checks().iter().map(|check| check.family.id()).collect(),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+"""The shared vectors, with the same outcomes as the other verifiers."""
+
+import pytest
+from trefoil_attest import Policy, Seal, TrustRoot, UpdateError, VerifyError, verify, verify_with_seal
+from vectors import AUDIENCE, MANIFEST, NONCE, NOW, ROTATION, data, edited, text
+
+SEAL = Seal.decode(data("seal.cbor"))
+
+
+def decide(case: dict) -> str:
+    nonce = bytes.fromhex(case["nonce"]) if "nonce" in case else NONCE
+    policy = Policy(TrustRoot.from_json(text(case["trust_root"])), case.get("audience", AUDIENCE), nonce)
+    now = case.get("now", NOW)
+    try:
+        if case["seal"]:
+            verify_with_seal(edited(case), SEAL, policy, now)
+        else:
+            verify(edited(case), policy, now)
+    except VerifyError as error:
+        return error.code
+    return "verified"
+
+
+@pytest.mark.parametrize("case", MANIFEST["cases"], ids=lambda case: case["name"])
+def test_attestation(case: dict) -> None:
+    assert decide(case) == case["expect"]
+
+
+def test_the_manifest_has_cases_of_every_kind() -> None:
+    expected = [case["expect"] for case in MANIFEST["cases"]]
+    verified = expected.count("verified")
+    assert len(expected) >= 48 and verified >= 2 and len(expected) - verified >= 20
+
+
+@pytest.mark.parametrize("case", ROTATION["cases"], ids=lambda case: case["name"])
+def test_rotation(case: dict) -> None:
+    pinned, following = (TrustRoot.decode(data(case[field])) for field in ("pinned", "next"))
+    try:
+        pinned.accept(following)
+        outcome = "accepted"
+    except UpdateError as error:
+        outcome = error.code
+    assert outcome == case["expect"]
+
+
+def test_a_later_version_reads_alike_from_both_forms() -> None:
+    root = TrustRoot.from_json(text("trust-root-2.json"))
+    assert root.version == 2
+    assert root.to_json() == TrustRoot.decode(data(ROTATION["cases"][0]["next"])).to_json()

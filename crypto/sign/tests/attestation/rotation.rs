@@ -1,0 +1,223 @@
+//! From one version of a trust root to the next: every broken link of the chain is refused. With `TREFOIL_BLESS` set the
+//! cases are written to `crypto/attest/testdata/rotation.json` and the roots beside it, for other verifiers.
+
+use std::path::PathBuf;
+
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use trefoil_attest::{Cosignature, Family, KeySetStatus, TrustRoot, TrustedKeySet, UpdateError};
+use trefoil_sign::SigningKeys;
+
+use crate::fixture::{ISSUER, NOT_AFTER, NOT_BEFORE, NOW, rng};
+
+const RETIRED: KeySetStatus = KeySetStatus::Retired { since: NOW };
+const REVOKED: KeySetStatus = KeySetStatus::Revoked { since: NOW };
+
+/// Three key sets: `a` signs in version 1, `b` in version 2, `c` in version 3.
+struct Issuer {
+    a: SigningKeys,
+    b: SigningKeys,
+    c: SigningKeys,
+    rng: StdRng,
+}
+
+type Listed<'a> = [(&'a SigningKeys, KeySetStatus)];
+
+fn active(keys: &SigningKeys) -> (&SigningKeys, KeySetStatus) {
+    (keys, KeySetStatus::Active)
+}
+
+fn listed(sets: &Listed<'_>) -> Vec<TrustedKeySet> {
+    sets.iter().map(|(keys, status)| TrustedKeySet { keys: keys.public().clone(), status: *status }).collect()
+}
+
+fn cosigned(root: TrustRoot, by: &mut [&mut SigningKeys], rng: &mut StdRng) -> TrustRoot {
+    let cosignatures = by.iter_mut().map(|keys| keys.cosign(&root, rng).unwrap()).collect();
+    root.with_cosignatures(cosignatures).unwrap()
+}
+
+impl Issuer {
+    fn new() -> Self {
+        let mut rng = rng();
+        let mut keys = || SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut rng).unwrap();
+        let (a, b, c) = (keys(), keys(), keys());
+        Self { a, b, c, rng }
+    }
+
+    fn first(&self) -> TrustRoot {
+        TrustRoot::new(ISSUER, listed(&[(&self.a, KeySetStatus::Active)])).unwrap()
+    }
+
+    /// Version 2, cosigned by `a` and `b`.
+    fn second(&mut self, first: &TrustRoot) -> TrustRoot {
+        let sets = listed(&[(&self.b, KeySetStatus::Active), (&self.a, RETIRED)]);
+        cosigned(first.successor(sets).unwrap(), &mut [&mut self.a, &mut self.b], &mut self.rng)
+    }
+
+    /// Version 3, cosigned by `b` and `c`.
+    fn third(&mut self, second: &TrustRoot) -> TrustRoot {
+        let sets = listed(&[(&self.c, KeySetStatus::Active), (&self.b, RETIRED), (&self.a, RETIRED)]);
+        cosigned(second.successor(sets).unwrap(), &mut [&mut self.b, &mut self.c], &mut self.rng)
+    }
+
+    /// A version 2 with these key sets, cosigned by `a` and `b`.
+    fn second_with(&mut self, first: &TrustRoot, sets: Vec<TrustedKeySet>) -> TrustRoot {
+        cosigned(first.successor(sets).unwrap(), &mut [&mut self.a, &mut self.b], &mut self.rng)
+    }
+}
+
+/// `root` with other cosignatures.
+fn with(root: &TrustRoot, cosignatures: &[&Cosignature]) -> TrustRoot {
+    root.clone().with_cosignatures(cosignatures.iter().map(|&one| one.clone()).collect()).unwrap()
+}
+
+/// Name, pinned version, offered version, and the code of the refusal.
+fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
+    let mut issuer = Issuer::new();
+    let first = issuer.first();
+    let second = issuer.second(&first);
+    let third = issuer.third(&second);
+    let again =
+        issuer.second_with(&first, listed(&[(&issuer.b, KeySetStatus::Active), (&issuer.a, REVOKED)]));
+    let after_again = issuer.third(&again);
+    let [by_a, by_b] = [&second.cosignatures()[0], &second.cosignatures()[1]];
+    let by_c = issuer.c.cosign(&second, &mut issuer.rng).unwrap();
+    let swapped = |one: &Cosignature, other: &Cosignature| Cosignature {
+        signatures: other.signatures.clone(),
+        ..one.clone()
+    };
+    let (a_as_b, b_as_a) = (swapped(by_b, by_a), swapped(by_a, by_b));
+    let third_by = [&third.cosignatures()[0], &third.cosignatures()[1]];
+    let elsewhere = TrustRoot::new("https://other.example", first.key_sets().to_vec()).unwrap();
+    let dropped = listed(&[active(&issuer.b)]);
+    let vanished = issuer.second_with(&first, dropped);
+    let revived = listed(&[
+        active(&issuer.c),
+        active(&issuer.b),
+        (&issuer.a, KeySetStatus::Retired { since: NOW + 1 }),
+    ]);
+    let revived =
+        cosigned(second.successor(revived).unwrap(), &mut [&mut issuer.b, &mut issuer.c], &mut issuer.rng);
+    vec![
+        ("the next version", first.clone(), second.clone(), "accepted"),
+        ("the version after it", second.clone(), third.clone(), "accepted"),
+        ("the pinned version itself", second.clone(), second.clone(), "accepted"),
+        ("a skipped version", first.clone(), third.clone(), "skipped"),
+        ("a rollback", second.clone(), first.clone(), "rollback"),
+        ("another version 2", second.clone(), again, "fork"),
+        ("a version after another one", second.clone(), after_again, "other-previous"),
+        ("another issuer", elsewhere, second.clone(), "issuer"),
+        ("no cosignature", first.clone(), with(&second, &[]), "not-cosigned-by-old"),
+        ("no cosignature of the old keys", first.clone(), with(&second, &[by_b]), "not-cosigned-by-old"),
+        ("no cosignature of the new keys", first.clone(), with(&second, &[by_a]), "not-cosigned-by-new"),
+        ("swapped cosignatures", first.clone(), with(&second, &[&b_as_a, &a_as_b]), "signature"),
+        ("the old keys in place of the new", first.clone(), with(&second, &[by_a, &a_as_b]), "signature"),
+        ("the old keys twice", first.clone(), with(&second, &[by_a, by_a]), "unexpected-cosigner"),
+        ("strange keys", first.clone(), with(&second, &[by_a, by_b, &by_c]), "unexpected-cosigner"),
+        ("cosignatures of another version", first.clone(), with(&second, &third_by), "signature"),
+        ("an active key set dropped", first, vanished, "vanished"),
+        ("a retired key set trusted for longer", second, revived, "resurrected"),
+    ]
+}
+
+#[test]
+fn every_broken_link_is_refused_and_named() {
+    for (name, pinned, next, expect) in cases() {
+        let decided = pinned.accept(&next);
+        let code = decided.as_ref().map_or_else(UpdateError::code, |()| "accepted");
+        assert_eq!(code, expect, "{name}: {decided:?}");
+        assert_eq!(TrustRoot::decode(&next.encode()).unwrap(), next, "{name}");
+        assert_eq!(TrustRoot::from_json(&next.to_json()).unwrap(), next, "{name}");
+    }
+}
+
+#[test]
+fn each_family_of_each_cosigner_is_required() {
+    let mut issuer = Issuer::new();
+    let first = issuer.first();
+    let second = issuer.second(&first);
+    for cosigner in 0..2 {
+        for family in Family::ALL {
+            let mut cosignatures = second.cosignatures().to_vec();
+            let id = cosignatures[cosigner].key_set_id;
+            cosignatures[cosigner].signatures[family.index()][100] ^= 1;
+            let altered = second.clone().with_cosignatures(cosignatures).unwrap();
+            assert_eq!(first.accept(&altered), Err(UpdateError::Signature { id, family }));
+        }
+    }
+}
+
+#[test]
+fn a_revocation_needs_no_new_keys() {
+    let mut issuer = Issuer::new();
+    let first = TrustRoot::new(
+        ISSUER,
+        listed(&[(&issuer.a, KeySetStatus::Active), (&issuer.b, KeySetStatus::Active)]),
+    );
+    let first = first.unwrap();
+    let sets = listed(&[(&issuer.a, KeySetStatus::Active), (&issuer.b, REVOKED)]);
+    let next = cosigned(first.successor(sets).unwrap(), &mut [&mut issuer.a], &mut issuer.rng);
+    assert_eq!(first.accept(&next), Ok(()));
+    let back = listed(&[(&issuer.a, KeySetStatus::Active), (&issuer.b, KeySetStatus::Active)]);
+    let back = next.successor(back).unwrap();
+    let back = cosigned(back, &mut [&mut issuer.a, &mut issuer.b], &mut issuer.rng);
+    assert_eq!(next.accept(&back), Err(UpdateError::Resurrected(issuer.b.id())));
+}
+
+#[test]
+fn the_signed_bytes_of_a_trust_root_are_no_seals() {
+    let issuer = Issuer::new();
+    let second = issuer.first().successor(listed(&[(&issuer.b, KeySetStatus::Active)])).unwrap();
+    for family in Family::ALL {
+        let signed = second.to_be_signed(&issuer.a.id(), family);
+        let holds = |name: &[u8]| signed.windows(name.len()).any(|window| window == name);
+        assert!(holds(b"trefoil:trust-root/1") && !holds(b"trefoil:seal/1"));
+    }
+}
+
+#[test]
+fn shared_rotation_vectors_are_decided_as_stated() {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
+    let path = directory.join("rotation.json");
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        let vectors = vectors(&directory);
+        std::fs::write(&path, serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
+        let second = directory.join(vectors["cases"][0]["next"].as_str().unwrap());
+        let second = TrustRoot::decode(&std::fs::read(second).unwrap()).unwrap();
+        std::fs::write(directory.join("trust-root-2.json"), second.to_json()).unwrap();
+    }
+    let manifest: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let cases = manifest["cases"].as_array().unwrap();
+    assert!(cases.len() >= 18);
+    for case in cases {
+        let root = |field: &str| {
+            let path = directory.join(case[field].as_str().unwrap());
+            TrustRoot::decode(&std::fs::read(path).unwrap()).unwrap()
+        };
+        let decided = root("pinned").accept(&root("next"));
+        let code = decided.as_ref().map_or_else(UpdateError::code, |()| "accepted");
+        assert_eq!(code, case["expect"], "{}", case["name"]);
+    }
+}
+
+/// Writes each trust root once, by its number, and names it in the cases.
+fn vectors(directory: &std::path::Path) -> Value {
+    let mut written: Vec<Vec<u8>> = Vec::new();
+    let mut file = |root: &TrustRoot| {
+        let bytes = root.encode();
+        let number = written.iter().position(|other| *other == bytes).unwrap_or_else(|| {
+            written.push(bytes.clone());
+            written.len() - 1
+        });
+        let name = format!("rotation-{number}.cbor");
+        std::fs::write(directory.join(&name), bytes).unwrap();
+        name
+    };
+    let cases: Vec<Value> = cases()
+        .iter()
+        .map(|(name, pinned, next, expect)| {
+            json!({ "name": name, "pinned": file(pinned), "next": file(next), "expect": expect })
+        })
+        .collect();
+    json!({ "format": "trefoil:rotation-vectors/1", "cases": cases })
+}

@@ -1,0 +1,83 @@
+//! The log of seals: its head and proofs about it.
+//!
+//! Seal `m` signs the root of the tree over seals `0..m`, so every seal is a signed head of size `m`, and no other
+//! signature is needed. Proofs are given up to the size that the newest seal signs.
+
+use super::body;
+use super::public::IMMUTABLE;
+use crate::app::{App, blocking};
+use crate::log_store::{self, LogError};
+use crate::problem::{Code, Problem};
+use crate::store::Store;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::sync::Arc;
+use trefoil_attest::tree::Hash;
+
+/// Two numbers of a path.
+type Numbers = Result<Path<(u64, u64)>, PathRejection>;
+
+/// `GET /v1/log/head`: the newest seal, CBOR. It signs the log of all seals before it.
+pub(super) async fn head(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let (number, seal) = blocking(move || newest(app.store.as_ref())).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/cbor".to_owned()),
+        (header::CONTENT_LOCATION, format!("/v1/seals/{number}")),
+        (header::CACHE_CONTROL, "public, max-age=1".to_owned()),
+    ];
+    Ok((headers, seal).into_response())
+}
+
+/// `GET /v1/log/inclusion/{seal}/{size}`: the path of a seal in the log of the first `size` seals.
+pub(super) async fn inclusion(State(app): State<Arc<App>>, numbers: Numbers) -> Result<Response, Problem> {
+    let (seal, size) = parse(numbers)?;
+    let path = prove(app, size, move |store| log_store::inclusion(store, seal, size)).await?;
+    immutable(&json!({ "seal": seal, "size": size, "path": path }))
+}
+
+/// `GET /v1/log/consistency/{old_size}/{size}`: the log of `size` seals extends the one of `old_size`.
+pub(super) async fn consistency(State(app): State<Arc<App>>, numbers: Numbers) -> Result<Response, Problem> {
+    let (old_size, size) = parse(numbers)?;
+    let proof = prove(app, size, move |store| log_store::consistency(store, old_size, size)).await?;
+    immutable(&json!({ "old_size": old_size, "size": size, "proof": proof }))
+}
+
+fn parse(numbers: Numbers) -> Result<(u64, u64), Problem> {
+    let Path(numbers) =
+        numbers.map_err(|_| Problem::new(Code::MalformedRequest, "seals and sizes are whole numbers"))?;
+    Ok(numbers)
+}
+
+async fn prove(
+    app: Arc<App>,
+    size: u64,
+    proof: impl FnOnce(&dyn Store) -> Result<Option<Vec<Hash>>, LogError> + Send + 'static,
+) -> Result<Vec<String>, Problem> {
+    blocking(move || {
+        let (signed, _) = newest(app.store.as_ref())?;
+        if size > signed {
+            let detail = format!("the newest seal signs a log of {signed}; ask for at most that size");
+            return Err(Problem::new(Code::SealUnknown, detail));
+        }
+        let proof = proof(app.store.as_ref()).map_err(Problem::internal)?;
+        let proof = proof.ok_or_else(|| {
+            let detail = "a seal is below its log's size, and an old size is between 1 and the new one";
+            Problem::new(Code::MalformedRequest, detail)
+        })?;
+        Ok(proof.iter().map(hex::encode).collect())
+    })
+    .await
+}
+
+fn newest(store: &dyn Store) -> Result<(u64, Vec<u8>), Problem> {
+    store.last_seal()?.ok_or_else(|| Problem::new(Code::SealUnknown, "nothing has been sealed yet"))
+}
+
+fn immutable(answer: &serde_json::Value) -> Result<Response, Problem> {
+    let mut response = body::answer(StatusCode::OK, answer)?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(IMMUTABLE));
+    Ok(response)
+}

@@ -1,0 +1,319 @@
+//! The signing keys of a data directory and the chain of trust roots that vouches for them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `signing.keys` | the secret keys that sign today, encrypted (see `at_rest`) |
+//! | `trust-root.json` | the newest trust root, for relying parties |
+//! | `trust-roots/N.json` | every version, each cosigned by a key set of the one before |
+//!
+//! A rotation writes the next version first and replaces the keys last: replacing `signing.keys` is the moment that
+//! counts. If the process dies before it, the new version is never used, because its keys are gone; if it dies after it,
+//! the next start finds keys that the newest trust root does not list and moves on to the version that does.
+//! The old secret keys are gone after a rotation; the old public keys stay in the trust root, retired.
+
+mod at_rest;
+mod passphrase;
+
+pub(crate) use passphrase::{Passphrase, Source};
+
+use crate::data_dir::{DataDir, DataDirError};
+use crate::trust::{self, TrustFileError};
+use at_rest::AtRestError;
+use std::path::Path;
+use thiserror::Error;
+use trefoil_attest::{
+    KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
+};
+use trefoil_sign::SigningKeys;
+use zeroize::Zeroizing;
+
+/// The newest trust root as JSON; public.
+pub(crate) const TRUST_ROOT_FILE: &str = "trust-root.json";
+/// The secret keys.
+const KEYS_FILE: &str = "signing.keys";
+/// Every version of the trust root.
+const VERSIONS: &str = "trust-roots";
+/// Life of a key set: a year and a month, so that a yearly rotation has a margin.
+const LIFETIME_S: u64 = 397 * 86_400;
+/// New keys are valid a minute before they are made, for verifiers whose clock is behind.
+const TOLERANCE_S: u64 = 60;
+
+/// Keys and the trust root that lists them as active.
+pub(crate) struct Opened {
+    pub(crate) keys: SigningKeys,
+    pub(crate) trust_root: TrustRoot,
+}
+
+/// Why the signing keys cannot be used. The texts name the file and what to do.
+#[derive(Debug, Error)]
+pub enum KeysError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// A passphrase file that cannot be used.
+    #[error("passphrase file {path}: {cause}")]
+    Passphrase {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Encrypted keys, and nothing that opens them.
+    #[error(
+        "the signing keys are encrypted, no passphrase is given and {path} is missing; set keys.passphrase_file"
+    )]
+    PassphraseMissing {
+        /// Where a generated passphrase would be.
+        path: String,
+    },
+    /// The key file does not open.
+    #[error("{path}: {cause}")]
+    Keys {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A trust root does not read or does not follow.
+    #[error("{path}: {cause}")]
+    TrustRoot {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Keys that no trust root lists, or the other way round.
+    #[error("{0}")]
+    Apart(String),
+    /// The trust root is another issuer's.
+    #[error(
+        "the trust root is of issuer {found}, the configuration says {configured}; set server.issuer to {found}, or serve \
+         {configured} from a data directory of its own"
+    )]
+    Issuer {
+        /// In the trust root.
+        found: String,
+        /// In the configuration.
+        configured: String,
+    },
+    /// The keys exist already.
+    #[error("{path} exists; `trefoil keys rotate` replaces keys")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// The keys ran out.
+    #[error(
+        "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
+    )]
+    RunOut,
+    /// Keys were not made, or did not sign.
+    #[error("{0}")]
+    Sign(String),
+}
+
+/// The keys and trust root of a directory, made if it has neither.
+pub(crate) fn open_or_make(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    now: u64,
+) -> Result<Opened, KeysError> {
+    let opened = match directory.join(KEYS_FILE).exists() {
+        true => open(directory, issuer, source)?,
+        false => make(directory, issuer, source, now)?,
+    };
+    match opened.keys.public().is_valid_at(now) {
+        true => Ok(opened),
+        false => Err(KeysError::RunOut),
+    }
+}
+
+/// Makes the first keys and version 1 of the trust root.
+pub(crate) fn make(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    now: u64,
+) -> Result<Opened, KeysError> {
+    let keys_path = directory.join(KEYS_FILE);
+    if keys_path.exists() {
+        return Err(KeysError::Exists { path: keys_path.display().to_string() });
+    }
+    if directory.join(TRUST_ROOT_FILE).exists() || directory.join(VERSIONS).exists() {
+        return Err(KeysError::Apart(format!(
+            "{} is missing beside a trust root; restore it from a backup, or move {TRUST_ROOT_FILE} and {VERSIONS} away \
+             to start as an issuer that nobody trusts yet",
+            keys_path.display()
+        )));
+    }
+    let passphrase = source.find(directory)?;
+    let keys = generate(now)?;
+    let trust_root = first(issuer, &keys)?;
+    directory.write(KEYS_FILE, &at_rest::seal(&keys, &passphrase))?;
+    keep(directory, &trust_root)?;
+    publish(directory, &trust_root)?;
+    Ok(Opened { keys, trust_root })
+}
+
+/// The keys and trust root of a directory that has them. Finishes a rotation that was interrupted, and encrypts keys that
+/// an earlier version stored in the clear.
+pub(crate) fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened, KeysError> {
+    let path = directory.join(KEYS_FILE);
+    let named =
+        |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
+    let missing = || Zeroizing::new(Vec::new());
+    let passphrase = source.find(directory)?;
+    let file = directory.file(KEYS_FILE, missing)?;
+    let keys = if at_rest::is_plain(&file) {
+        let keys = SigningKeys::from_secret_bytes(&file).map_err(|cause| named(&cause))?;
+        directory.write(KEYS_FILE, &at_rest::seal(&keys, &passphrase))?;
+        tracing::warn!(
+            path = %path.display(),
+            "the signing keys were stored in the clear and are encrypted now; copies may remain on the disk and in \
+             backups: `trefoil keys rotate` makes them worthless"
+        );
+        keys
+    } else {
+        at_rest::open(&file, &passphrase).map_err(|cause: AtRestError| named(&cause))?
+    };
+    let trust_root = trust_root_for(directory, issuer, &keys)?;
+    if trust_root.issuer() != issuer {
+        let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
+        return Err(KeysError::Issuer { found, configured });
+    }
+    Ok(Opened { keys, trust_root })
+}
+
+/// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A service that runs goes
+/// on with the old keys until it is started again; their seals verify until they are retired.
+pub(crate) fn rotate(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    overlap_s: u64,
+    now: u64,
+) -> Result<TrustRoot, KeysError> {
+    let Opened { keys: mut old, trust_root } = open(directory, issuer, source)?;
+    let mut new = generate(now)?;
+    let since = now.saturating_add(overlap_s);
+    let retire = |set: &TrustedKeySet| match set.status {
+        KeySetStatus::Active => TrustedKeySet { status: KeySetStatus::Retired { since }, ..set.clone() },
+        _ => set.clone(),
+    };
+    let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
+    key_sets.extend(trust_root.key_sets().iter().map(retire));
+    // The oldest are last; what they sealed no longer verifies, and nothing else can go.
+    key_sets.truncate(KEY_SETS_MAX);
+    let next = trust_root.successor(key_sets).map_err(refused)?;
+    let cosign = |keys: &mut SigningKeys| keys.cosign(&next, &mut rand::rng());
+    let cosignatures = [cosign(&mut old), cosign(&mut new)];
+    let cosignatures = cosignatures.into_iter().collect::<Result<_, _>>();
+    let cosignatures = cosignatures.map_err(|cause| KeysError::Sign(cause.to_string()))?;
+    let next = next.clone().with_cosignatures(cosignatures).map_err(refused)?;
+    trust_root.accept(&next).map_err(|cause: UpdateError| KeysError::Sign(cause.to_string()))?;
+    let sealed = at_rest::seal(&new, &source.find(directory)?);
+    keep(directory, &next)?;
+    directory.write(KEYS_FILE, &sealed)?;
+    publish(directory, &next)?;
+    Ok(next)
+}
+
+/// Encrypts the keys under another passphrase. The generated one, if it was the old one, is removed.
+pub(crate) fn reencrypt(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    new: &Passphrase,
+) -> Result<(), KeysError> {
+    let Opened { keys, .. } = open(directory, issuer, source)?;
+    directory.write(KEYS_FILE, &at_rest::seal(&keys, new))?;
+    directory.remove(passphrase::GENERATED_FILE)?;
+    Ok(())
+}
+
+/// The version of the trust root with this number, as JSON; none where there is no such version.
+pub(crate) fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>> {
+    match std::fs::read(directory.join(VERSIONS).join(format!("{number}.json"))) {
+        Ok(json) => Ok(Some(json)),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+fn generate(now: u64) -> Result<SigningKeys, KeysError> {
+    let (from, until) = (now.saturating_sub(TOLERANCE_S), now.saturating_add(LIFETIME_S));
+    SigningKeys::generate(from, until, &mut rand::rng()).map_err(|cause| KeysError::Sign(cause.to_string()))
+}
+
+fn first(issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    TrustRoot::new(issuer, vec![active]).map_err(refused)
+}
+
+fn refused(cause: TrustRootError) -> KeysError {
+    KeysError::Sign(cause.to_string())
+}
+
+/// The newest trust root, which must list the keys as active.
+fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
+    let path = directory.join(TRUST_ROOT_FILE);
+    if !path.exists() && !directory.join(VERSIONS).exists() {
+        // The keys of an interrupted first start, or of a version that wrote no trust root.
+        let root = first(issuer, keys)?;
+        keep(directory, &root)?;
+        publish(directory, &root)?;
+        return Ok(root);
+    }
+    let root = read(&path)?;
+    if lists(&root, &keys.id()) {
+        // A first version of an earlier release is not among the versions yet.
+        if version(directory.path(), root.version()).map_or(true, |found| found.is_none()) {
+            keep(directory, &root)?;
+        }
+        return Ok(root);
+    }
+    let next = directory.join(&version_file(root.version() + 1));
+    if next.exists() {
+        let next = read(&next)?;
+        if root.accept(&next).is_ok() && lists(&next, &keys.id()) {
+            publish(directory, &next)?;
+            return Ok(next);
+        }
+    }
+    Err(KeysError::Apart(format!(
+        "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
+        path.display()
+    )))
+}
+
+fn lists(root: &TrustRoot, id: &KeySetId) -> bool {
+    root.key_set(id).is_some_and(|set| set.status == KeySetStatus::Active)
+}
+
+fn read(path: &Path) -> Result<TrustRoot, KeysError> {
+    let named = |cause: &dyn ToString| KeysError::TrustRoot {
+        path: path.display().to_string(),
+        cause: cause.to_string(),
+    };
+    let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
+    trust::read(&bytes).map_err(|cause: TrustFileError| named(&cause))
+}
+
+fn version_file(number: u64) -> String {
+    format!("{VERSIONS}/{number}.json")
+}
+
+/// Adds a version to those that are kept.
+fn keep(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
+    directory.make_directory(VERSIONS)?;
+    Ok(directory.write(&version_file(root.version()), trust::to_json(root).as_bytes())?)
+}
+
+/// Makes a version the newest.
+fn publish(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
+    Ok(directory.write(TRUST_ROOT_FILE, trust::to_json(root).as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+use super::*;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+const ISSUER: &str = "https://auth.example";
+const NOW: u64 = 1_800_000_000;
+
+struct World {
+    directory: tempfile::TempDir,
+    source: Source,
+}
+
+impl World {
+    fn new() -> World {
+        World {
+            directory: tempfile::tempdir().unwrap(),
+            source: Source { file: PathBuf::new(), credentials: None },
+        }
+    }
+
+    fn data(&self) -> DataDir {
+        DataDir::open_for_keys(&self.directory.path().join("data")).unwrap()
+    }
+
+    fn file(&self, name: &str, text: &str, mode: u32) -> PathBuf {
+        let path = self.directory.path().join(name);
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).truncate(true).write(true).mode(mode).open(&path).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        path
+    }
+
+    fn open(&self) -> Result<Opened, KeysError> {
+        open_or_make(&self.data(), ISSUER, &self.source, NOW)
+    }
+
+    fn refused(&self) -> String {
+        self.open().err().expect("opened").to_string()
+    }
+
+    fn rotate(&self) -> TrustRoot {
+        rotate(&self.data(), ISSUER, &self.source, 600, NOW).unwrap()
+    }
+}
+
+#[test]
+fn keys_are_made_once_and_stored_encrypted() {
+    let world = World::new();
+    let first = world.open().unwrap();
+    let again = world.open().unwrap();
+    assert_eq!((first.keys.id(), &first.trust_root), (again.keys.id(), &again.trust_root));
+    assert_eq!(first.trust_root.version(), 1);
+    let stored = std::fs::read(world.data().join(KEYS_FILE)).unwrap();
+    assert!(stored.starts_with(b"TFKEYS02") && !at_rest::is_plain(&stored));
+    assert!(matches!(make(&world.data(), ISSUER, &world.source, NOW), Err(KeysError::Exists { .. })));
+}
+
+#[test]
+fn a_configured_file_comes_before_a_credential_and_both_before_a_generated_one() {
+    let mut world = World::new();
+    world.file("trefoil-keys-passphrase", "from systemd it comes\n", 0o400);
+    world.source.credentials = Some(world.directory.path().into());
+    world.source.file = world.file("configured", "from the configuration", 0o600);
+    world.open().unwrap();
+    assert!(!world.data().join(passphrase::GENERATED_FILE).exists());
+    world.source.file = PathBuf::new();
+    assert!(world.refused().contains("the passphrase does not open it"));
+    world.source.credentials = None;
+    assert!(world.refused().contains("set keys.passphrase_file"));
+    world.source.file = world.file("configured", "from the configuration\n", 0o600);
+    world.open().unwrap();
+}
+
+#[test]
+fn passphrase_files_that_cannot_protect_are_refused() {
+    let mut world = World::new();
+    world.source.file = world.file("exposed", "long enough a passphrase", 0o644);
+    assert!(world.refused().contains("readable by others"));
+    world.source.file = world.file("short", "short\n\n\n\n\n\n\n\n\n\n", 0o600);
+    assert!(world.refused().contains("shorter than 12 bytes"));
+    world.source.file = world.file("long", &"x".repeat(4097), 0o600);
+    assert!(world.refused().contains("longer than 4096 bytes"));
+    world.source.file = world.directory.path().join("missing");
+    assert!(world.refused().contains("missing"));
+}
+
+#[test]
+fn keys_in_the_clear_are_encrypted_when_they_are_next_opened() {
+    let world = World::new();
+    let keys = generate(NOW).unwrap();
+    world.data().write(KEYS_FILE, &keys.to_secret_bytes()).unwrap();
+    assert_eq!(world.open().unwrap().keys.id(), keys.id());
+    let stored = std::fs::read(world.data().join(KEYS_FILE)).unwrap();
+    assert!(!at_rest::is_plain(&stored));
+    assert_eq!(world.open().unwrap().keys.id(), keys.id());
+}
+
+#[test]
+fn another_passphrase_replaces_the_generated_one() {
+    let mut world = World::new();
+    let keys = world.open().unwrap().keys.id();
+    let chosen = world.file("chosen", "chosen by an operator", 0o600);
+    let new = Passphrase::read(&chosen).unwrap();
+    reencrypt(&world.data(), ISSUER, &world.source, &new).unwrap();
+    assert!(!world.data().join(passphrase::GENERATED_FILE).exists());
+    assert!(world.refused().contains("set keys.passphrase_file"));
+    world.source.file = chosen;
+    assert_eq!(world.open().unwrap().keys.id(), keys);
+}
+
+#[test]
+fn a_rotation_retires_the_old_keys_and_every_pinned_version_can_follow() {
+    let world = World::new();
+    let first = world.open().unwrap();
+    let roots = [first.trust_root.clone(), world.rotate(), world.rotate()];
+    for (pinned, next) in roots.iter().zip(&roots[1..]) {
+        pinned.accept(next).unwrap();
+    }
+    assert!(matches!(roots[0].accept(&roots[2]), Err(UpdateError::Skipped { needed: 2, found: 3 })));
+    let opened = world.open().unwrap();
+    assert_eq!(opened.trust_root, roots[2]);
+    assert_eq!(roots[2].key_set(&opened.keys.id()).unwrap().status, KeySetStatus::Active);
+    let old = roots[2].key_set(&first.keys.id()).unwrap();
+    assert_eq!(old.status, KeySetStatus::Retired { since: NOW + 600 });
+    for root in &roots {
+        let stored = version(world.data().path(), root.version()).unwrap().unwrap();
+        assert_eq!(trust::read(&stored).unwrap(), *root);
+    }
+    assert!(version(world.data().path(), 4).unwrap().is_none());
+}
+
+#[test]
+fn a_rotation_that_dies_at_any_point_leaves_keys_that_a_trust_root_lists() {
+    let world = World::new();
+    let first = world.open().unwrap();
+    let read = |name: &str| std::fs::read(world.data().join(name)).unwrap();
+    let (old_keys, old_root) = (read(KEYS_FILE), read(TRUST_ROOT_FILE));
+    let second = world.rotate();
+    let new_keys = read(KEYS_FILE);
+
+    // Before the keys are replaced: the next version exists and is never used.
+    world.data().write(KEYS_FILE, &old_keys).unwrap();
+    world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
+    assert_eq!(world.open().unwrap().trust_root, first.trust_root);
+    let other = world.rotate();
+    first.trust_root.accept(&other).unwrap();
+    assert_ne!(other, second);
+
+    // After the keys are replaced and before the trust root is: the next start finishes the rotation.
+    world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
+    assert_eq!(world.open().unwrap().trust_root, other);
+    assert_eq!(trust::read(&read(TRUST_ROOT_FILE)).unwrap(), other);
+
+    // Keys of another rotation are refused rather than used.
+    world.data().write(KEYS_FILE, &new_keys).unwrap();
+    assert!(world.refused().contains("restore both from one backup"));
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused_with_the_way_out() {
+    let world = World::new();
+    world.open().unwrap();
+    let elsewhere = open_or_make(&world.data(), "https://other.example", &world.source, NOW);
+    assert!(elsewhere.err().unwrap().to_string().contains("set server.issuer to https://auth.example"));
+    let late = open_or_make(&world.data(), ISSUER, &world.source, NOW + LIFETIME_S);
+    assert!(late.err().unwrap().to_string().contains("trefoil keys rotate"));
+    let keys = world.data().join(KEYS_FILE);
+    std::fs::remove_file(&keys).unwrap();
+    assert!(world.refused().contains("restore it from a backup"));
+    world.data().write(KEYS_FILE, b"TFKEYS03 and more bytes than a header has, in all").unwrap();
+    assert!(world.refused().contains("no key file of this version"));
+}
