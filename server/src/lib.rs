@@ -16,6 +16,7 @@ mod directory;
 mod durations;
 mod lingering;
 mod listener;
+mod log_audit;
 mod log_store;
 mod metrics;
 pub mod problem;

@@ -30,6 +30,7 @@ pub struct Attestation<'a> {
 
 /// The seal of an attestation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one value at a time; its signatures are on the heap anyway")]
 pub enum Evidence {
     /// With its three signatures: verifies offline.
     Full(Seal),

@@ -35,6 +35,8 @@ pub mod tree;
 mod trust_root;
 mod verify;
 mod verify_error;
+#[cfg(feature = "json")]
+pub mod witness;
 
 pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
 pub use error::{DecodeError, Problem};

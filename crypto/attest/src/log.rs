@@ -41,6 +41,12 @@ impl Frontier {
         self.size
     }
 
+    /// The roots of the perfect subtrees, largest first: what [`Frontier::load`] asks for, in this order.
+    #[must_use]
+    pub fn roots(&self) -> &[Hash] {
+        &self.roots
+    }
+
     /// Root of the tree over all entries.
     #[must_use]
     pub fn root(&self) -> Hash {

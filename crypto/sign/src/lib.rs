@@ -11,6 +11,7 @@ mod family;
 mod keys;
 mod ml_dsa_65;
 mod slh_dsa_sha2_128f;
+mod witness;
 
 pub use error::{KeyError, SignError};
 pub use falcon_512::Falcon512;
@@ -18,3 +19,4 @@ pub use family::SignatureFamily;
 pub use keys::{SECRET_BYTES, SigningKeys};
 pub use ml_dsa_65::MlDsa65;
 pub use slh_dsa_sha2_128f::{Precomputation, SlhDsaSha2_128f};
+pub use witness::WitnessKey;

@@ -1,6 +1,7 @@
 //! The command line `trefoil`.
 
 mod keys;
+mod log;
 mod serve;
 mod time;
 mod verify;
@@ -34,8 +35,10 @@ enum Command {
     Demo(crate::demo::Arguments),
     /// Check an attestation offline: three signatures, and that it is about what you asked.
     Verify(verify::Verify),
-    /// Show or export the public signing keys of a service's data directory.
+    /// Signing keys and trust roots: make, rotate, show, export, follow.
     Keys(keys::Keys),
+    /// The log of seals: audit it, or cosign its head as a witness.
+    Log(log::Log),
 }
 
 /// Runs the command that the process was started with.
@@ -45,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::Verify(verify) => verify.run(),
         Command::Keys(keys) => keys.run(),
+        Command::Log(log) => log.run(),
     }
 }
 

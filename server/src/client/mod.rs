@@ -7,10 +7,12 @@
 
 mod error;
 mod holder;
+mod public_log;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
 pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, attested_digest};
+pub use public_log::PublicLog;
 
 use crate::tenant::Scope;
 use crate::trust;

@@ -6,11 +6,13 @@
 //! them.
 
 mod memory;
+mod seal_reader;
 mod sqlite;
 #[cfg(test)]
 mod suite;
 
 pub use memory::Memory;
+pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use trefoil_key_holder::database::StoreError;
 

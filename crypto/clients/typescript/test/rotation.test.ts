@@ -42,7 +42,7 @@ test("a later version in text form reads like its binary form", () => {
   assert.deepEqual(TrustRoot.fromJson(json), root);
   for (const [from, to] of [
     ['"version": 2', '"version": 1'],
-    ['"version": 2,', ""],
+    [',\n  "version": 2', ""],
     ['"previous": "', '"previous": "A'],
     ['"cosignatures": [', '"cosignatures": [{},'],
     ['"key_set": "', '"key_set": "0'],

@@ -9,3 +9,4 @@ mod policy;
 mod rotation;
 mod seals;
 mod shared;
+mod witness;

@@ -1,0 +1,62 @@
+//! The log of seals over the public API: no credential is needed.
+
+use super::error::ClientError;
+use super::transport::{Outgoing, Transport};
+use crate::wire::Hex;
+use serde::Deserialize;
+use trefoil_attest::Seal;
+use trefoil_attest::tree::Hash;
+
+/// A reader of one service's log. What it returns is not verified.
+pub struct PublicLog(Transport);
+
+#[derive(Deserialize)]
+struct Proof {
+    proof: Vec<Hex<32>>,
+}
+
+impl PublicLog {
+    /// A reader at `base`, such as `https://127.0.0.1:8443`.
+    ///
+    /// # Errors
+    /// When address or certificate cannot be used.
+    pub fn new(base: &str, certificate_pem: &[u8]) -> Result<PublicLog, ClientError> {
+        Ok(PublicLog(Transport::new(base, certificate_pem, 1)?))
+    }
+
+    /// The number of the newest seal; none where nothing has been sealed.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn newest(&self) -> Result<Option<u64>, ClientError> {
+        let Some(bytes) = self.found("/v1/log/head").await? else { return Ok(None) };
+        let seal = Seal::decode(&bytes).map_err(|cause| super::answer("GET /v1/log/head", &cause))?;
+        Ok(Some(seal.header.seal_number))
+    }
+
+    /// A seal's bytes; none where no seal has this number.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, ClientError> {
+        self.found(&format!("/v1/seals/{number}")).await
+    }
+
+    /// The proof that the log of `size` seals extends the one of `old_size`.
+    ///
+    /// # Errors
+    /// `seal-unknown` beyond what is signed, and [`ClientError`] in general.
+    pub async fn consistency(&self, old_size: u64, size: u64) -> Result<Vec<Hash>, ClientError> {
+        let path = format!("/v1/log/consistency/{old_size}/{size}");
+        let Proof { proof } = self.0.json(Outgoing::get(path)).await?;
+        Ok(proof.into_iter().map(|node| node.0).collect())
+    }
+
+    async fn found(&self, path: &str) -> Result<Option<Vec<u8>>, ClientError> {
+        match self.0.bytes(Outgoing::get(path)).await {
+            Ok(bytes) => Ok(Some(bytes.to_vec())),
+            Err(ClientError::Problem(problem)) if problem.code == "seal-unknown" => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+}

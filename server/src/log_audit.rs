@@ -1,0 +1,251 @@
+//! An audit of the log of seals by somebody who trusts only a trust root and what was seen before.
+//!
+//! The auditor keeps a [`Head`]: how many seals it has seen, the digest of the last, and the right edge of the tree over
+//! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
+//! to. A log that was cut, or that shows another history than before, cannot pass.
+
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use thiserror::Error;
+use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::{Hash, verify_consistency};
+use trefoil_attest::witness::Checkpoint;
+use trefoil_attest::{Seal, TrustRoot, VerifyError, verify_seal};
+
+use crate::wire::Hex;
+
+/// Name and version of the saved form of a head.
+const FORMAT: &str = "trefoil:log-head/1";
+
+/// Where the seals come from.
+pub(crate) trait Source {
+    /// The number of the newest seal; none where nothing has been sealed.
+    fn newest(&self) -> Result<Option<u64>, String>;
+    /// A seal's bytes.
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
+    /// A consistency proof between two sizes, where the source offers proofs.
+    fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String>;
+}
+
+/// What an auditor has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The tree over all seals seen.
+    pub(crate) log: Frontier,
+    /// Digest of the last of them.
+    pub(crate) last: [u8; 32],
+    /// The log that the last of them signs: all seals before it.
+    pub(crate) signed: Option<(u64, Hash)>,
+}
+
+/// Why a log did not pass, or could not be audited.
+#[derive(Debug, Error)]
+pub(crate) enum AuditError {
+    /// The source does not answer.
+    #[error("{0}")]
+    Source(String),
+    /// Fewer seals than were seen before.
+    #[error("the log was cut: {seen} seals were seen before, and now there are {found}")]
+    Truncated {
+        /// Seals seen before.
+        seen: u64,
+        /// Seals found.
+        found: u64,
+    },
+    /// Another seal under a number that was seen before.
+    #[error("the log has forked: seal {0} is not the one that was seen before")]
+    Forked(u64),
+    /// A seal is missing in the middle.
+    #[error("seal {0} is missing although later ones exist")]
+    Missing(u64),
+    /// A seal is no seal, has another number, or does not verify.
+    #[error("seal {number}: {cause}")]
+    Seal {
+        /// The seal.
+        number: u64,
+        /// Reason.
+        cause: String,
+    },
+    /// A seal does not follow the one before.
+    #[error("the chain is broken at seal {0}: it does not name the seal before it")]
+    Chain(u64),
+    /// A seal commits to another tree than the one over the seals before it.
+    #[error("seal {0} commits to another log than the seals before it")]
+    LogRoot(u64),
+    /// The proof of the source is wrong.
+    #[error("the consistency proof from {old_size} to {size} seals does not verify")]
+    Consistency {
+        /// Size seen before.
+        old_size: u64,
+        /// Size signed now.
+        size: u64,
+    },
+    /// A cosigned checkpoint is of another log.
+    #[error("witnesses have cosigned another log: at {0} seals their root is not that of these seals")]
+    Witnessed(u64),
+    /// A cosigned checkpoint cannot be compared.
+    #[error(
+        "the cosigned checkpoint of {size} seals is not between those seen before ({seen}) and those signed now ({signed}); \
+         ask a witness for a newer one"
+    )]
+    CheckpointAge {
+        /// Size of the checkpoint.
+        size: u64,
+        /// Seals seen before.
+        seen: u64,
+        /// Seals signed now.
+        signed: u64,
+    },
+    /// The checkpoint is of another issuer.
+    #[error("the cosigned checkpoint is of the log {0}, another issuer")]
+    CheckpointOrigin(String),
+}
+
+/// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
+/// lie between what was seen and what is signed now, and be on this log.
+pub(crate) fn audit(
+    source: &dyn Source,
+    trust_root: &TrustRoot,
+    seen: &Head,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Head, AuditError> {
+    let newest = source.newest().map_err(AuditError::Source)?;
+    let (before, found) = (seen.log.size(), newest.map_or(0, |number| number.saturating_add(1)));
+    if found < before {
+        return Err(AuditError::Truncated { seen: before, found });
+    }
+    if let Some(last) = before.checked_sub(1)
+        && fetch(source, last)?.header.digest() != seen.last
+    {
+        return Err(AuditError::Forked(last));
+    }
+    check_checkpoint(checkpoint, trust_root, before, found.saturating_sub(1))?;
+    let mut head = seen.clone();
+    for number in before..found {
+        compare(checkpoint, &head)?;
+        let seal = fetch(source, number)?;
+        head.follow(number, &seal, trust_root)?;
+    }
+    compare(checkpoint, &head)?;
+    check_proof(source, seen, &head)?;
+    Ok(head)
+}
+
+fn fetch(source: &dyn Source, number: u64) -> Result<Seal, AuditError> {
+    let bytes = source.seal(number).map_err(AuditError::Source)?.ok_or(AuditError::Missing(number))?;
+    Seal::decode(&bytes).map_err(|cause| AuditError::Seal { number, cause: cause.to_string() })
+}
+
+fn check_checkpoint(
+    checkpoint: Option<&Checkpoint>,
+    trust_root: &TrustRoot,
+    seen: u64,
+    signed: u64,
+) -> Result<(), AuditError> {
+    let Some(Checkpoint { origin, size, .. }) = checkpoint else { return Ok(()) };
+    if origin != trust_root.issuer() {
+        return Err(AuditError::CheckpointOrigin(origin.clone()));
+    }
+    match (seen..=signed).contains(size) {
+        true => Ok(()),
+        false => Err(AuditError::CheckpointAge { size: *size, seen, signed }),
+    }
+}
+
+fn compare(checkpoint: Option<&Checkpoint>, head: &Head) -> Result<(), AuditError> {
+    match checkpoint {
+        Some(Checkpoint { size, root, .. }) if *size == head.log.size() && *root != head.log.root() => {
+            Err(AuditError::Witnessed(*size))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A source that offers proofs must offer true ones.
+fn check_proof(source: &dyn Source, seen: &Head, head: &Head) -> Result<(), AuditError> {
+    let old_size = seen.log.size();
+    let Some((size, root)) = head.signed else { return Ok(()) };
+    if old_size == 0 || size < old_size {
+        return Ok(());
+    }
+    let Some(proof) = source.consistency(old_size, size).map_err(AuditError::Source)? else { return Ok(()) };
+    match verify_consistency(old_size, &seen.log.root(), size, &root, &proof) {
+        true => Ok(()),
+        false => Err(AuditError::Consistency { old_size, size }),
+    }
+}
+
+impl Head {
+    fn follow(&mut self, number: u64, seal: &Seal, trust_root: &TrustRoot) -> Result<(), AuditError> {
+        let header = &seal.header;
+        let refused = |cause: String| AuditError::Seal { number, cause };
+        if header.seal_number != number {
+            return Err(refused(format!("it has the number {}", header.seal_number)));
+        }
+        verify_seal(seal, trust_root).map_err(|cause: VerifyError| refused(cause.to_string()))?;
+        if header.previous != self.last {
+            return Err(AuditError::Chain(number));
+        }
+        if header.log_root != self.log.root() {
+            return Err(AuditError::LogRoot(number));
+        }
+        self.signed = Some((number, header.log_root));
+        self.last = header.digest();
+        self.log.push(&self.last);
+        Ok(())
+    }
+
+    /// The head that the issuer has signed, for witnesses; none before the second seal.
+    pub(crate) fn checkpoint(&self, issuer: &str) -> Option<Checkpoint> {
+        let (size, root) = self.signed.filter(|(size, _)| *size > 0)?;
+        Some(Checkpoint { origin: issuer.to_owned(), size, root })
+    }
+
+    /// The saved form, for this issuer.
+    pub(crate) fn to_json(&self, issuer: &str) -> String {
+        let file = File {
+            format: FORMAT.to_owned(),
+            issuer: issuer.to_owned(),
+            seals: self.log.size(),
+            last: Hex(self.last),
+            signed_root: self.signed.map(|(_, root)| Hex(root)),
+            nodes: self.log.roots().iter().copied().map(Hex).collect(),
+        };
+        serde_json::to_string_pretty(&file).expect("strings and numbers have a JSON form") + "\n"
+    }
+
+    /// Reads the saved form of this issuer's head.
+    pub(crate) fn from_json(text: &[u8], issuer: &str) -> Result<Head, String> {
+        let file: File = serde_json::from_slice(text).map_err(|cause| cause.to_string())?;
+        if file.format != FORMAT {
+            return Err(format!("format {}, this program knows {FORMAT}", file.format));
+        }
+        if file.issuer != issuer {
+            return Err(format!("a head of {}, the trust root is of {issuer}", file.issuer));
+        }
+        if file.nodes.len() != file.seals.count_ones() as usize
+            || file.signed_root.is_some() != (file.seals > 0)
+        {
+            return Err(format!("{} nodes do not belong to {} seals", file.nodes.len(), file.seals));
+        }
+        let mut nodes = file.nodes.iter();
+        let next = |_, _| Ok::<_, Infallible>(nodes.next().map_or([0; 32], |node| node.0));
+        let Ok(log) = Frontier::load(file.seals, next);
+        let signed = file.signed_root.map(|root| (file.seals - 1, root.0));
+        Ok(Head { log, last: file.last.0, signed })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    issuer: String,
+    seals: u64,
+    last: Hex<32>,
+    signed_root: Option<Hex<32>>,
+    nodes: Vec<Hex<32>>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+use super::*;
+use std::sync::LazyLock;
+use trefoil_attest::{KeySetStatus, SealHeader, Suite, TrustedKeySet};
+use trefoil_pipeline::ChainHead;
+use trefoil_sign::SigningKeys;
+
+const ISSUER: &str = "https://auth.example";
+const NOW: u64 = 1_800_000_000;
+
+/// A log as bytes, its proofs made from them.
+#[derive(Clone)]
+struct Seals(Vec<Vec<u8>>);
+
+impl Source for Seals {
+    fn newest(&self) -> Result<Option<u64>, String> {
+        Ok((self.0.len() as u64).checked_sub(1))
+    }
+
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.0.get(number as usize).cloned().filter(|seal| !seal.is_empty()))
+    }
+
+    fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
+        let digests: Vec<_> =
+            self.0[..size as usize].iter().map(|seal| Seal::decode(seal).unwrap().header.digest()).collect();
+        Ok(trefoil_attest::tree::MerkleTree::new(&digests).unwrap().consistency(old_size))
+    }
+}
+
+struct World {
+    trust_root: TrustRoot,
+    log: Seals,
+    /// The same up to seal 4, other seals from there on.
+    fork: Seals,
+}
+
+/// Two histories of nine seals by the same keys.
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let mut keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let trust_root = TrustRoot::new(ISSUER, vec![active]).unwrap();
+    let (mut log, mut fork) = (Vec::new(), Vec::new());
+    let mut head = ChainHead::GENESIS;
+    for number in 0..9 {
+        log.push(seal(&mut keys, &mut head, number, 0));
+        if number == 3 {
+            fork = log.clone();
+            let mut head = head.clone();
+            fork.extend((4..9).map(|number| seal(&mut keys, &mut head, number, 1)));
+        }
+    }
+    World { trust_root, log: Seals(log), fork: Seals(fork) }
+});
+
+fn seal(keys: &mut SigningKeys, head: &mut ChainHead, number: u64, history: u8) -> Vec<u8> {
+    let header = SealHeader {
+        issuer: ISSUER.to_owned(),
+        key_set_id: keys.id(),
+        seal_number: number,
+        previous: head.previous,
+        log_root: head.log.root(),
+        tree_size: 1,
+        root: [history; 32],
+        time: NOW + number,
+        suite: Suite::One,
+    };
+    head.follow(&header);
+    keys.sign_seal(header, &mut rand::rng()).unwrap().encode()
+}
+
+fn cut(log: &Seals, length: usize) -> Seals {
+    Seals(log.0[..length].to_vec())
+}
+
+fn run(log: &Seals, seen: &Head) -> Result<Head, AuditError> {
+    audit(log, &WORLD.trust_root, seen, None)
+}
+
+#[test]
+fn an_audit_in_parts_ends_where_one_in_a_piece_does() {
+    let whole = run(&WORLD.log, &Head::default()).unwrap();
+    assert_eq!(whole.log.size(), 9);
+    let mut head = Head::default();
+    for length in [0, 1, 1, 4, 7, 9, 9] {
+        head = run(&cut(&WORLD.log, length), &head).unwrap();
+        let saved = head.to_json(ISSUER);
+        assert_eq!(Head::from_json(saved.as_bytes(), ISSUER).unwrap(), head, "{length}");
+    }
+    assert_eq!(head, whole);
+    let wrong = [
+        Head::from_json(whole.to_json(ISSUER).replace("\"seals\": 9", "\"seals\": 7").as_bytes(), ISSUER),
+        Head::from_json(whole.to_json("https://other.example").as_bytes(), ISSUER),
+        Head::from_json(b"{}", ISSUER),
+    ];
+    assert!(wrong.iter().all(Result::is_err));
+}
+
+#[test]
+fn a_log_that_was_cut_or_forked_is_found_at_every_length() {
+    for seen in 1..=9 {
+        let head = run(&cut(&WORLD.log, seen), &Head::default()).unwrap();
+        for length in 0..seen {
+            let refused = run(&cut(&WORLD.log, length), &head).unwrap_err();
+            assert!(matches!(refused, AuditError::Truncated { .. }), "{seen}, {length}: {refused}");
+        }
+        let forked = run(&WORLD.fork, &head);
+        match seen {
+            // Up to there the two histories are one.
+            1..=4 => assert!(forked.is_ok()),
+            _ => assert!(matches!(forked, Err(AuditError::Forked(at)) if at == seen as u64 - 1)),
+        }
+    }
+}
+
+#[test]
+fn a_database_that_was_tampered_with_does_not_pass() {
+    let World { log, fork, .. } = &*WORLD;
+    let tampered = |change: &dyn Fn(&mut Vec<Vec<u8>>)| {
+        let mut seals = log.clone();
+        change(&mut seals.0);
+        run(&seals, &Head::default()).unwrap_err()
+    };
+    assert!(matches!(tampered(&|seals| seals[5].clear()), AuditError::Missing(5)));
+    assert!(matches!(tampered(&|seals| seals.swap(2, 3)), AuditError::Seal { number: 2, .. }));
+    assert!(matches!(tampered(&|seals| drop(seals.remove(2))), AuditError::Seal { number: 2, .. }));
+    assert!(matches!(tampered(&|seals| seals[6] = fork.0[6].clone()), AuditError::Chain(6)));
+    // Every byte of a seal matters: a few of each part.
+    for at in (0..log.0[3].len()).step_by(997) {
+        let refused = tampered(&|seals| seals[3][at] ^= 1);
+        assert!(matches!(refused, AuditError::Seal { number: 3, .. }), "byte {at}: {refused}");
+    }
+}
+
+#[test]
+fn an_issuer_that_commits_to_another_log_is_found() {
+    let mut keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let trust_root = TrustRoot::new(ISSUER, vec![active]).unwrap();
+    let mut head = ChainHead::GENESIS;
+    let first = seal(&mut keys, &mut head, 0, 0);
+    let honest = head.clone();
+    head.log.push(&[7; 32]);
+    let wrong_root = seal(&mut keys, &mut head, 1, 0);
+    let mut wrong_previous = ChainHead { previous: [7; 32], ..honest };
+    let wrong_previous = seal(&mut keys, &mut wrong_previous, 1, 0);
+    let run =
+        |second: Vec<u8>| audit(&Seals(vec![first.clone(), second]), &trust_root, &Head::default(), None);
+    assert!(matches!(run(wrong_root), Err(AuditError::LogRoot(1))));
+    assert!(matches!(run(wrong_previous), Err(AuditError::Chain(1))));
+}
+
+#[test]
+fn a_witnessed_head_must_lie_on_this_log() {
+    let World { log, fork, trust_root } = &*WORLD;
+    let witnessed = run(&cut(fork, 7), &Head::default()).unwrap().checkpoint(ISSUER).unwrap();
+    assert_eq!(witnessed.size, 6);
+    let with =
+        |log: &Seals, seen: &Head, checkpoint: &Checkpoint| audit(log, trust_root, seen, Some(checkpoint));
+    let none = Head::default();
+    assert!(with(fork, &none, &witnessed).is_ok());
+    assert!(matches!(with(log, &none, &witnessed), Err(AuditError::Witnessed(6))));
+    let late = run(fork, &none).unwrap();
+    assert!(matches!(with(fork, &late, &witnessed), Err(AuditError::CheckpointAge { .. })));
+    assert!(matches!(with(&cut(fork, 5), &none, &witnessed), Err(AuditError::CheckpointAge { .. })));
+    let other = Checkpoint { origin: "https://other.example".to_owned(), ..witnessed };
+    assert!(matches!(with(fork, &none, &other), Err(AuditError::CheckpointOrigin(_))));
+}
+
+#[test]
+fn a_source_with_false_proofs_is_found() {
+    struct Lying(Seals);
+    impl Source for Lying {
+        fn newest(&self) -> Result<Option<u64>, String> {
+            self.0.newest()
+        }
+        fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+            self.0.seal(number)
+        }
+        fn consistency(&self, _: u64, _: u64) -> Result<Option<Vec<Hash>>, String> {
+            Ok(Some(vec![[0; 32]; 3]))
+        }
+    }
+    let seen = run(&cut(&WORLD.log, 5), &Head::default()).unwrap();
+    let refused = audit(&Lying(WORLD.log.clone()), &WORLD.trust_root, &seen, None).unwrap_err();
+    assert!(matches!(refused, AuditError::Consistency { old_size: 5, size: 8 }));
+}

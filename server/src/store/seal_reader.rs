@@ -1,0 +1,30 @@
+//! The seals of a store's file, read beside the service that writes it, or without it.
+
+use super::StoreError;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use std::path::Path;
+use trefoil_key_holder::database::fault;
+
+/// An open file that is only read.
+pub struct SealReader(Connection);
+
+impl SealReader {
+    /// Opens the file; it is never made.
+    pub fn open(path: &Path) -> Result<SealReader, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let named = |cause: rusqlite::Error| StoreError::Fault(format!("{}: {cause}", path.display()));
+        Connection::open_with_flags(path, flags).map(SealReader).map_err(named)
+    }
+
+    /// The number of the newest seal.
+    pub fn newest(&self) -> Result<Option<u64>, StoreError> {
+        self.0.query_row("SELECT max(number) FROM seals", [], |row| row.get(0)).map_err(fault)
+    }
+
+    /// A seal.
+    pub fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let Ok(number) = i64::try_from(number) else { return Ok(None) };
+        let one = "SELECT bytes FROM seals WHERE number = ?";
+        self.0.query_row(one, [number], |row| row.get(0)).optional().map_err(fault)
+    }
+}
