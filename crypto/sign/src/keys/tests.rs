@@ -66,6 +66,7 @@ fn keys_that_are_not_the_published_ones_sign_no_seal() {
         key_set_id: keys.id(),
         seal_number: 1,
         previous: [0; 32],
+        log_root: [0; 32],
         tree_size: 1,
         root: [7; 32],
         time: NOW,
