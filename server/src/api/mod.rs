@@ -9,6 +9,7 @@
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
+//! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
@@ -21,6 +22,7 @@ mod body;
 mod caller;
 mod envelope;
 mod log;
+mod page;
 mod proof_sessions;
 mod public;
 mod roots;
@@ -53,6 +55,9 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/log/head", get(log::head))
         .route("/v1/log/inclusion/{seal}/{size}", get(log::inclusion))
         .route("/v1/log/consistency/{old_size}/{size}", get(log::consistency))
+        .route("/verify", get(page::document))
+        .route("/verify/page.js", get(page::script))
+        .route("/verify/page.css", get(page::style))
         .route("/v1/fhe/parameters", get(public::fhe_parameters))
         .route("/.well-known/trefoil-configuration", get(public::configuration));
     finish(routes, app)

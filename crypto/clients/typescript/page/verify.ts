@@ -1,0 +1,153 @@
+/** The page that verifies an attestation in the browser. It asks this server for public keys and seals, and sends nothing. */
+
+import { decodeAttestation } from "../src/attestation.js";
+import { DecodeError } from "../src/decode-error.js";
+import { JsonError } from "../src/json.js";
+import { Policy } from "../src/policy.js";
+import { Seal } from "../src/seal.js";
+import { decodeStatement } from "../src/statement.js";
+import { TrustRoot } from "../src/trust-root.js";
+import { type Verified, verify, verifyWithSeal } from "../src/verify.js";
+import { VerifyError } from "../src/verify-error.js";
+import { asText, attestationBytes, InputError, nonceBytes } from "./input.js";
+import { showRefused, showVerified } from "./outcome.js";
+
+/** Longer files are no attestation and no trust root. */
+const FILE_BYTES_MAX = 512 * 1024;
+
+const form = find("form", HTMLFormElement);
+const outcome = find("outcome", HTMLElement);
+const attestationText = find("attestation", HTMLTextAreaElement);
+const attestationState = find("attestation-state", HTMLElement);
+const rootText = find("trust-root", HTMLTextAreaElement);
+/** Files whose bytes are no text; the text fields are then empty. */
+let attestationFile: Uint8Array | undefined;
+let rootFile: Uint8Array | undefined;
+
+function find<T extends HTMLElement>(id: string, kind: new () => T): T {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+function chosen(name: string): string {
+  return String(new FormData(form).get(name));
+}
+
+async function check(): Promise<HTMLElement> {
+  const data = attestationFile ?? new TextEncoder().encode(attestationText.value);
+  if (data.length === 0) throw new InputError("Paste an attestation, or drop a file.");
+  const audience = find("audience", HTMLInputElement).value.trim();
+  if (audience === "") throw new InputError("Enter the audience: the relying party that the attestation must be for.");
+  const nonce = nonceBytes(find("nonce", HTMLInputElement).value);
+  const served = chosen("root") === "served";
+  const trustRoot = served ? await servedRoot() : ownRoot();
+  const bytes = attestationBytes(data);
+  const policy = new Policy({ trustRoot, audience, nonce, decision: "any" });
+  const now = chosen("time") === "issued" ? issuedAt(bytes) : Math.floor(Date.now() / 1000);
+  return showVerified(await verifyFetching(bytes, policy, now), served);
+}
+
+/** A compact attestation names its seal, which this server may have. */
+async function verifyFetching(bytes: Uint8Array, policy: Policy, now: number): Promise<Verified> {
+  try {
+    return verify(bytes, policy, now);
+  } catch (error) {
+    if (!(error instanceof VerifyError) || error.code !== "seal-needed" || error.seal === undefined) throw error;
+    const seal = await ask(`/v1/seals/${error.seal.sealNumber}`, `seal ${error.seal.sealNumber}`);
+    return verifyWithSeal(bytes, Seal.decode(new Uint8Array(await seal.arrayBuffer())), policy, now);
+  }
+}
+
+async function servedRoot(): Promise<TrustRoot> {
+  const answer = await ask("/v1/keys", "the trust root");
+  return TrustRoot.fromJson(await answer.text());
+}
+
+function ownRoot(): TrustRoot {
+  if (rootFile !== undefined) return TrustRoot.decode(rootFile);
+  if (rootText.value.trim() === "") throw new InputError("Paste your trust root, or choose its file.");
+  return TrustRoot.fromJson(rootText.value);
+}
+
+async function ask(path: string, what: string): Promise<Response> {
+  const answer = await fetch(path, { credentials: "omit" }).catch(() => undefined);
+  if (answer?.ok) return answer;
+  throw new InputError(`This server did not give ${what}${answer ? ` (status ${answer.status})` : ""}; try again.`);
+}
+
+/** Its own time of issue; not verified yet, and verified with all the rest afterwards. */
+function issuedAt(bytes: Uint8Array): number {
+  try {
+    return Number(decodeStatement(decodeAttestation(bytes).statement).issuedAt);
+  } catch (error) {
+    if (error instanceof DecodeError) throw VerifyError.undecodable(error);
+    throw error;
+  }
+}
+
+function refusal(error: unknown): HTMLElement {
+  if (error instanceof VerifyError) return showRefused("Not verified", error.message, error.code);
+  if (error instanceof JsonError || error instanceof DecodeError) {
+    return showRefused("The trust root cannot be read", error.message);
+  }
+  if (error instanceof InputError) return showRefused("Nothing was verified yet", error.message);
+  return showRefused("Nothing was verified", `Unexpected: ${String(error)}`);
+}
+
+/** Text goes into its field, where it can be read; other bytes are kept beside it. */
+async function take(file: File, field: HTMLTextAreaElement): Promise<Uint8Array | undefined> {
+  if (file.size > FILE_BYTES_MAX) throw new InputError(`${file.name} is too large: ${file.size} bytes.`);
+  const data = new Uint8Array(await file.arrayBuffer());
+  const text = asText(data);
+  const printable = text !== undefined && /^[\x20-\x7e\s]*$/.test(text);
+  field.value = printable ? text : "";
+  return printable ? undefined : data;
+}
+
+async function takeAttestation(file: File | undefined): Promise<void> {
+  if (file === undefined) return;
+  try {
+    attestationFile = await take(file, attestationText);
+    attestationState.textContent = `${file.name}, ${file.size} bytes`;
+  } catch (error) {
+    outcome.replaceChildren(refusal(error));
+  }
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  outcome.replaceChildren(await check().catch(refusal));
+  outcome.focus();
+});
+form.addEventListener("change", () => {
+  const own = chosen("root") === "own";
+  find("own-root", HTMLElement).hidden = !own;
+  find("served-note", HTMLElement).hidden = own;
+});
+attestationText.addEventListener("input", () => {
+  attestationFile = undefined;
+  attestationState.textContent = "";
+});
+rootText.addEventListener("input", () => {
+  rootFile = undefined;
+});
+find("attestation-file", HTMLInputElement).addEventListener("change", (event) => {
+  void takeAttestation((event.currentTarget as HTMLInputElement).files?.[0]);
+});
+find("trust-root-file", HTMLInputElement).addEventListener("change", async (event) => {
+  const file = (event.currentTarget as HTMLInputElement).files?.[0];
+  try {
+    if (file !== undefined) rootFile = await take(file, rootText);
+  } catch (error) {
+    outcome.replaceChildren(refusal(error));
+  }
+});
+const drop = find("drop", HTMLElement);
+for (const name of ["dragover", "dragleave", "drop"] as const) {
+  drop.addEventListener(name, (event) => {
+    event.preventDefault();
+    drop.classList.toggle("over", name === "dragover");
+    if (name === "drop") void takeAttestation(event.dataTransfer?.files[0]);
+  });
+}

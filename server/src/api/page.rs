@@ -1,0 +1,38 @@
+//! The page that verifies an attestation in the browser: three files, embedded, and a policy that lets it load nothing
+//! else. They are made from `crypto/clients/typescript/page` and committed, because building the server must not need
+//! Node; the test command checks that they are up to date.
+
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse, Response};
+
+/// Scripts and styles from here only, requests to here only, no frames around it, no string that becomes code.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
+
+/// `GET /verify`
+pub(super) async fn document() -> Response {
+    file("text/html; charset=utf-8", include_str!("../page/verify.html"))
+}
+
+/// `GET /verify/page.js`
+pub(super) async fn script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("../page/verify.js"))
+}
+
+/// `GET /verify/page.css`
+pub(super) async fn style() -> Response {
+    file("text/css; charset=utf-8", include_str!("../page/verify.css"))
+}
+
+fn file(kind: &'static str, text: &'static str) -> Response {
+    let headers: [(HeaderName, &str); 6] = [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "public, max-age=300"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    (headers, text).into_response()
+}
