@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
-use crate::processor::thread_cpu_ns;
+use crate::processor::{allowed, pin, thread_cpu_ns};
 use crate::record::Report;
 use subjects::{Reader, Registry};
 
@@ -99,7 +99,12 @@ fn is_wanted(entry: Option<u64>) -> bool {
 fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
     let barrier = Barrier::new(threads + 1);
     let (started, over) = (OnceLock::new(), AtomicBool::new(false));
-    let read = || {
+    let cpus = allowed();
+    let read = |thread: usize| {
+        // Two threads that share a processor do not contend for a line.
+        if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
+            pin(cpu);
+        }
         let mut reader = registry.reader();
         let mut run = Run::default();
         barrier.wait();
@@ -116,8 +121,9 @@ fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
         run.wall = started.elapsed();
         run
     };
+    let read = &read;
     std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read)).collect();
+        let readers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || read(thread))).collect();
         barrier.wait();
         let mut sum = Run::default();
         while !over.load(Ordering::Relaxed) {

@@ -43,6 +43,10 @@ pub struct Simulate {
 /// Largest error of a prediction that passes.
 const ERROR_MAX: f64 = 0.15;
 
+/// Maps and observers are made so many times anew, and their times averaged: how long a line takes depends on
+/// where its memory happens to lie, which no model knows.
+const INSTANCES: usize = 5;
+
 /// What was measured on this machine for the model.
 struct Calibration {
     primitives: Primitives,
@@ -90,9 +94,9 @@ pub fn simulate(parameters: &Simulate) -> Result<Report, Failure> {
 fn calibrate(parameters: &Simulate) -> Result<Option<Calibration>, Failure> {
     let Some(primitives) = calibrate::primitives() else { return Ok(None) };
     let rungs: Vec<Rung> = PARTS.into_iter().chain([Rung::PerWorker, Rung::Off]).collect();
-    let (raw, parts) = lookups(parameters, 1).undisturbed(&rungs)?;
-    let Some(raw) = raw else { return Ok(None) };
-    let mut added = parts.into_iter().map(|part| part.map(|ns| ns - raw));
+    let mut measured = averaged(parameters, 1, &rungs)?.into_iter();
+    let Some(raw) = measured.next().flatten() else { return Ok(None) };
+    let mut added = measured.map(|part| part.map(|ns| ns - raw));
     let mut next = || added.next().flatten();
     let alone = (|| {
         Some(Alone {
@@ -108,6 +112,19 @@ fn calibrate(parameters: &Simulate) -> Result<Option<Calibration>, Failure> {
         })
     })();
     Ok(alone.map(|alone| Calibration { primitives, alone }))
+}
+
+/// Nanoseconds of the raw map and of every rung, averaged over instances.
+fn averaged(parameters: &Simulate, workers: usize, rungs: &[Rung]) -> Result<Vec<Option<f64>>, Failure> {
+    let mut instances = vec![Vec::new(); rungs.len() + 1];
+    for _ in 0..INSTANCES {
+        let (raw, others) = lookups(parameters, workers).undisturbed(rungs)?;
+        for (known, measured) in instances.iter_mut().zip(std::iter::once(raw).chain(others)) {
+            known.extend(measured);
+        }
+    }
+    let mean = |known: Vec<f64>| (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+    Ok(instances.into_iter().map(mean).collect())
 }
 
 fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
@@ -145,8 +162,8 @@ fn check(
     host: &Machine,
     workers: usize,
 ) -> Result<Vec<Checked>, Failure> {
-    let (raw, rungs) = lookups(parameters, workers).undisturbed(&LADDER)?;
-    let subjects = std::iter::once((None, raw)).chain(LADDER.map(Some).into_iter().zip(rungs));
+    let measured = averaged(parameters, workers, &LADDER)?;
+    let subjects = std::iter::once(None).chain(LADDER.map(Some)).zip(measured);
     let checked = subjects.map(|(rung, measured)| {
         let program = programs::program(rung, &calibration.alone, &calibration.primitives, host.cores(), 0.0);
         let rate = model::rounds_per_s(host, &program, workers, parameters.seed);

@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::distribution::Distribution;
-use crate::processor::thread_cpu_ns;
+use crate::processor::{allowed, pin, thread_cpu_ns};
 
 /// Costs of primitives, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +35,8 @@ pub(super) struct Primitives {
 
 /// Measures them; none where two threads cannot run on two processors at the same time for long enough.
 pub(super) fn primitives() -> Option<Primitives> {
-    let cpus = two_processors()?;
+    let [first, second, ..] = allowed()[..] else { return None };
+    let cpus = [first, second];
     let counter = CachePadded::new(AtomicU64::new(0));
     #[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
     let lock = RwLock::new(0u64);
@@ -58,20 +58,6 @@ pub(super) fn primitives() -> Option<Primitives> {
         call,
         wake,
     })
-}
-
-/// Two of the processors that this process may use.
-fn two_processors() -> Option<[usize; 2]> {
-    let mask = sched_getaffinity(None).ok()?;
-    let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));
-    Some([cpus.next()?, cpus.next()?])
-}
-
-/// Keeps the calling thread on `cpu`, or where it is if the system refuses.
-fn pin(cpu: usize) {
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).unwrap_or_default();
 }
 
 /// Repetitions of every measurement; the median is taken of those that were not disturbed.

@@ -19,12 +19,13 @@ pub(super) struct Alone {
     pub(super) off: f64,
 }
 
-/// Lines: of counters, of the histogram, of the log's slots, of the gate, then the map's shards.
+/// Lines: of counters, two of the histogram, of the log's slots, of the gate, then the map's shards.
 const COUNTERS: usize = 0;
 const SUMS: usize = 1;
-const SLOTS: usize = 2;
-const GATE: usize = 3;
-const SHARDS: usize = 4;
+const BUCKET: usize = 2;
+const SLOTS: usize = 3;
+const GATE: usize = 4;
+const SHARDS: usize = 5;
 
 const STATISTICS_LOCK: usize = 0;
 const HISTOGRAM_LOCK: usize = 1;
@@ -121,19 +122,19 @@ fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitive
 /// A few stores to a line that is there.
 const IN_CACHE: f64 = 2.0;
 
-/// The bucket lies in a line of its own, which a processor requests together with that of the sums: one wait for both.
+/// Count and sum lie in one line, the bucket in another.
 fn histogram_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
     let one = Step::Work(costs.increment);
     match part {
         // Count and sum lie in the lock's own line.
         Part::Locked => {
             let beside = Step::WriteBeside(HISTOGRAM_LOCK);
-            let inside = [beside, one, beside, one, one];
+            let inside = [beside, one, beside, one, Step::Write(BUCKET), one];
             locked(steps, HISTOGRAM_LOCK, alone.locked_histogram, &inside);
         }
         Part::Shared => {
             steps.push(Step::Work((alone.shared_histogram - 3.0 * costs.increment).max(1.0)));
-            steps.extend([Step::Write(SUMS), one, Step::Write(SUMS), one, one]);
+            steps.extend([Step::Write(SUMS), one, Step::Write(SUMS), one, Step::Write(BUCKET), one]);
         }
     }
 }
