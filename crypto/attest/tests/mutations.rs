@@ -1,0 +1,167 @@
+//! A fuzzer without coverage feedback: mutants of a real attestation, its seal and its statement go through every
+//! decoder and through verification. Nothing may panic, nothing but the original may verify, and whatever decodes must
+//! encode to the same bytes.
+//!
+//! The sequence of mutants is fixed. `TREFOIL_FUZZ_EXECUTIONS` lengthens it:
+//! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test mutations -- --nocapture`
+#![cfg(feature = "json")]
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use trefoil_attest::{Attestation, Nonce, Policy, Seal, Statement, TrustRoot, verify, verify_with_seal};
+
+/// Executions where nothing else is said: seconds.
+const EXECUTIONS: u64 = 60_000;
+
+/// Most mutations of one input.
+const MUTATIONS: u64 = 4;
+
+/// SplitMix64.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    /// A place: mostly in the first 800 bytes, where the structure is; signatures are the rest.
+    fn place(&mut self, length: usize) -> usize {
+        let reach = if self.next().is_multiple_of(8) { length } else { length.min(800) };
+        self.below(reach)
+    }
+}
+
+/// Bytes that mean something as the head of a CBOR item: lengths that are missing, huge or not shortest, tags,
+/// indefinite lengths, other types.
+const HEADS: [&[u8]; 12] = [
+    &[0x1b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+    &[0x5b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+    &[0x9b, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00],
+    &[0x18, 0x17],
+    &[0x58, 0x20],
+    &[0x5f],
+    &[0x9f],
+    &[0xbf],
+    &[0xff],
+    &[0xd2],
+    &[0xf6],
+    &[0x80],
+];
+
+fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Stream) {
+    let at = random.place(bytes.len());
+    let length = 1 + random.below(12);
+    let end = (at + length).min(bytes.len());
+    match random.below(9) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        1 if at < bytes.len() => bytes[at] = random.next() as u8,
+        2 if at < bytes.len() => {
+            bytes[at] = bytes[at].wrapping_add(if random.below(2) == 0 { 1 } else { 255 })
+        }
+        3 => drop(bytes.drain(at..end)),
+        4 => drop(bytes.splice(at..at, random.next().to_be_bytes())),
+        5 => drop(bytes.splice(at..end, HEADS[random.below(HEADS.len())].iter().copied())),
+        6 => {
+            let copied = bytes[at..end].to_vec();
+            let to = random.place(bytes.len());
+            drop(bytes.splice(to..to, copied));
+        }
+        7 => {
+            let other = &others[random.below(others.len())];
+            let from = random.place(other.len());
+            let piece = other[from..(from + length).min(other.len())].to_vec();
+            drop(bytes.splice(at..end, piece));
+        }
+        _ => bytes.truncate(random.place(bytes.len())),
+    }
+}
+
+/// What mutants are tried on.
+struct Target {
+    seeds: Vec<Vec<u8>>,
+    seal: Seal,
+    policy: Policy,
+    now: u64,
+}
+
+impl Target {
+    fn open() -> Self {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata");
+        let read = |name: &str| std::fs::read(folder.join(name)).expect(name);
+        let cases: Value = serde_json::from_slice(&read("cases.json")).expect("cases.json");
+        let text = |name: &str| cases[name].as_str().expect("text").to_owned();
+        let root = String::from_utf8(read("trust-root.json")).expect("text");
+        let root = TrustRoot::from_json(&root).expect("a trust root");
+        let nonce = Nonce::Exactly(hex::decode(text("nonce")).expect("hexadecimal"));
+        let (full, compact, seal) = (read("full.cbor"), read("compact.cbor"), read("seal.cbor"));
+        let statement = Attestation::decode(&full).expect("an attestation").statement.to_vec();
+        Self {
+            seal: Seal::decode(&seal).expect("a seal"),
+            policy: Policy::new(root, text("audience"), nonce),
+            now: cases["now"].as_u64().expect("a number"),
+            seeds: vec![full, compact, seal, statement],
+        }
+    }
+
+    /// Tries one input on everything. Returns whether any decoder took it.
+    fn execute(&self, bytes: &[u8]) -> bool {
+        let original = self.seeds.iter().any(|seed| seed == bytes);
+        let verifies = verify(bytes, &self.policy, self.now).is_ok();
+        assert!(original || !verifies, "a mutant verifies: {}", hex::encode(bytes));
+        // With the seal given, signatures inside a full attestation are not looked at; all else is.
+        if verify_with_seal(bytes, &self.seal, &self.policy, self.now).is_ok() {
+            let [mutant, original] = [bytes, &self.seeds[0]].map(|bytes| {
+                let Attestation { statement, leaf_index, tree_size, path, evidence: _ } =
+                    Attestation::decode(bytes).expect("what verifies decodes");
+                (statement, leaf_index, tree_size, path)
+            });
+            assert!(mutant == original, "a mutant verifies with the seal: {}", hex::encode(bytes));
+        }
+        let attestation = Attestation::decode(bytes);
+        let statement = Statement::decode(bytes);
+        let seal = Seal::decode(bytes);
+        if let Ok(attestation) = &attestation {
+            assert!(attestation.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        }
+        if let Ok(statement) = &statement {
+            let encoded = statement.encode().expect("what decodes can be encoded");
+            assert!(encoded == bytes, "not canonical: {}", hex::encode(bytes));
+        }
+        if let Ok(seal) = &seal {
+            assert!(seal.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        }
+        attestation.is_ok() || statement.is_ok() || seal.is_ok()
+    }
+}
+
+#[test]
+fn no_mutant_panics_verifies_or_has_two_encodings() {
+    let executions = match std::env::var("TREFOIL_FUZZ_EXECUTIONS") {
+        Ok(count) => count.parse().expect("TREFOIL_FUZZ_EXECUTIONS is a number"),
+        Err(_) => EXECUTIONS,
+    };
+    let target = Target::open();
+    for seed in &target.seeds {
+        assert!(target.execute(seed), "the originals decode");
+    }
+    let mut random = Stream(1);
+    let mut decoded = 0u64;
+    for _ in 0..executions {
+        let mut bytes = target.seeds[random.below(target.seeds.len())].clone();
+        for _ in 0..=random.next() % MUTATIONS {
+            mutate(&mut bytes, &target.seeds, &mut random);
+        }
+        decoded += u64::from(target.execute(&bytes));
+    }
+    println!("{executions} executions, {decoded} inputs decoded");
+    // Otherwise the mutants are too wild to test anything behind the decoders.
+    assert!(decoded * 100 > executions, "{decoded} of {executions} decoded");
+}
