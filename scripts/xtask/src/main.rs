@@ -5,6 +5,7 @@
 
 mod deny;
 mod docs;
+mod interop;
 mod markdown;
 mod numbers;
 mod repo;
@@ -25,6 +26,7 @@ usage: cargo xtask <task>
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of README.md and whitepaper/ from bench/records/
   numbers --check   fail if a number in prose differs from its record
+  interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if README.md names a command or flag that does not exist
 ";
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
+        ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
         ["docs"] => docs::run(&repo),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

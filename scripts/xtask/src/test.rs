@@ -2,7 +2,7 @@
 
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{deny, docs, numbers, smoke, tidy};
+use crate::{deny, docs, interop, numbers, smoke, tidy};
 
 /// The crates that are built over either cache, over the baseline map. One command for both: the features of
 /// their dependencies are then united nearly as in the whole workspace, and few are built anew.
@@ -54,6 +54,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         // Older programs may lie in the target directory; running them would show nothing.
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
+    steps.step("signatures across implementations", || interop::run(repo));
     steps.step("supply chain", || deny::run(repo));
     steps.finish()
 }

@@ -1,0 +1,62 @@
+//! Signatures across implementations: ours must verify with CIRCL (Go) and noble (JavaScript), and theirs with ours.
+//! A machine without Go or Node fails the check: nothing of it is skipped.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::repo::Repo;
+
+const GO: &str = "crypto/sign/interop/go";
+const NODE: &str = "crypto/sign/interop/node";
+
+/// Exchanges files with both. Returns what they said.
+pub(crate) fn run(repo: &Repo) -> Result<String, String> {
+    let folder = repo.target_directory()?.join("interop");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (ours, go, node) = (file("ours.json"), file("go.json"), file("node.json"));
+    let example = |arguments: [&str; 2]| {
+        let mut command =
+            repo.cargo(&["run", "--locked", "--release", "-p", "trefoil-sign", "--example", "interop", "--"]);
+        command.args(arguments);
+        said(command, "cargo")
+    };
+    example(["write", &ours])?;
+    let mut circl = repo.command("go");
+    circl.current_dir(repo.root().join(GO)).args(["run", "-mod=readonly", ".", &ours, &go]);
+    let circl = said(circl, "Go 1.26 or newer (https://go.dev/dl)")?;
+    // Packages are fetched beside the build, not into the source tree.
+    let fetched = folder.join("node");
+    copy(&repo.root().join(NODE), &fetched)?;
+    let mut install = repo.command("npm");
+    install.current_dir(&fetched).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    said(install, "Node 20.19 or newer with npm (https://nodejs.org)")?;
+    let mut noble = repo.command("node");
+    noble.current_dir(&fetched).args(["interop.js", &ours, &node]);
+    let noble = said(noble, "Node 20.19 or newer (https://nodejs.org)")?;
+    example(["check", &go])?;
+    example(["check", &node])?;
+    Ok(format!("{circl}; {noble}; theirs verify with ours"))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("copying {}: {e}", from.display());
+    fs::create_dir_all(to).map_err(failed)?;
+    for name in ["package.json", "package-lock.json", "interop.js"] {
+        fs::copy(from.join(name), to.join(name)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Runs to the end; the last line of its standard output, or what went wrong and what to install.
+fn said(mut command: Command, program: &str) -> Result<String, String> {
+    let output = command.output().map_err(|e| {
+        format!("{}: {e}; this step needs {program}", command.get_program().to_string_lossy())
+    })?;
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(format!("{}: {}\n{out}{err}", command.get_program().to_string_lossy(), output.status));
+    }
+    Ok(out.lines().last().unwrap_or_default().to_owned())
+}
