@@ -6,6 +6,7 @@ mod ladder;
 mod numbers;
 mod overhead;
 mod registry;
+mod sign;
 mod simulate;
 mod zkp;
 
@@ -37,6 +38,7 @@ use ladder::LadderArgs;
 use numbers::{multiple_of_32, seconds, workers};
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
+use sign::SignArgs;
 use simulate::SimulateArgs;
 use zkp::ZkpArgs;
 
@@ -63,6 +65,8 @@ Examples:
     trefoil-bench overhead --repeats 20
   How long does a credential proof take, and how large is it?
     trefoil-bench zkp --iters 30
+  How long do three signatures take, and what does waiting for them add under load?
+    trefoil-bench sign
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -100,6 +104,8 @@ enum Command {
     Simulate(SimulateArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
+    /// Time signing, alone and as the sealer does it under a scheduled load
+    Sign(SignArgs),
 }
 
 #[derive(Debug, Args)]
@@ -275,6 +281,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Registry(args) => ("registry", &args.output),
         Command::Simulate(args) => ("simulate", &args.output),
         Command::Zkp(args) => ("zkp", &args.output),
+        Command::Sign(args) => ("sign", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
     let report = match &cli.command {
@@ -288,6 +295,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Registry(args) => args.run()?,
         Command::Simulate(args) => args.run()?,
         Command::Zkp(args) => args.run()?,
+        Command::Sign(args) => args.run(tier)?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

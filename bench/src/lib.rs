@@ -10,7 +10,8 @@
 //! * [`registry`] times reads of an entry that all threads want;
 //! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
-//! * [`zkp`] makes and verifies credential proofs.
+//! * [`zkp`] makes and verifies credential proofs;
+//! * [`sign`] times signatures, and the sealer under a scheduled load.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -42,6 +43,7 @@ pub mod registry;
 mod renewal;
 pub mod run;
 mod seals;
+pub mod sign;
 pub mod simulate;
 pub mod stages;
 pub mod sweep;

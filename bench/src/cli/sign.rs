@@ -1,0 +1,53 @@
+//! Arguments of `sign`.
+
+use std::time::Duration;
+
+use clap::Args;
+use trefoil_kernels::Tier;
+
+use super::Output;
+use super::numbers::seconds;
+use crate::failure::Failure;
+use crate::record::Report;
+use crate::sign::{Sign, sign};
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench sign
+    trefoil-bench sign --falcon-salts 1000000
+    trefoil-bench sign --timing 20000 --json
+
+Signing alone is processor time of one thread; the sealer under load is wall time from the scheduled arrival of a batch to
+its release.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SignArgs {
+    /// Signatures of each kind, all of whose times are kept
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rounds: u32,
+    /// Length of the load at each rate
+    #[arg(long, default_value_t = 3.0, value_parser = seconds)]
+    seconds: f64,
+    /// Also make N Falcon signatures and look for a salt that repeats (a million take minutes)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    falcon_salts: u32,
+    /// Also compare the times of N signatures under one key and under others, by dudect's test
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    timing: u32,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl SignArgs {
+    pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        super::refuse_debug_build()?;
+        sign(Sign {
+            rounds: self.rounds as usize,
+            load: Duration::from_secs_f64(self.seconds),
+            falcon_salts: self.falcon_salts as usize,
+            timing: self.timing as usize,
+            tier,
+        })
+    }
+}

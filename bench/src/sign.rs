@@ -1,0 +1,82 @@
+//! Time of signing, alone, together and under load.
+
+mod bundle;
+mod open_loop;
+mod salts;
+mod slh_dsa;
+mod timing;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use trefoil_matching::Tier;
+
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::processor::thread_cpu_ns;
+use crate::record::Report;
+
+/// What to time.
+#[derive(Clone, Copy, Debug)]
+pub struct Sign {
+    /// Signatures of each kind.
+    pub rounds: usize,
+    /// Time of the load at each rate.
+    pub load: Duration,
+    /// Falcon signatures of one message whose salts are compared; 0 for none.
+    pub falcon_salts: usize,
+    /// Signatures of each family whose times are compared between keys; 0 for none.
+    pub timing: usize,
+    /// Highest tier to compute on.
+    pub tier: Tier,
+}
+
+/// Times signing and sealing.
+///
+/// # Errors
+/// When keys cannot be made or threads not started. A signature that is wrong is in the report, not here.
+pub fn sign(parameters: Sign) -> Result<Report, Failure> {
+    let Sign { rounds, load, falcon_salts, timing, tier } = parameters;
+    let mut sections = vec![slh_dsa::measure(rounds, tier)?];
+    sections.push(bundle::measure(rounds)?);
+    sections.push(open_loop::measure(load)?);
+    if falcon_salts > 0 {
+        sections.push(salts::measure(falcon_salts)?);
+    }
+    if timing > 0 {
+        sections.push(timing::measure(timing)?);
+    }
+    let mut result = Map::new();
+    result.insert("rounds".into(), json!(rounds));
+    result.insert("tier".into(), json!(tier.name()));
+    let (mut summary, mut problems) = (String::new(), Vec::new());
+    for Section { fields, text, problem } in sections {
+        result.extend(fields);
+        summary.push_str(&text);
+        problems.extend(problem);
+    }
+    let problem = (!problems.is_empty()).then(|| problems.join("; "));
+    Ok(Report { summary, result: Value::Object(result), problem })
+}
+
+/// A part of the report.
+#[derive(Default)]
+struct Section {
+    fields: Map<String, Value>,
+    text: String,
+    problem: Option<String>,
+}
+
+/// Processor time of `operation` in microseconds, and what it returned.
+fn cpu_us<T>(operation: impl FnOnce() -> T) -> (f64, T) {
+    let began = thread_cpu_ns();
+    let returned = operation();
+    ((thread_cpu_ns() - began) as f64 / 1e3, returned)
+}
+
+/// Median, least and all runs of a time, under `name`, `name_min` and `name_runs`.
+fn insert_times(fields: &mut Map<String, Value>, name: &str, runs: &Distribution) {
+    fields.insert(name.into(), json!(rounded(runs.median())));
+    fields.insert(format!("{name}_min"), json!(rounded(runs.min())));
+    fields.insert(format!("{name}_runs"), runs.runs_json());
+}

@@ -1,0 +1,102 @@
+//! One SLH-DSA signature: the slh-dsa crate and the own signer on each kind of processor, in turns.
+
+use serde_json::{Map, json};
+use slh_dsa::{Sha2_128f, SigningKey};
+use trefoil_kernels::{Cpu, Tier};
+use trefoil_sign::{SignatureFamily as _, SlhDsaSha2_128f};
+
+use super::{Section, cpu_us, insert_times};
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+
+/// A signer of the comparison.
+struct Subject {
+    /// Field of the record, and words for people.
+    name: &'static str,
+    key: SlhDsaSha2_128f,
+    once_us: Vec<f64>,
+}
+
+pub(super) fn measure(rounds: usize, tier: Tier) -> Result<Section, Failure> {
+    let mut rng = rand::rng();
+    let mut released = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
+    let (secret, public) = (released.to_secret_bytes(), released.public_key());
+    let theirs = SigningKey::<Sha2_128f>::try_from(&secret[..]).map_err(Failure::in_step("SLH-DSA key"))?;
+    let (precompute_us, outcome) = cpu_us(|| released.precomputation().run());
+    outcome.map_err(Failure::in_step("precomputation"))?;
+    let mut subjects = subjects(&secret, tier)?;
+    let [mut crate_us, mut release_us, mut verify_us] = [const { Vec::new() }; 3];
+    let mut wrong = 0u32;
+    for round in 0..rounds {
+        let (message, opt_rand) = (round.to_be_bytes(), [round as u8; 16]);
+        let (us, expected) =
+            cpu_us(|| theirs.try_sign_with_context(&message, &[], Some(&opt_rand)).map(|s| s.to_bytes()));
+        let expected = expected.map_err(Failure::in_step("slh-dsa"))?;
+        crate_us.push(us);
+        for subject in &mut subjects {
+            let (us, signature) = cpu_us(|| subject.key.dangerous_sign_once(&message, &opt_rand));
+            subject.once_us.push(us);
+            wrong += u32::from(signature[..] != expected[..]);
+        }
+        let (us, signature) = cpu_us(|| released.sign(&message, &mut rng));
+        release_us.push(us);
+        let signature = signature.map_err(Failure::in_step("signing"))?;
+        let (us, verifies) = cpu_us(|| SlhDsaSha2_128f::verify(&public, &message, &signature));
+        verify_us.push(us);
+        wrong += u32::from(!verifies);
+    }
+    let [crate_us, release_us, verify_us] = [crate_us, release_us, verify_us].map(Distribution::new);
+    let mut fields = Map::new();
+    let mut text = format!(
+        "SLH-DSA-SHA2-128f, us of processor time: median (times faster than the crate)\n  {:<34} {:>9.0}\n",
+        "slh-dsa crate",
+        crate_us.median()
+    );
+    for Subject { name, once_us, .. } in subjects {
+        let once_us = Distribution::new(once_us);
+        let ratio = crate_us.median() / once_us.median();
+        text.push_str(&format!("  {name:<34} {:>9.0}  ({ratio:.2})\n", once_us.median()));
+        let mut of_tier = Map::new();
+        insert_times(&mut of_tier, "sign_us", &once_us);
+        of_tier.insert("ratio_vs_slh_dsa_crate".into(), json!(rounded(ratio)));
+        match name {
+            DETECTED => fields.extend(of_tier),
+            _ => drop(fields.insert(name.into(), of_tier.into())),
+        }
+    }
+    // A machine without the instructions has no figure.
+    fields.entry("shani").or_insert(json!({ "sign_us": null, "ratio_vs_slh_dsa_crate": null }));
+    for (name, runs) in [("crate_us", &crate_us), ("release_us", &release_us), ("verify_us", &verify_us)] {
+        insert_times(&mut fields, name, runs);
+        text.push_str(&format!("  {name:<34} {:>9.0}\n", runs.median()));
+    }
+    fields.insert("precompute_ms".into(), json!(rounded(precompute_us / 1e3)));
+    fields.insert("wrong".into(), json!(wrong));
+    let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
+    let fields = Map::from_iter([("slhdsa".to_owned(), fields.into())]);
+    Ok(Section { fields, text, problem })
+}
+
+const DETECTED: &str = "own";
+
+fn subjects(secret: &[u8], tier: Tier) -> Result<Vec<Subject>, Failure> {
+    let mut wanted = vec![
+        (DETECTED, Cpu::at_most(tier), true),
+        ("without_top_layers", Cpu::at_most(tier), false),
+        ("portable", Cpu::at_most(Tier::Portable), false),
+    ];
+    if Cpu::at_most(Tier::Avx2.min(tier)).has_sha_ni() {
+        wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), true));
+    }
+    wanted
+        .into_iter()
+        .map(|(name, cpu, precomputed)| {
+            let key =
+                SlhDsaSha2_128f::from_secret_bytes(secret).map_err(Failure::in_step("SLH-DSA key"))?.on(cpu);
+            if precomputed {
+                key.precomputation().run().map_err(Failure::in_step("precomputation"))?;
+            }
+            Ok(Subject { name, key, once_us: Vec::new() })
+        })
+        .collect()
+}

@@ -1,0 +1,105 @@
+//! Whether signing takes another time under one key than under others: the test of dudect (Reparaz, Balasch,
+//! Verbauwhede 2017), Welch's t between a fixed and random secrets.
+
+use rand::{RngExt as _, rngs::StdRng};
+use serde_json::{Map, Value, json};
+use trefoil_sign::{MlDsa65, SignError, SignatureFamily, SlhDsaSha2_128f};
+
+use super::{Section, cpu_us};
+use crate::distribution::rounded;
+use crate::failure::Failure;
+
+/// Keys of the random class.
+const KEYS: usize = 64;
+
+/// Beyond this, dudect calls a difference probable.
+const T_PROBABLE: f64 = 4.5;
+
+/// Shares of the times that are kept, shortest first: interruptions make the longest ones.
+const KEPT: [f64; 3] = [1.0, 0.95, 0.75];
+
+pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
+    let mut families = Map::new();
+    let mut text =
+        format!("time under one key and under {KEYS} others, Welch's t of {signatures} signatures\n");
+    let slh_dsa = classes::<SlhDsaSha2_128f>(signatures, |key, message, _| {
+        drop(key.dangerous_sign_once(message, &[message[0]; 16]));
+        Ok(())
+    })?;
+    let ml_dsa = classes::<MlDsa65>(signatures, |key, message, rng| key.sign(message, rng).map(drop))?;
+    for (name, times) in [("slhdsa", slh_dsa), ("mldsa", ml_dsa)] {
+        let t = KEPT.map(|share| welch(&times, share));
+        text.push_str(&format!("  {name}: {}\n", t.map(|t| format!("{t:.2}")).join(", ")));
+        let [all, p95, p75] = t.map(rounded);
+        families.insert(
+            name.into(),
+            json!({ "t": all, "t_shortest_95_percent": p95, "t_shortest_75_percent": p75 }),
+        );
+    }
+    families.insert("signatures".into(), json!(signatures));
+    families.insert("t_probable".into(), json!(T_PROBABLE));
+    Ok(Section {
+        fields: Map::from_iter([("timing".to_owned(), Value::from(families))]),
+        text,
+        problem: None,
+    })
+}
+
+/// Times of signing random messages under a fixed key and under random ones, in random order.
+fn classes<F: SignatureFamily>(
+    signatures: usize,
+    mut sign: impl FnMut(&mut F, &[u8], &mut StdRng) -> Result<(), SignError>,
+) -> Result<[Vec<f64>; 2], Failure> {
+    let mut rng: StdRng = rand::make_rng();
+    // Both classes go through a table of as many keys, so that memory treats them alike.
+    let mut fixed = Vec::new();
+    let mut random = Vec::new();
+    let secret = F::generate(&mut rng).map_err(Failure::in_step("key"))?.to_secret_bytes();
+    for _ in 0..KEYS {
+        fixed.push(F::from_secret_bytes(&secret).map_err(Failure::in_step("key"))?);
+        random.push(F::generate(&mut rng).map_err(Failure::in_step("key"))?);
+    }
+    let mut tables = [fixed, random];
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..signatures {
+        let (class, at, message) =
+            (rng.random_range(0..2), rng.random_range(0..KEYS), rng.random::<[u8; 32]>());
+        let (us, signed) = cpu_us(|| sign(&mut tables[class][at], &message, &mut rng));
+        signed.map_err(Failure::in_step("signing"))?;
+        times[class].push(us);
+    }
+    Ok(times)
+}
+
+/// Welch's t of the times up to the quantile `share` of both classes together.
+fn welch(times: &[Vec<f64>; 2], share: f64) -> f64 {
+    let mut all = times.concat();
+    all.sort_by(f64::total_cmp);
+    let Some(&bound) = all.get(((all.len() as f64 * share).ceil() as usize).max(1) - 1) else {
+        return f64::NAN;
+    };
+    let [fixed, random] = times.each_ref().map(|times| {
+        let kept: Vec<f64> = times.iter().copied().filter(|us| *us <= bound).collect();
+        let n = kept.len() as f64;
+        let mean = kept.iter().sum::<f64>() / n;
+        let variance = kept.iter().map(|us| (us - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, variance / n)
+    });
+    (fixed.0 - random.0) / (fixed.1 + random.1).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_is_large_where_the_classes_differ_and_small_where_they_do_not() {
+        let noise = |i: u32| f64::from(i * 7_919 % 1_000) / 1_000.0;
+        let class = |from: u32, shift: f64| (from..from + 5_000).map(|i| 100.0 + noise(i) + shift).collect();
+        for share in KEPT {
+            assert!(welch(&[class(0, 0.0), class(1, 0.0)], share).abs() < 1.0);
+        }
+        assert!(welch(&[class(0, 0.1), class(1, 0.0)], 1.0) > 10.0);
+        assert!(welch(&[class(0, 0.0), class(1, 0.1)], 1.0) < -10.0);
+    }
+}

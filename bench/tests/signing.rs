@@ -1,0 +1,59 @@
+//! `sign`, in process and with parameters so small that its numbers mean nothing.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use trefoil_bench::Report;
+use trefoil_bench::sign::{Sign, sign};
+use trefoil_matching::Tier;
+
+/// Names of a time and its companions.
+const TIMES: [&str; 3] = ["", "_min", "_runs"];
+
+/// The object at `pointer`, which must have the times and the others as keys and nothing else.
+fn assert_keys(report: &Report, pointer: &str, times: &[&str], others: &[&str]) {
+    let object = report.result.pointer(pointer).and_then(Value::as_object).expect(pointer);
+    let mut found: Vec<String> = object.keys().cloned().collect();
+    let timed = times.iter().flat_map(|time| TIMES.map(|suffix| format!("{time}{suffix}")));
+    let mut expected: Vec<String> = timed.chain(others.iter().map(|other| (*other).to_owned())).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{pointer}");
+}
+
+fn number(report: &Report, pointer: &str) -> f64 {
+    report.result.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}"))
+}
+
+#[test]
+fn signing_is_timed_and_its_signatures_verified() {
+    let load = Duration::from_millis(30);
+    let parameters = Sign { rounds: 2, load, falcon_salts: 100, timing: 20, tier: Tier::detected() };
+    let report = sign(parameters).expect("runs");
+    assert_eq!(report.problem, None);
+    let own = ["without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "precompute_ms", "wrong"];
+    assert_keys(&report, "/slhdsa", &["sign_us", "crate_us", "release_us", "verify_us"], &own);
+    assert_keys(&report, "/slhdsa/portable", &["sign_us"], &["ratio_vs_slh_dsa_crate"]);
+    assert!(report.result["slhdsa"]["shani"].get("ratio_vs_slh_dsa_crate").is_some());
+    assert!(number(&report, "/slhdsa/ratio_vs_slh_dsa_crate") > 0.0);
+    assert_eq!(report.result["slhdsa"]["sign_us_runs"].as_array().expect("list").len(), 2);
+    for family in ["/mldsa", "/falcon"] {
+        assert_keys(&report, family, &["release_us", "verify_us"], &[]);
+    }
+    assert_keys(&report, "/bundle", &["sign_us"], &[]);
+    assert_keys(&report, "/attest", &["verify_us"], &["bytes"]);
+    assert_keys(&report, "/group", &[], &["1", "4", "16", "64"]);
+    assert_keys(&report, "/group/64", &["us_per_batch"], &[]);
+    assert!(number(&report, "/group/64/us_per_batch") < number(&report, "/group/1/us_per_batch"));
+    assert_keys(&report, "/falcon_salts", &[], &["signatures", "different", "us_per_signature"]);
+    assert_eq!(number(&report, "/falcon_salts/different"), 100.0);
+    assert_keys(&report, "/timing", &[], &["slhdsa", "mldsa", "signatures", "t_probable"]);
+    assert_keys(&report, "/open_loop", &[], &["capacity_batches_per_s", "seconds", "rates", "refused"]);
+    assert_keys(&report, "/open_loop/rates/0/added_us", &[], &["p50", "p99", "max"]);
+    for rate in 0..5 {
+        let at = |figure: &str| number(&report, &format!("/open_loop/rates/{rate}/{figure}"));
+        assert!(at("batches") >= 1.0 && at("seals") >= 1.0);
+        // Every batch waits for its own seal at least.
+        assert!(at("added_us/max") >= at("signing_us/max"));
+    }
+}
