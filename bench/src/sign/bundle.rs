@@ -174,6 +174,7 @@ fn header(keys: &SigningKeys, tree: &MerkleTree) -> SealHeader {
         key_set_id: keys.id(),
         seal_number: 1,
         previous: [0; 32],
+        log_root: [0; 32],
         tree_size: tree.size(),
         root: tree.root(),
         time: WORLD_START_S,
