@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trefoil_cache::{Cache, Off};
-use trefoil_matching::Tier;
+use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::{Cadence, Verdict};
 
 use crate::distribution::{Distribution, rounded};
@@ -112,6 +112,7 @@ pub(crate) struct Compared {
 struct RunFigures {
     auth_per_s: f64,
     cpu_us_per_auth: f64,
+    lookup_us: f64,
 }
 
 /// Runs every contestant against `raw`, forwards and backwards in turn.
@@ -147,7 +148,8 @@ impl Compared {
         let Outcome { windows, audit, cpu_ns_per_lane, .. } = contestant.stand.load()?;
         self.problem = self.problem.take().or(audit.problem);
         let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
-        Ok(RunFigures { auth_per_s, cpu_us_per_auth: cpu_ns_per_lane / 1e3 })
+        let lookup_us = windows.first().map_or(f64::NAN, |window| window.lookup_us());
+        Ok(RunFigures { auth_per_s, cpu_us_per_auth: cpu_ns_per_lane / 1e3, lookup_us })
     }
 
     /// What was wrong with a run, if anything.
@@ -168,6 +170,16 @@ impl Compared {
     fn interval(&self, rate: impl Fn(&RunFigures) -> f64) -> Interval {
         let rounds: Vec<_> = self.rounds.iter().map(|round| round.each_ref().map(&rate)).collect();
         Ratios::of_quadruples(&rounds).interval()
+    }
+
+    /// How much longer the look-ups of a batch take than with the raw map, per cent of the processor time of a raw batch.
+    pub(crate) fn lookup_overhead_percent(&self) -> Interval {
+        let batch_us = LANES as f64 * self.raw_cpu_us_per_auth();
+        let longer = self.rounds.iter().map(|[a, b, c, d]| {
+            let more_us = (b.lookup_us + c.lookup_us - a.lookup_us - d.lookup_us) / 2.0;
+            100.0 * more_us / batch_us
+        });
+        Interval::of_mean(&longer.collect::<Vec<_>>())
     }
 
     /// Median rate.
@@ -194,6 +206,8 @@ impl Compared {
             "cpu_us_per_auth": rounded(cpu.median()), "raw_cpu_us_per_auth": rounded(raw_cpu.median()),
             "of_raw": self.of_raw().json(), "of_raw_cpu": self.of_raw_cpu().json(),
             "auth_per_s_runs": rate.runs_json(), "raw_auth_per_s_runs": raw_rate.runs_json(),
+            "lookup_us_per_batch_runs": self.runs([1, 2], |r| r.lookup_us).runs_json(),
+            "raw_lookup_us_per_batch_runs": self.runs([0, 3], |r| r.lookup_us).runs_json(),
             "cpu_us_per_auth_runs": cpu.runs_json(), "raw_cpu_us_per_auth_runs": raw_cpu.runs_json(),
         })
     }

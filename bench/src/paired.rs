@@ -28,18 +28,24 @@ impl Ratios {
     /// The interval. With one round there is no spread to judge by: low and high are 0 and infinite.
     pub(crate) fn interval(&self) -> Interval {
         let logs: Vec<f64> = self.0.iter().map(|ratio| ratio.ln()).collect();
-        let n = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / n;
-        if logs.len() < 2 {
-            return Interval { mean: mean.exp(), low: 0.0, high: f64::INFINITY };
-        }
-        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let half = t_975(logs.len() - 1) * (variance / n).sqrt();
-        Interval { mean: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
+        let Interval { mean, low, high } = Interval::of_mean(&logs);
+        Interval { mean: mean.exp(), low: low.exp(), high: high.exp() }
     }
 }
 
 impl Interval {
+    /// Student's t interval of the mean of `values`, without bounds if there is but one.
+    pub(crate) fn of_mean(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        if values.len() < 2 {
+            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let half = t_975(values.len() - 1) * (variance / n).sqrt();
+        Interval { mean, low: mean - half, high: mean + half }
+    }
+
     /// Numbers to four decimals; a bound that does not exist is null.
     pub(crate) fn json(self) -> Value {
         let number = |x: f64| if x.is_finite() { json!((x * 1e4).round() / 1e4) } else { Value::Null };
@@ -90,6 +96,15 @@ mod tests {
         near(interval.mean, 0.1f64.exp());
         near(interval.low, (0.1 - half).exp());
         near(interval.high, (0.1 + half).exp());
+    }
+
+    #[test]
+    fn the_interval_of_a_mean() {
+        // 1, 2, 3: mean 2, standard deviation 1.
+        let interval = Interval::of_mean(&[1.0, 2.0, 3.0]);
+        near(interval.low, 2.0 - 4.303 / 3f64.sqrt());
+        near(interval.high, 2.0 + 4.303 / 3f64.sqrt());
+        assert_eq!(Interval::of_mean(&[5.0]).high, f64::INFINITY);
     }
 
     #[test]

@@ -76,6 +76,12 @@ impl Window {
         self.lanes as f64 / self.seconds
     }
 
+    /// Median time of the look-ups of a batch, microseconds.
+    pub(crate) fn lookup_us(&self) -> f64 {
+        let lookups = self.stages.iter().find(|(stage, _)| *stage == "proof_lookup");
+        lookups.map_or(f64::NAN, |(_, runs)| runs.median())
+    }
+
     /// Share of look-ups and verifications in the time of all steps.
     pub(crate) fn proof_share(&self) -> f64 {
         self.proof_ns as f64 / self.total_ns as f64

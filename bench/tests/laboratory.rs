@@ -82,7 +82,7 @@ fn tiny_load() -> PipelineLoad {
 fn overhead_is_a_paired_comparison_with_an_interval() {
     let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
     assert_eq!(report.problem, None);
-    for figure in ["/overhead_percent", "/overhead_percent_cpu"] {
+    for figure in ["/overhead_percent", "/overhead_percent_cpu", "/overhead_percent_lookups"] {
         assert_keys(&report, figure, &["mean", "low", "high"]);
         let [low, mean, high] =
             ["low", "mean", "high"].map(|end| number(&report, &format!("{figure}/{end}")));
