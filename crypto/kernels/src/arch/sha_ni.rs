@@ -1,4 +1,4 @@
-//! SHA-256 compression by the SHA extensions: four streams interleaved, because a round instruction takes several
+//! SHA-256 compression by the SHA extensions: several streams interleaved, because a round instruction takes several
 //! cycles and depends on the one before.
 
 use crate::sha256::{CHAIN_BITS, CHAIN_PADDING, ROUND_CONSTANTS, Words};
@@ -62,7 +62,7 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: 
         let initial = ORDER.map(|[f, e, b, a]| [&midstate[f], &midstate[e], &midstate[b], &midstate[a]]);
         let initial = [gather(initial[0], lane), gather(initial[1], lane)];
         let (mut started, mut w) = (initial, [prefix; 4]);
-        four_rounds::<false, 0>(&mut started, &mut w, &ROUND_CONSTANTS[0]);
+        four_rounds::<false, 0, STREAMS>(&mut started, &mut w, &ROUND_CONSTANTS[0]);
         let mut value = gather(first.each_ref(), lane);
         for (step, next) in later.iter_mut().enumerate() {
             let (mut v, mut w) = (started, [prefix; 4]);
@@ -70,10 +70,8 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: 
                 let word_4 = address[4][lane + i] as i32;
                 [w[1][i], w[2][i], w[3][i]] = chain_block(word_4, step as i32, value[i]);
             }
-            four_rounds::<false, 1>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
-            four_rounds::<false, 2>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
-            four_rounds::<false, 3>(&mut v, &mut w, &ROUND_CONSTANTS[0]);
-            expanded_rounds(&mut v, &mut w);
+            rounds_of_pair(&mut v, &w, 0);
+            rounds_of_pair(&mut v, &w, 2);
             for i in 0..STREAMS {
                 // F E B A and H G D C to A B C D.
                 let [feba, hgdc] = [0, 1].map(|half| (v[half][i], initial[half][i]));
@@ -84,6 +82,30 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: 
                 store(words, lane, row);
             }
         }
+    }
+}
+
+/// Rounds 4 to 63 of two streams. Two keep the unit busy and their variables fit the sixteen registers; of four some are
+/// spilled, which costs chains 4 %. A single compression gains nothing.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn rounds_of_pair(v: &mut [Streams; 2], w: &[Streams; 4], first: usize) {
+    let (one, two) = (first, first + 1);
+    let mut pair = [[v[0][one], v[0][two]], [v[1][one], v[1][two]]];
+    let mut words =
+        [[w[0][one], w[0][two]], [w[1][one], w[1][two]], [w[2][one], w[2][two]], [w[3][one], w[3][two]]];
+    four_rounds::<false, 1, 2>(&mut pair, &mut words, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 2, 2>(&mut pair, &mut words, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 3, 2>(&mut pair, &mut words, &ROUND_CONSTANTS[0]);
+    for constants in &ROUND_CONSTANTS[1..] {
+        four_rounds::<true, 0, 2>(&mut pair, &mut words, constants);
+        four_rounds::<true, 1, 2>(&mut pair, &mut words, constants);
+        four_rounds::<true, 2, 2>(&mut pair, &mut words, constants);
+        four_rounds::<true, 3, 2>(&mut pair, &mut words, constants);
+    }
+    for half in 0..2 {
+        v[half][one] = pair[half][0];
+        v[half][two] = pair[half][1];
     }
 }
 
@@ -105,10 +127,10 @@ fn chain_block(word_4: i32, step: i32, value: __m128i) -> [__m128i; 3] {
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn rounds(v: &mut [Streams; 2], w: &mut [Streams; 4]) {
-    four_rounds::<false, 0>(v, w, &ROUND_CONSTANTS[0]);
-    four_rounds::<false, 1>(v, w, &ROUND_CONSTANTS[0]);
-    four_rounds::<false, 2>(v, w, &ROUND_CONSTANTS[0]);
-    four_rounds::<false, 3>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 0, STREAMS>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 1, STREAMS>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 2, STREAMS>(v, w, &ROUND_CONSTANTS[0]);
+    four_rounds::<false, 3, STREAMS>(v, w, &ROUND_CONSTANTS[0]);
     expanded_rounds(v, w);
 }
 
@@ -117,23 +139,23 @@ fn rounds(v: &mut [Streams; 2], w: &mut [Streams; 4]) {
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn expanded_rounds(v: &mut [Streams; 2], w: &mut [Streams; 4]) {
     for constants in &ROUND_CONSTANTS[1..] {
-        four_rounds::<true, 0>(v, w, constants);
-        four_rounds::<true, 1>(v, w, constants);
-        four_rounds::<true, 2>(v, w, constants);
-        four_rounds::<true, 3>(v, w, constants);
+        four_rounds::<true, 0, STREAMS>(v, w, constants);
+        four_rounds::<true, 1, STREAMS>(v, w, constants);
+        four_rounds::<true, 2, STREAMS>(v, w, constants);
+        four_rounds::<true, 3, STREAMS>(v, w, constants);
     }
 }
 
 /// Rounds `4 Q` to `4 Q + 3` of sixteen.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn four_rounds<const EXPAND: bool, const Q: usize>(
-    v: &mut [Streams; 2],
-    w: &mut [Streams; 4],
+fn four_rounds<const EXPAND: bool, const Q: usize, const N: usize>(
+    v: &mut [[__m128i; N]; 2],
+    w: &mut [[__m128i; N]; 4],
     constants: &[u32; 16],
 ) {
     let constants = load_4(constants[4 * Q..].first_chunk().expect("four of sixteen"));
-    for i in 0..STREAMS {
+    for i in 0..N {
         if EXPAND {
             let (w1, w2, w3) = (w[(Q + 1) % 4][i], w[(Q + 2) % 4][i], w[(Q + 3) % 4][i]);
             let older = _mm_add_epi32(_mm_sha256msg1_epu32(w[Q][i], w1), _mm_alignr_epi8::<4>(w3, w2));
