@@ -7,7 +7,7 @@ use clap::Args;
 use trefoil_kernels::Tier;
 
 use super::Output;
-use super::overhead::SmallWorldArgs;
+use super::overhead::{self, SmallWorldArgs};
 use crate::failure::Failure;
 use crate::ladder::{Ladder, ladder};
 use crate::record::Report;
@@ -56,8 +56,9 @@ impl LadderArgs {
         let pipeline = match self.pipeline_repeats as usize {
             0 => None,
             repeats => {
-                let load = self.small.load(workers, self.pipeline_seconds, repeats, tier);
-                Some((load, self.small.world().population()?))
+                let world = self.small.world();
+                let load = overhead::load(&world, workers, self.pipeline_seconds, repeats, tier);
+                Some((load, world.population()?))
             }
         };
         ladder(&Ladder {

@@ -32,7 +32,7 @@ pub(super) struct OverheadArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeats: u32,
     #[command(flatten)]
-    small: SmallWorldArgs,
+    world: WorldArgs,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -59,19 +59,26 @@ impl SmallWorldArgs {
         let SmallWorldArgs { users, people, ref world_dir, seed } = *self;
         WorldArgs { users, people, seed, world_dir: world_dir.clone() }
     }
+}
 
-    pub(super) fn load(&self, workers: usize, seconds: f64, repeats: usize, tier: Tier) -> PipelineLoad {
-        PipelineLoad {
-            workers,
-            seconds,
-            warmup_s: seconds / 5.0,
-            repeats,
-            users: self.users,
-            batches: 256,
-            seed: self.seed,
-            samples: 16,
-            tier,
-        }
+/// The load on a pipeline over `world`.
+pub(super) fn load(
+    world: &WorldArgs,
+    workers: usize,
+    seconds: f64,
+    repeats: usize,
+    tier: Tier,
+) -> PipelineLoad {
+    PipelineLoad {
+        workers,
+        seconds,
+        warmup_s: seconds / 5.0,
+        repeats,
+        users: world.users,
+        batches: 256,
+        seed: world.seed,
+        samples: 16,
+        tier,
     }
 }
 
@@ -79,7 +86,7 @@ impl OverheadArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         super::refuse_debug_build()?;
         let workers = self.workers.unwrap_or_else(super::cores);
-        let load = self.small.load(workers, self.seconds, self.repeats as usize, tier);
-        overhead(load, self.small.world().population()?)
+        let load = load(&self.world, workers, self.seconds, self.repeats as usize, tier);
+        overhead(load, self.world.population()?)
     }
 }
