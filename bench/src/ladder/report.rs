@@ -79,7 +79,7 @@ fn pipeline_text(lookups: &[Measured], compared: &[Compared]) -> String {
     let shown =
         |i: Interval| format!("{:>6.2} % [{:.2}, {:.2}]", 100.0 * i.mean, 100.0 * i.low, 100.0 * i.high);
     for entry in compared {
-        let expected = expected_percent(lookups, entry).map_or("-".into(), |p| format!("-{p:.2} %"));
+        let expected = expected_percent(lookups, entry).map_or("-".into(), |p| format!("{:+.2} %", -p));
         text.push_str(&format!(
             "  {:<22} {:>9.0} /s  wall {}  processor {}  expected {expected}\n",
             entry.name,
