@@ -82,6 +82,13 @@ pub enum KeyHolderError {
     /// The vault failed.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// A key-holder elsewhere cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
+    /// counted.
+    #[error("the key-holder gives no answer: {0}")]
+    Unavailable(String),
+    /// A key-holder elsewhere does not do this for this caller.
+    #[error("the key-holder refuses: {0}")]
+    Forbidden(&'static str),
 }
 
 impl KeyHolder {

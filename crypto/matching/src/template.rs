@@ -97,6 +97,12 @@ impl Template {
 }
 
 impl EncryptedTemplate {
+    /// Whether it is the template that was asked for, of a key-holder that is not trusted to answer the right question.
+    pub fn is_of(&self, tenant: &TenantId, handle: &Handle, generation: u32, lane: Lane) -> bool {
+        let of = &self.template;
+        (of.tenant, of.handle, of.generation, of.lane) == (*tenant, *handle, generation, lane)
+    }
+
     /// The canonical encoding, for the way from a remote key-holder.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.template.encode(BLINDED_MAGIC)

@@ -42,8 +42,18 @@ type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Takes the connection inside a transaction, or why there is none.
 type Run = Box<dyn FnOnce(Result<&Connection, StoreError>) -> Acknowledge + Send>;
 
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Survives {
+    /// A kill of the process: the operating system has it.
+    Kill,
+    /// A power cut too: the disk has it.
+    PowerCut,
+}
+
 struct Write {
     run: Run,
+    survives: Survives,
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
 }
@@ -81,7 +91,17 @@ impl Database {
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(operation, false)
+        self.submit(operation, Survives::PowerCut, false)
+    }
+
+    /// As [`Database::write`], but with a choice of what the write survives. It is durable at the latest with the next
+    /// write that survives a power cut.
+    pub fn write_surviving<T: Send + 'static>(
+        &self,
+        survives: Survives,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(operation, survives, false)
     }
 
     /// As [`Database::write`]; then empties the log, so that what was deleted is not in the files any more.
@@ -89,7 +109,7 @@ impl Database {
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(operation, true)
+        self.submit(operation, Survives::PowerCut, true)
     }
 
     /// Runs `operation` on a connection that cannot write.
@@ -116,17 +136,18 @@ impl Database {
         operation: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
         done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.enqueue(operation, done, false)
+        self.enqueue(operation, done, Survives::PowerCut, false)
     }
 
     fn submit<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        survives: Survives,
         scrub: bool,
     ) -> Result<T, StoreError> {
         let (answer, wait) = sync_channel(1);
         // The receiver waits below, so a failed send means that its thread is gone.
-        self.enqueue(operation, move |outcome| drop(answer.send(outcome)), scrub)?;
+        self.enqueue(operation, move |outcome| drop(answer.send(outcome)), survives, scrub)?;
         wait.recv().map_err(|_| StoreError::Fault("the writer has stopped".to_owned()))?
     }
 
@@ -134,6 +155,7 @@ impl Database {
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
         done: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+        survives: Survives,
         scrub: bool,
     ) -> Result<(), StoreError> {
         let run = move |transaction: Result<&Connection, StoreError>| -> Acknowledge {
@@ -141,7 +163,7 @@ impl Database {
             Box::new(move |committed| done(committed.and(outcome)))
         };
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
-        writes.try_send(Write { run: Box::new(run), scrub }).map_err(|error| match error {
+        writes.try_send(Write { run: Box::new(run), survives, scrub }).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Busy,
             TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
         })
@@ -172,13 +194,23 @@ pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
 }
 
 fn write_loop(connection: &Connection, queue: &Receiver<Write>) {
+    let mut synchronous = Survives::PowerCut;
     while let Ok(first) = queue.recv() {
-        let mut scrub = false;
         let mut acknowledgements = Vec::with_capacity(GROUP_MAX);
-        let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(fault);
-        let writes = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX);
+        let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX).collect();
+        let scrub = writes.iter().any(|write| write.scrub);
+        let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
+        // `NORMAL` appends to the log without waiting for the disk; it cannot be set within a transaction.
+        let level = if survives == Survives::PowerCut { "FULL" } else { "NORMAL" };
+        let set = match survives == synchronous {
+            true => Ok(()),
+            false => connection.pragma_update(None, "synchronous", level).map_err(fault),
+        };
+        if set.is_ok() {
+            synchronous = survives;
+        }
+        let begun = set.and_then(|()| connection.execute_batch("BEGIN IMMEDIATE").map_err(fault));
         for write in writes {
-            scrub |= write.scrub;
             acknowledgements.push((write.run)(begun.clone().map(|()| connection)));
         }
         let committed = begun.and_then(|()| connection.execute_batch("COMMIT").map_err(fault));

@@ -1,9 +1,31 @@
-//! What the key-holder needs to be a process of its own, and what both programs need on disk.
+//! The key-holder as a process of its own, and the gateway's connection to it.
 //!
-//! This crate links neither the template store nor the signer, nor HTTP, so that somebody else can run the role.
+//! The role itself is [`trefoil_matching::KeyHolder`]: keys, thresholds, attempt budgets, and the checks that make malformed
+//! jobs useless. This crate gives it a vault on disk ([`vault`]), a door with a list of who may pass ([`clients`]), a record of
+//! what it was asked ([`job_log`]) and a process ([`process`]). A gateway reaches it through [`Remote`], which is a [`Role`]
+//! like the one in its own process.
+//!
+//! It links neither the template store nor the signer, nor HTTP, so that somebody else can run it.
 
+mod address;
+mod channel;
+pub mod cli;
+pub mod clients;
+pub mod config;
 pub mod data_dir;
 pub mod database;
+mod desk;
+pub mod identity;
+pub mod job_log;
+mod owners;
+pub mod process;
+mod protocol;
+mod remote;
+mod role;
 pub mod tls;
 pub mod vault;
 pub mod wrap;
+
+pub use address::Address;
+pub use remote::{Bounds, Remote};
+pub use role::Role;

@@ -1,6 +1,6 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
-use crate::database::{Database, StoreError, fault};
+use crate::database::{Database, StoreError, Survives, fault};
 use crate::wrap::WrapKey;
 use rusqlite::{Connection, Row, params};
 use std::path::Path;
@@ -13,13 +13,15 @@ use trefoil_matching::{
 
 /// See the module.
 ///
-/// Attempts are written behind: a worker must not wait for an `fsync` per failed login, or a stream of failures
+/// Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed login, or a stream of failures
 /// would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
 /// last few commits, at most [`crate::database`]'s queue. Once such a write fails, no failure goes unrecorded:
 /// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
     database: Database,
     key: WrapKey,
+    /// What a counted failure survives once its attempt is answered; nothing in particular if absent.
+    attempts: Option<Survives>,
     attempts_lost: Arc<AtomicBool>,
 }
 
@@ -27,7 +29,14 @@ impl SqliteVault {
     /// Opens or creates the file; `key` wraps the secrets in it.
     pub fn open(path: &Path, key: WrapKey) -> Result<SqliteVault, StoreError> {
         let database = Database::open(path, include_str!("vault.sql"))?;
-        Ok(SqliteVault { database, key, attempts_lost: Arc::default() })
+        Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default() })
+    }
+
+    /// Makes [`Vault::put_attempts`] wait until what it wrote survives this, so that no answer is given whose failure could
+    /// be forgotten.
+    #[must_use]
+    pub fn with_attempts_surviving(self, what: Survives) -> SqliteVault {
+        SqliteVault { attempts: Some(what), ..self }
     }
 
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
@@ -172,6 +181,9 @@ impl Vault for SqliteVault {
     ) -> Result<(), VaultError> {
         let (tenant, records) = (*tenant, records.to_vec());
         let write = move |connection: &Connection| update_attempts(connection, &tenant, &records);
+        if let Some(survives) = self.attempts {
+            return self.database.write_surviving(survives, write).map_err(failed);
+        }
         if self.attempts_lost.load(Ordering::Acquire) {
             // The last write failed: wait for this one, and decide nothing until one succeeds.
             self.database.write(write).map_err(failed)?;

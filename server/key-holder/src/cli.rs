@@ -1,0 +1,293 @@
+//! `trefoil key-holder`, also the program `trefoil-key-holder`, which links nothing else.
+
+use crate::address::Address;
+use crate::clients::{Clients, Right};
+use crate::config::{Config, Log, LogFormat};
+use crate::data_dir::DataDir;
+use crate::identity::{Fingerprint, Identity};
+use crate::job_log;
+use crate::process::{IDENTITY, Process};
+use crate::remote::{Bounds, Remote};
+use crate::role::Role as _;
+use clap::{Args, Subcommand};
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use tracing_subscriber::EnvFilter;
+use trefoil_matching::{AttemptPolicy, DecisionPolicy};
+
+/// The identity of a gateway in the gateway's data directory.
+pub const GATEWAY_IDENTITY: &str = "key-holder-client";
+/// The identity of the operator's commands in the key-holder's data directory.
+const OPERATOR_IDENTITY: &str = "operator";
+/// Exit code for what the caller typed; clap uses it too.
+const USAGE: u8 = 2;
+/// How long an operator's command waits for the key-holder.
+const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    about = "Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes",
+    after_help = "On one machine:\n  trefoil key-holder init                credentials of both sides; prints the next two commands\n  \
+                  trefoil key-holder                     serve on 127.0.0.1:7443, data in ./trefoil-key-holder\n  \
+                  trefoil serve --key-holder tls://127.0.0.1:7443#FINGERPRINT\n\n\
+                  On two machines, run by two people:\n  trefoil key-holder fingerprint         at the gateway: makes its credential, prints its fingerprint\n  \
+                  trefoil key-holder init --gateway-fingerprint FINGERPRINT   at the key-holder\n  \
+                  trefoil key-holder --listen 0.0.0.0:7443\n\n\
+                  Nothing that a gateway may ask for changes a policy or lifts a freeze. Those are set-policy and lift-freeze, which\n\
+                  use the operator's credential in the key-holder's data directory.\n\
+                  The process may be killed at any time: an answer is given after everything that it depends on is stored."
+)]
+pub struct KeyHolderArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    place: Place,
+    /// Print the effective configuration as TOML and exit.
+    #[arg(long)]
+    print_config: bool,
+}
+
+/// Which key-holder.
+#[derive(Debug, Args)]
+struct Place {
+    /// TOML file; unknown keys are refused.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Directory of vault, keys, list of clients and job log.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where gateways connect, such as 0.0.0.0:7443.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make the data directory, the credentials of both sides and the list of clients.
+    Init {
+        #[command(flatten)]
+        place: Place,
+        /// Data directory of a gateway on this machine; its credential is made there.
+        #[arg(
+            long,
+            value_name = "DIR",
+            default_value = "trefoil-data",
+            conflicts_with = "gateway_fingerprint"
+        )]
+        gateway: PathBuf,
+        /// Fingerprint of a gateway elsewhere, which its operator prints with `trefoil key-holder fingerprint`.
+        #[arg(long, value_name = "HEX")]
+        gateway_fingerprint: Option<Fingerprint>,
+        /// The gateway's name in the job log. It owns the tenants that it creates.
+        #[arg(long, value_name = "NAME", default_value = "gateway")]
+        name: String,
+    },
+    /// At a gateway: make its credential unless there is one, and print its fingerprint.
+    Fingerprint {
+        /// Data directory of the gateway.
+        #[arg(long, value_name = "DIR", default_value = "trefoil-data")]
+        gateway: PathBuf,
+    },
+    /// Let a frozen tenant decide again, once the cause of the malformed jobs is found.
+    LiftFreeze {
+        #[command(flatten)]
+        place: Place,
+        /// The tenant, 32 hexadecimal digits.
+        #[arg(value_parser = tenant)]
+        tenant: TenantArg,
+    },
+    /// Replace the threshold and the attempt budget of a tenant.
+    SetPolicy {
+        #[command(flatten)]
+        place: Place,
+        /// The tenant, 32 hexadecimal digits.
+        #[arg(value_parser = tenant)]
+        tenant: TenantArg,
+        /// Lowest score that is accepted.
+        #[arg(long, allow_negative_numbers = true)]
+        threshold: i32,
+        /// Failures in a row before a delay.
+        #[arg(long, default_value_t = 5)]
+        consecutive: u32,
+        /// The delay in seconds.
+        #[arg(long, default_value_t = 30)]
+        delay_s: u64,
+        /// Failures a day.
+        #[arg(long, default_value_t = 20)]
+        per_day: u32,
+        /// Failures in the life of a template.
+        #[arg(long, default_value_t = 100)]
+        per_generation: u32,
+    },
+    /// Check the chain of the job log and print where it stands.
+    CheckLog {
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TenantArg([u8; 16]);
+
+fn tenant(text: &str) -> Result<TenantArg, String> {
+    let mut bytes = [0; 16];
+    hex::decode_to_slice(text, &mut bytes).map_err(|_| "a tenant has 32 hexadecimal digits".to_owned())?;
+    Ok(TenantArg(bytes))
+}
+
+impl KeyHolderArgs {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        let KeyHolderArgs { command, place, print_config } = self;
+        let done = match command {
+            None if print_config => place.load().map(|config| print!("{}", config.to_toml())),
+            None => return serve(&place),
+            Some(Command::Init { place, gateway, gateway_fingerprint, name }) => {
+                place.load().and_then(|config| {
+                    init(&config, &gateway, gateway_fingerprint, &name).map_err(|cause| (cause, 1))
+                })
+            }
+            Some(Command::Fingerprint { gateway }) => {
+                gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
+            }
+            Some(Command::LiftFreeze { place, tenant }) => {
+                operate(&place, |remote| remote.lift_freeze(tenant.0).map_err(|cause| cause.to_string()))
+            }
+            Some(Command::SetPolicy {
+                place,
+                tenant,
+                threshold,
+                consecutive,
+                delay_s,
+                per_day,
+                per_generation,
+            }) => {
+                let attempts = AttemptPolicy { consecutive, delay_s, per_day, per_generation };
+                let policy = DecisionPolicy { threshold, attempts };
+                operate(&place, |remote| {
+                    remote.set_policy(tenant.0, policy).map_err(|cause| cause.to_string())
+                })
+            }
+            Some(Command::CheckLog { place }) => place.load().and_then(|config| {
+                let head = job_log::check(&config.server.data_dir).map_err(|cause| (cause.to_string(), 1))?;
+                println!("{} lines, head {}", head.next, hex::encode(head.digest));
+                Ok(())
+            }),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err((cause, code)) => fail(&cause, code),
+        }
+    }
+}
+
+impl Place {
+    fn load(&self) -> Result<Config, (String, u8)> {
+        let usage = |cause: crate::config::ConfigError| (cause.to_string(), USAGE);
+        let mut config = Config::load(self.config.as_deref()).map_err(usage)?;
+        if let Some(path) = &self.data_dir {
+            config.server.data_dir.clone_from(path);
+        }
+        if let Some(address) = self.listen {
+            config.server.listen = address;
+        }
+        config.check().map_err(usage)?;
+        Ok(config)
+    }
+}
+
+fn serve(place: &Place) -> ExitCode {
+    let config = match place.load() {
+        Ok(config) => config,
+        Err((cause, code)) => return fail(&cause, code),
+    };
+    if let Err(cause) = start_log(&config.log) {
+        return fail(&format_args!("log.filter: {cause}"), USAGE);
+    }
+    let process = match Process::open(&config) {
+        Ok(process) => process,
+        Err(cause) => return fail(&cause, 1),
+    };
+    match process.address() {
+        Ok(address) => println!("key-holder  {}", own_address(address, process.fingerprint())),
+        Err(cause) => return fail(&cause, 1),
+    }
+    process.serve()
+}
+
+/// The address as a gateway on this machine writes it.
+fn own_address(address: SocketAddr, fingerprint: Fingerprint) -> Address {
+    Address { authority: address.to_string(), fingerprint }
+}
+
+fn init(config: &Config, gateway: &Path, elsewhere: Option<Fingerprint>, name: &str) -> Result<(), String> {
+    let text = |cause: &dyn Display| cause.to_string();
+    let directory = DataDir::open(&config.server.data_dir).map_err(|cause| text(&cause))?;
+    let fingerprint = Identity::open(&directory, IDENTITY).map_err(|cause| text(&cause))?.fingerprint();
+    let operator = Identity::open(&directory, OPERATOR_IDENTITY).map_err(|cause| text(&cause))?;
+    let client = match elsewhere {
+        Some(client) => client,
+        None => gateway_identity(gateway)?,
+    };
+    let mut clients = Clients::read(&directory).map_err(|cause| text(&cause))?;
+    for (name, fingerprint, right) in
+        [(OPERATOR_IDENTITY, operator.fingerprint(), Right::Operate), (name, client, Right::Match)]
+    {
+        clients.authorise(&directory, name, fingerprint, right).map_err(|cause| text(&cause))?;
+    }
+    let (data, address) = (config.server.data_dir.display(), own_address(config.server.listen, fingerprint));
+    let serve = match elsewhere {
+        Some(_) => "trefoil serve".to_owned(),
+        None => format!("trefoil serve --data-dir {}", gateway.display()),
+    };
+    println!("the key-holder lets in {name} ({client}); it starts with");
+    println!("  trefoil key-holder --data-dir {data} --listen {}", config.server.listen);
+    println!("and the gateway with");
+    println!("  {serve} --key-holder '{address}'");
+    Ok(())
+}
+
+fn gateway_identity(gateway: &Path) -> Result<Fingerprint, String> {
+    let directory = DataDir::open(gateway).map_err(|cause| cause.to_string())?;
+    let identity = Identity::open(&directory, GATEWAY_IDENTITY).map_err(|cause| cause.to_string())?;
+    Ok(identity.fingerprint())
+}
+
+/// Connects to the running key-holder as its operator.
+fn operate(place: &Place, command: impl Fn(&Remote) -> Result<(), String>) -> Result<(), (String, u8)> {
+    let config = place.load()?;
+    let failed = |cause: String| (cause, 1);
+    // The running process holds the directory's lock, so the files are read without it.
+    let read = |name: &str| {
+        let file = |what: &str| config.server.data_dir.join(format!("{name}-{what}.pem"));
+        Identity::read(&file("certificate"), &file("private-key")).map_err(|cause| failed(cause.to_string()))
+    };
+    let address = own_address(config.server.listen, read(IDENTITY)?.fingerprint());
+    let bounds = Bounds { timeout: COMMAND_TIME_MAX, connections: 1 };
+    let remote = Remote::start(address, read(OPERATOR_IDENTITY)?, bounds)
+        .map_err(|cause| failed(cause.to_string()))?;
+    remote.wait_until_ready(Instant::now() + COMMAND_TIME_MAX).map_err(failed)?;
+    command(&remote).map_err(failed)
+}
+
+/// Logs go to standard error; standard output carries answers.
+fn start_log(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
+    let filter = EnvFilter::builder().parse(&log.filter)?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match log.format {
+        LogFormat::Text => builder.with_ansi(false).init(),
+        LogFormat::Json => builder.json().init(),
+    }
+    Ok(())
+}
+
+/// Prints what went wrong and gives the exit code.
+fn fail(message: &dyn Display, code: u8) -> ExitCode {
+    eprintln!("trefoil: {message}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,116 @@
+//! Who may speak to a key-holder, and what each may ask for: `clients.toml` in its data directory.
+//!
+//! A right is a set of requests, not a level. Whoever may send batches must not be able to weaken what protects against
+//! batches: it neither sets a policy nor lifts a freeze. Whoever operates the key-holder decides nothing and enrols nobody.
+
+use crate::data_dir::{DataDir, DataDirError};
+use crate::identity::Fingerprint;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The list of clients in the data directory.
+pub const CLIENTS_FILE: &str = "clients.toml";
+
+/// What a client may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Right {
+    /// Create tenants within the operator's limits; enrol, shred and decide for the tenants that it created.
+    Match,
+    /// Set policies and lift freezes, of any tenant.
+    Operate,
+}
+
+/// One client. Its name owns the tenants that it creates, so a new certificate under the old name keeps them, and two
+/// gateways of one operator may share a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Name in the job log.
+    pub name: String,
+    /// Fingerprint of its certificate, hexadecimal.
+    pub fingerprint: String,
+    /// What it may ask for.
+    pub right: Right,
+}
+
+/// Everyone who is let in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clients {
+    /// The clients.
+    #[serde(default)]
+    pub client: Vec<Client>,
+}
+
+/// Why the list cannot be used.
+#[derive(Debug, Error)]
+pub enum ClientsError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The file is not such a list.
+    #[error(
+        "{path}: {cause}; each [[client]] has name, fingerprint and right, which is \"match\" or \"operate\""
+    )]
+    File {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+}
+
+impl Clients {
+    /// Reads the list of a data directory; nobody, if there is none.
+    ///
+    /// # Errors
+    /// [`ClientsError`].
+    pub fn read(directory: &DataDir) -> Result<Clients, ClientsError> {
+        let path = directory.join(CLIENTS_FILE);
+        if !path.exists() {
+            return Ok(Clients::default());
+        }
+        let bytes = directory.file(CLIENTS_FILE, Default::default)?;
+        let refused = |cause: String| ClientsError::File { path: path.display().to_string(), cause };
+        let text = std::str::from_utf8(&bytes).map_err(|cause| refused(cause.to_string()))?;
+        let clients: Clients = toml::from_str(text).map_err(|cause| refused(cause.to_string()))?;
+        clients.by_fingerprint().map_err(refused)?;
+        Ok(clients)
+    }
+
+    /// Adds a client, or gives the one with this fingerprint another name and right.
+    ///
+    /// # Errors
+    /// [`DataDirError`] when the list cannot be written.
+    pub fn authorise(
+        &mut self,
+        directory: &DataDir,
+        name: &str,
+        fingerprint: Fingerprint,
+        right: Right,
+    ) -> Result<(), DataDirError> {
+        let fingerprint = fingerprint.to_string();
+        self.client.retain(|client| client.fingerprint != fingerprint);
+        self.client.push(Client { name: name.to_owned(), fingerprint, right });
+        let text = toml::to_string(self).expect("every field has a TOML form");
+        directory.write(CLIENTS_FILE, text.as_bytes())
+    }
+
+    /// The clients by what they show.
+    pub(crate) fn by_fingerprint(&self) -> Result<HashMap<Fingerprint, Arc<Client>>, String> {
+        let mut all = HashMap::new();
+        for client in &self.client {
+            let fingerprint: Fingerprint = client.fingerprint.parse()?;
+            if client.name.is_empty() || client.name.len() > 64 {
+                return Err("a name has 1 to 64 bytes".to_owned());
+            }
+            if all.insert(fingerprint, Arc::new(client.clone())).is_some() {
+                return Err(format!("{fingerprint} is listed twice"));
+            }
+        }
+        Ok(all)
+    }
+}

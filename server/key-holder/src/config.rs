@@ -1,0 +1,248 @@
+//! The key-holder's configuration: embedded defaults < file < flags.
+
+use crate::database::Survives;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use trefoil_matching::{AttemptPolicy, DecisionPolicy};
+
+/// The documented defaults.
+pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// The whole configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Address and data.
+    pub server: Server,
+    /// The laxest policy that a gateway may give a tenant.
+    pub policy: PolicyLimits,
+    /// Durability.
+    pub vault: Vault,
+    /// Logs for people; the job log is apart from them.
+    pub log: Log,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Directory of everything that must be kept.
+    pub data_dir: PathBuf,
+    /// Where gateways connect.
+    pub listen: SocketAddr,
+    /// Connections of known clients.
+    pub connections: usize,
+}
+
+/// `[policy]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyLimits {
+    /// Lowest threshold.
+    pub threshold_min: i32,
+    /// Most failures in a row before a delay.
+    pub consecutive_max: u32,
+    /// Shortest delay.
+    pub delay_s_min: u64,
+    /// Most failures a day.
+    pub per_day_max: u32,
+    /// Most failures of one template generation.
+    pub per_generation_max: u32,
+}
+
+/// `[vault]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vault {
+    /// What a counted failure survives before its attempt is answered.
+    pub attempts_survive: AttemptsSurvive,
+}
+
+/// See [`Survives`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttemptsSurvive {
+    /// A kill of the process.
+    Kill,
+    /// A power cut too.
+    PowerCut,
+}
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Encoding.
+    pub format: LogFormat,
+    /// A tracing filter.
+    pub filter: String,
+}
+
+/// Log encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What was wrong, where it was set, and what to do.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The file cannot be read or says something else.
+    #[error("configuration file {path}: {cause}\n`--print-config` lists every key with its default")]
+    File {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A value is out of its range.
+    #[error("{key}: {cause}")]
+    Range {
+        /// Dotted key.
+        key: &'static str,
+        /// Reason and remedy.
+        cause: String,
+    },
+}
+
+impl Config {
+    /// The embedded defaults.
+    pub fn embedded() -> Config {
+        toml::from_str(DEFAULTS).expect("default.toml is tested to parse")
+    }
+
+    /// The defaults under the keys of `file`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file, the key and the remedy.
+    pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
+        let Some(path) = file else { return Ok(Config::embedded()) };
+        let refused = |cause: String| ConfigError::File {
+            path: path.display().to_string(),
+            cause: cause.trim().to_owned(),
+        };
+        let text = std::fs::read_to_string(path).map_err(|cause| refused(cause.to_string()))?;
+        let over: toml::Table = text.parse().map_err(|cause: toml::de::Error| refused(cause.to_string()))?;
+        let mut table: toml::Table = DEFAULTS.parse().expect("default.toml is tested to parse");
+        for (section, keys) in over {
+            let (Some(known), toml::Value::Table(keys)) =
+                (table.get_mut(&section).and_then(toml::Value::as_table_mut), keys)
+            else {
+                return Err(refused(format!("unknown section or key `{section}`")));
+            };
+            for (key, value) in keys {
+                let slot = known.get_mut(&key);
+                *slot.ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))? = value;
+            }
+        }
+        table.try_into().map_err(|cause: toml::de::Error| refused(cause.to_string()))
+    }
+
+    /// Whether every value is in its range. To be called after flags were applied.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`].
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if !(1..=100_000).contains(&self.server.connections) {
+            let cause = format!("{} is not between 1 and 100000", self.server.connections);
+            return Err(ConfigError::Range { key: "server.connections", cause });
+        }
+        if !(-32_768..=32_768).contains(&self.policy.threshold_min) {
+            let cause = format!("{} is not between -32768 and 32768", self.policy.threshold_min);
+            return Err(ConfigError::Range { key: "policy.threshold_min", cause });
+        }
+        Ok(())
+    }
+
+    /// The effective configuration as TOML; it holds no secret.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("every field has a TOML form")
+    }
+}
+
+impl PolicyLimits {
+    /// Whether a policy is at least as strict.
+    pub(crate) fn allow(&self, policy: &DecisionPolicy) -> bool {
+        let DecisionPolicy { threshold, attempts } = *policy;
+        let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
+        threshold >= self.threshold_min
+            && consecutive <= self.consecutive_max
+            && delay_s >= self.delay_s_min
+            && per_day <= self.per_day_max
+            && per_generation <= self.per_generation_max
+    }
+}
+
+impl From<AttemptsSurvive> for Survives {
+    fn from(what: AttemptsSurvive) -> Survives {
+        match what {
+            AttemptsSurvive::Kill => Survives::Kill,
+            AttemptsSurvive::PowerCut => Survives::PowerCut,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key-holder.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::load(Some(&path))
+    }
+
+    #[test]
+    fn a_file_replaces_what_it_names_and_nothing_else() {
+        let config =
+            load("[server]\nlisten = \"0.0.0.0:1\"\n[vault]\nattempts_survive = \"kill\"\n").unwrap();
+        let mut expected = Config::embedded();
+        expected.server.listen = "0.0.0.0:1".parse().unwrap();
+        expected.vault.attempts_survive = AttemptsSurvive::Kill;
+        assert_eq!(config, expected);
+        assert_eq!(toml::from_str::<Config>(&config.to_toml()).unwrap(), config);
+        config.check().unwrap();
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, name) in [
+            ("[server]\nlisen = \"0.0.0.0:1\"", "server.lisen"),
+            ("[sever]\nlisten = \"0.0.0.0:1\"", "sever"),
+            ("listen = \"0.0.0.0:1\"", "listen"),
+            ("[server]\nlisten = 7", "socket address"),
+            ("[vault]\nattempts_survive = \"fire\"", "power-cut"),
+            ("[server", "line 1"),
+        ] {
+            let cause = load(text).unwrap_err().to_string();
+            assert!(cause.contains(name), "{text}: {cause}");
+        }
+        let mut config = Config::embedded();
+        config.policy.threshold_min = 40_000;
+        assert!(config.check().unwrap_err().to_string().contains("policy.threshold_min"));
+    }
+
+    #[test]
+    fn a_policy_may_be_stricter_and_not_laxer() {
+        let limits = Config::embedded().policy;
+        let strict = DecisionPolicy { threshold: 18_000, attempts: AttemptPolicy::default() };
+        assert!(limits.allow(&strict));
+        let lax = |change: fn(&mut DecisionPolicy)| {
+            let mut policy = strict;
+            change(&mut policy);
+            !limits.allow(&policy)
+        };
+        assert!(lax(|policy| policy.threshold = 5999));
+        assert!(lax(|policy| policy.attempts.consecutive = 11));
+        assert!(lax(|policy| policy.attempts.delay_s = 29));
+        assert!(lax(|policy| policy.attempts.per_day = 101));
+        assert!(lax(|policy| policy.attempts.per_generation = 1001));
+    }
+}

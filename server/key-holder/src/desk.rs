@@ -1,0 +1,180 @@
+//! Requests of known clients: who may ask what, the answer, and its line in the job log.
+
+use crate::clients::{Client, Right};
+use crate::config::PolicyLimits;
+use crate::database::StoreError;
+use crate::job_log::{Entry, JobLog};
+use crate::owners::Owners;
+use crate::protocol::{Enrolment, Refused, Reply, Request, RequestError};
+use trefoil_matching::{DecisionPolicy, KeyHolder, KeyHolderError, MatchJob, TenantId};
+
+/// The key-holder with what it needs to serve strangers.
+pub(crate) struct Desk {
+    pub(crate) keyholder: KeyHolder,
+    pub(crate) owners: Owners,
+    pub(crate) log: JobLog,
+    pub(crate) limits: PolicyLimits,
+}
+
+impl Desk {
+    /// Answers one request at `now` (unix seconds, this machine's clock). Nothing is answered that is not in the log.
+    pub(crate) fn answer(&self, client: &Client, request: Result<Request, RequestError>, now: u64) -> Reply {
+        if matches!(request, Ok(Request::Ping)) {
+            return Reply::Done;
+        }
+        let mut entry = Entry {
+            n: 0,
+            at: now,
+            client: client.name.clone(),
+            op: String::new(),
+            tenant: None,
+            batch: None,
+            lanes: None,
+            subjects: None,
+            outcome: String::new(),
+            answer: None,
+            prev: String::new(),
+        };
+        let reply = match request {
+            Ok(request) => {
+                self.describe(&request, &mut entry);
+                self.carry_out(client, &request, now).unwrap_or_else(Reply::Refused)
+            }
+            Err(why) => {
+                entry.op = "unreadable".to_owned();
+                Reply::Refused(match why {
+                    RequestError::Framing => Refused::Framing,
+                    RequestError::Malformed => Refused::Malformed,
+                })
+            }
+        };
+        entry.outcome = outcome(&reply).to_owned();
+        if let (Reply::Decided(accepted), Some(batch)) = (&reply, &entry.batch) {
+            entry.answer = Some(self.log.answer(batch, *accepted));
+        }
+        match self.log.append(entry) {
+            Ok(()) => reply,
+            Err(cause) => {
+                tracing::error!(%cause, "the job log cannot be written, so nothing is answered");
+                Reply::Refused(Refused::Fault)
+            }
+        }
+    }
+
+    fn carry_out(&self, client: &Client, request: &Request, now: u64) -> Result<Reply, Refused> {
+        let needed = match request {
+            Request::SetPolicy(..) | Request::LiftFreeze(_) => Right::Operate,
+            _ => Right::Match,
+        };
+        if client.right != needed {
+            return Err(Refused::Forbidden);
+        }
+        match request {
+            Request::Ping => Ok(Reply::Done),
+            Request::Decide(job) => {
+                self.own(client, &job.tenant)?;
+                self.keyholder
+                    .decide(job, now)
+                    .map(|decisions| Reply::Decided(decisions.lanes()))
+                    .map_err(refused)
+            }
+            Request::CreateTenant(tenant, policy) => {
+                self.create(client, *tenant, *policy).map(Reply::Created)
+            }
+            Request::SetPolicy(tenant, policy) => {
+                self.keyholder.set_policy(*tenant, *policy).map(|()| Reply::Done).map_err(refused)
+            }
+            Request::Enrol(enrolment) => {
+                let Enrolment { tenant, handle, generation, lane, template } = &**enrolment;
+                self.own(client, tenant)?;
+                let template = self.keyholder.enrol(*tenant, *handle, *generation, *lane, template);
+                template.map(|template| Reply::Enrolled(template.into())).map_err(refused)
+            }
+            Request::Shred(tenant, handle, generation) => {
+                self.own(client, tenant)?;
+                self.keyholder.shred(*tenant, *handle, *generation).map(|()| Reply::Done).map_err(refused)
+            }
+            Request::LiftFreeze(tenant) => {
+                self.keyholder.lift_freeze(*tenant).map(|()| Reply::Done).map_err(refused)
+            }
+        }
+    }
+
+    /// Whether the client owns the tenant. One that it does not own looks like one that does not exist.
+    fn own(&self, client: &Client, tenant: &TenantId) -> Result<(), Refused> {
+        self.owners.owns(tenant, &client.name).then_some(()).ok_or(Refused::UnknownTenant)
+    }
+
+    /// The owner is on record before the tenant exists: a crash between the two leaves a name that nobody uses.
+    fn create(&self, client: &Client, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], Refused> {
+        if !self.limits.allow(&policy) {
+            return Err(Refused::Policy);
+        }
+        self.owners.claim(tenant, &client.name).map_err(|cause| match cause {
+            StoreError::Conflict => Refused::TenantExists,
+            StoreError::Busy | StoreError::Fault(_) => {
+                tracing::error!(%cause, "the owner of a tenant cannot be recorded");
+                Refused::Fault
+            }
+        })?;
+        self.keyholder.create_tenant(tenant, policy).map_err(refused)
+    }
+
+    fn describe(&self, request: &Request, entry: &mut Entry) {
+        let (op, tenant) = match request {
+            Request::Ping => ("ping", None),
+            Request::Decide(job) => ("decide", Some(job.tenant)),
+            Request::CreateTenant(tenant, _) => ("create-tenant", Some(*tenant)),
+            Request::SetPolicy(tenant, _) => ("set-policy", Some(*tenant)),
+            Request::Enrol(enrolment) => ("enrol", Some(enrolment.tenant)),
+            Request::Shred(tenant, ..) => ("shred", Some(*tenant)),
+            Request::LiftFreeze(tenant) => ("lift-freeze", Some(*tenant)),
+        };
+        entry.op = op.to_owned();
+        entry.tenant = tenant.map(hex::encode);
+        match request {
+            Request::Decide(job) => {
+                let job: &MatchJob = job;
+                entry.batch = Some(hex::encode(job.batch_id));
+                entry.lanes = Some(job.occupied().bits().count_ones());
+                entry.subjects = Some(self.log.subjects(job));
+            }
+            Request::Enrol(enrolment) => {
+                let Enrolment { tenant, handle, generation, .. } = &**enrolment;
+                entry.subjects = Some(self.log.subject(tenant, handle, *generation));
+            }
+            Request::Shred(tenant, handle, generation) => {
+                entry.subjects = Some(self.log.subject(tenant, handle, *generation));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A refusal whose cause, if it is ours, goes to the log for people.
+fn refused(cause: KeyHolderError) -> Refused {
+    if matches!(cause, KeyHolderError::Vault(_)) {
+        tracing::error!(%cause, "the vault failed");
+    }
+    Refused::from(cause)
+}
+
+fn outcome(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Decided(_) => "decided",
+        Reply::Done | Reply::Created(_) | Reply::Enrolled(_) => "done",
+        Reply::Refused(why) => match why {
+            Refused::UnknownTenant => "unknown-tenant",
+            Refused::TenantExists => "tenant-exists",
+            Refused::Frozen => "frozen",
+            Refused::Malformed => "malformed",
+            Refused::UnknownSubjects(_) => "unknown-subjects",
+            Refused::SubjectExists => "subject-exists",
+            Refused::Threshold(_) => "threshold",
+            Refused::Fault => "fault",
+            Refused::Forbidden => "forbidden",
+            Refused::Policy => "policy",
+            Refused::Framing => "framing",
+        },
+    }
+}

@@ -1,0 +1,113 @@
+//! Who speaks: a self-signed certificate, its private key, and the fingerprint by which the other side knows it.
+//!
+//! Both sides pin fingerprints. Two processes that know each other need no certificate authority, and one fewer party
+//! can then impersonate either.
+
+use crate::data_dir::{DataDir, DataDirError};
+use aws_lc_rs::digest::{SHA256, digest};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// SHA-256 of a certificate (DER). Public.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+/// A certificate and its private key.
+pub struct Identity {
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+/// Why there is no identity.
+#[derive(Debug, Error)]
+pub enum IdentityError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// A file is not what this program wrote.
+    #[error("{path}: {cause}; restore the file, or remove both files of the pair to make new ones")]
+    Pem {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// No certificate can be made.
+    #[error("making a certificate: {0}")]
+    Make(#[from] rcgen::Error),
+}
+
+impl Identity {
+    /// The identity `name` of a data directory, made the first time.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn open(directory: &DataDir, name: &str) -> Result<Identity, IdentityError> {
+        let (certificate, key) = (format!("{name}-certificate.pem"), format!("{name}-private-key.pem"));
+        if !directory.join(&certificate).exists() || !directory.join(&key).exists() {
+            let pair = rcgen::KeyPair::generate()?;
+            let mut parameters = rcgen::CertificateParams::new(vec![])?;
+            parameters.distinguished_name.push(rcgen::DnType::CommonName, format!("trefoil {name}"));
+            let made = parameters.self_signed(&pair)?;
+            directory.write(&key, Zeroizing::new(pair.serialize_pem()).as_bytes())?;
+            directory.write(&certificate, made.pem().as_bytes())?;
+        }
+        Identity::read(&directory.join(&certificate), &directory.join(&key))
+    }
+
+    /// Reads a pair of files that [`Identity::open`] made.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn read(certificate: &Path, key: &Path) -> Result<Identity, IdentityError> {
+        let refused = |path: &Path, cause: rustls::pki_types::pem::Error| IdentityError::Pem {
+            path: path.display().to_string(),
+            cause: cause.to_string(),
+        };
+        Ok(Identity {
+            certificate: CertificateDer::from_pem_file(certificate)
+                .map_err(|cause| refused(certificate, cause))?,
+            key: PrivateKeyDer::from_pem_file(key).map_err(|cause| refused(key, cause))?,
+        })
+    }
+
+    /// What the other side pins.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.certificate)
+    }
+}
+
+impl Fingerprint {
+    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Fingerprint {
+        let digest = digest(&SHA256, certificate);
+        Fingerprint(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Fingerprint, String> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes)
+            .map_err(|_| "a fingerprint has 64 hexadecimal digits".to_owned())?;
+        Ok(Fingerprint(bytes))
+    }
+}

@@ -1,0 +1,346 @@
+//! The job log: what the key-holder was asked, by whom, in an append-only chain of hashes.
+//!
+//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files; so a line that is
+//! altered, removed or inserted breaks the chain from there on. What the log must not become is a second copy of what it
+//! guards: it has no score, no decision of anybody and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under
+//! a key that stays with the key-holder, who can show with them later which people a batch held and which bits it answered,
+//! while a thief of the log alone learns when which client sent how many lanes for which tenant.
+//!
+//! A line is written to the file before its request is answered, so the log survives a kill of the process; it is not
+//! synced, so a power cut may take its last lines. If a line cannot be written nothing is answered any more.
+
+use crate::data_dir::{DataDir, DataDirError};
+use aws_lc_rs::hmac;
+use serde::{Deserialize, Serialize};
+use sha3::{Digest as _, Sha3_256};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use thiserror::Error;
+use trefoil_matching::{LaneSet, MatchJob, TenantId};
+
+/// Bytes after which the next file begins.
+const FILE_BYTES: u64 = 64 << 20;
+const KEY_FILE: &str = "job-log.key";
+
+/// A line of the log.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Counts lines from 0.
+    pub n: u64,
+    /// Unix seconds, by the key-holder's clock.
+    pub at: u64,
+    /// Who asked.
+    pub client: String,
+    /// What for.
+    pub op: String,
+    /// About which tenant, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The batch, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
+    /// Lanes of the batch that have a subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<u32>,
+    /// Keyed digest of lane, handle and generation of each, or of the one subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subjects: Option<String>,
+    /// How it went; nothing about a decision.
+    pub outcome: String,
+    /// Keyed digest of the batch id and the 32 bits answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// SHA3-256 of the line before; zeros at the beginning.
+    pub prev: String,
+}
+
+/// Why a log is not usable.
+#[derive(Debug, Error)]
+pub enum JobLogError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The file system refused.
+    #[error("{path}: {cause}")]
+    Io {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: io::Error,
+    },
+    /// The chain is broken.
+    #[error(
+        "{path}, line {line}: {cause}; someone altered the log: keep a copy, find out who, then start a new one"
+    )]
+    Broken {
+        /// The file.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+/// Where the chain stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Lines so far.
+    pub next: u64,
+    /// Digest of the last.
+    pub digest: [u8; 32],
+}
+
+/// The open log.
+pub(crate) struct JobLog {
+    directory: PathBuf,
+    key: hmac::Key,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: File,
+    bytes: u64,
+    head: Head,
+    /// A write failed in the middle; nothing may follow.
+    broken: bool,
+}
+
+impl JobLog {
+    /// Opens or begins the log of a data directory and checks its newest file.
+    pub(crate) fn open(directory: &DataDir) -> Result<JobLog, JobLogError> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &*directory.secret::<32>(KEY_FILE)?);
+        let files = files(directory.path())?;
+        let (path, head) = match files.last() {
+            Some(path) => {
+                let before = match files.len() {
+                    1 => Some(Head { next: 0, digest: [0; 32] }),
+                    _ => None,
+                };
+                let cut = cut_torn_line(path).map_err(|cause| failed(path, cause))?;
+                if cut > 0 {
+                    tracing::warn!(
+                        bytes = cut,
+                        "the job log ended in the middle of a line, which was removed"
+                    );
+                }
+                let next = before.unwrap_or(Head { next: 0, digest: [0; 32] });
+                (path.clone(), check_file(path, before)?.unwrap_or(next))
+            }
+            None => (file_path(directory.path(), 0), Head { next: 0, digest: [0; 32] }),
+        };
+        let file = append_to(&path).map_err(|cause| failed(&path, cause))?;
+        let bytes = file.metadata().map_err(|cause| failed(&path, cause))?.len();
+        let state = Mutex::new(State { file, bytes, head, broken: false });
+        Ok(JobLog { directory: directory.path().to_owned(), key, state })
+    }
+
+    /// Where the chain stands.
+    pub(crate) fn head(&self) -> Head {
+        self.state.lock().expect("no thread panics while it holds this lock").head
+    }
+
+    /// Appends a line; `n` and `prev` are filled in.
+    pub(crate) fn append(&self, mut entry: Entry) -> io::Result<()> {
+        let mut state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
+        if state.broken {
+            return Err(io::Error::other("an earlier line of the job log could not be written; restart"));
+        }
+        if state.bytes >= FILE_BYTES {
+            state.file = append_to(&file_path(&self.directory, state.head.next))?;
+            state.bytes = 0;
+        }
+        (entry.n, entry.prev) = (state.head.next, hex::encode(state.head.digest));
+        let mut line = serde_json::to_vec(&entry)?;
+        let digest = Sha3_256::digest(&line).into();
+        line.push(b'\n');
+        if let Err(cause) = state.file.write_all(&line) {
+            state.broken = true;
+            return Err(cause);
+        }
+        state.bytes += line.len() as u64;
+        state.head = Head { next: entry.n + 1, digest };
+        Ok(())
+    }
+
+    /// The keyed digest of a batch's subjects.
+    pub(crate) fn subjects(&self, job: &MatchJob) -> String {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(b"trefoil/job-log-subjects/1");
+        context.update(&job.tenant);
+        for (lane, subject) in (0u8..).zip(&job.subjects) {
+            if let Some((handle, generation)) = subject {
+                context.update(&[lane]);
+                context.update(handle);
+                context.update(&generation.to_le_bytes());
+            }
+        }
+        hex::encode(context.sign())
+    }
+
+    /// The keyed digest of one subject outside of a batch.
+    pub(crate) fn subject(&self, tenant: &TenantId, handle: &[u8; 32], generation: u32) -> String {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(b"trefoil/job-log-subject/1");
+        context.update(tenant);
+        context.update(handle);
+        context.update(&generation.to_le_bytes());
+        hex::encode(context.sign())
+    }
+
+    /// The keyed digest of what a batch was answered.
+    pub(crate) fn answer(&self, batch: &str, accepted: LaneSet) -> String {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(b"trefoil/job-log-answer/1");
+        context.update(batch.as_bytes());
+        context.update(&accepted.bits().to_le_bytes());
+        hex::encode(context.sign())
+    }
+}
+
+/// Checks every file of the log in `directory`, from the oldest kept.
+///
+/// # Errors
+/// [`JobLogError::Broken`] names the first line that does not follow from the one before.
+pub fn check(directory: &Path) -> Result<Head, JobLogError> {
+    let mut head = None;
+    for path in files(directory)? {
+        let oldest = path == file_path(directory, 0);
+        let before = if oldest { Some(Head { next: 0, digest: [0; 32] }) } else { head };
+        head = check_file(&path, before)?.or(head);
+    }
+    Ok(head.unwrap_or(Head { next: 0, digest: [0; 32] }))
+}
+
+/// Where the chain stands after a file, or nothing for an empty one. Without `before` its first line is believed.
+fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, JobLogError> {
+    let text = std::fs::read(path).map_err(|cause| failed(path, cause))?;
+    let mut after = None;
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let broken =
+            |cause: String| JobLogError::Broken { path: path.display().to_string(), line: index + 1, cause };
+        let line = line.strip_suffix(b"\n").ok_or_else(|| broken("it has no end".to_owned()))?;
+        let entry: Entry = serde_json::from_slice(line).map_err(|cause| broken(cause.to_string()))?;
+        let follows = |head: Head| entry.n == head.next && entry.prev == hex::encode(head.digest);
+        if !before.is_none_or(follows) {
+            return Err(broken("it does not follow from the line before".to_owned()));
+        }
+        let head = Head { next: entry.n + 1, digest: Sha3_256::digest(line).into() };
+        (before, after) = (Some(head), Some(head));
+    }
+    Ok(after)
+}
+
+/// Removes what follows the last newline; the number of bytes removed.
+fn cut_torn_line(path: &Path) -> io::Result<usize> {
+    let text = std::fs::read(path)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if whole < text.len() {
+        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
+    }
+    Ok(text.len() - whole)
+}
+
+/// The file whose first line is number `next`.
+fn file_path(directory: &Path, next: u64) -> PathBuf {
+    directory.join(format!("jobs-{next:016}.log"))
+}
+
+fn files(directory: &Path) -> Result<Vec<PathBuf>, JobLogError> {
+    let entries = std::fs::read_dir(directory).map_err(|cause| failed(directory, cause))?;
+    let ours = |name: &str| name.starts_with("jobs-") && name.ends_with(".log");
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(ours))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+fn failed(path: &Path, cause: io::Error) -> JobLogError {
+    JobLogError::Io { path: path.display().to_string(), cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(op: &str) -> Entry {
+        Entry {
+            n: 0,
+            at: 1_800_000_000,
+            client: "gateway".to_owned(),
+            op: op.to_owned(),
+            tenant: None,
+            batch: None,
+            lanes: None,
+            subjects: None,
+            outcome: "done".to_owned(),
+            answer: None,
+            prev: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_chain_goes_on_after_a_restart_and_a_torn_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        for round in 0..3_u64 {
+            let directory = DataDir::open(&path).unwrap();
+            let log = JobLog::open(&directory).unwrap();
+            assert_eq!(log.head().next, 2 * round);
+            log.append(entry("decide")).unwrap();
+            log.append(entry("enrol")).unwrap();
+            assert_eq!(check(&path).unwrap(), log.head());
+            drop(log);
+            append_to(&file_path(&path, 0)).unwrap().write_all(b"{\"n\":9,\"at\":").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_log_goes_on_in_the_next_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDir::open(&folder.path().join("data")).unwrap();
+        let log = JobLog::open(&directory).unwrap();
+        log.append(entry("decide")).unwrap();
+        log.state.lock().unwrap().bytes = FILE_BYTES;
+        log.append(entry("decide")).unwrap();
+        log.append(entry("decide")).unwrap();
+        assert_eq!(files(directory.path()).unwrap().len(), 2);
+        let head = log.head();
+        assert_eq!(check(directory.path()).unwrap(), head);
+        drop(log);
+        assert_eq!(JobLog::open(&directory).unwrap().head(), head);
+    }
+
+    #[test]
+    fn altered_removed_and_inserted_lines_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDir::open(&folder.path().join("data")).unwrap();
+        let log = JobLog::open(&directory).unwrap();
+        for op in ["create", "enrol", "decide", "decide"] {
+            log.append(entry(op)).unwrap();
+        }
+        let path = file_path(directory.path(), 0);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let altered = text.replacen("enrol", "shred", 1);
+        let removed = [lines[0], lines[2], lines[3], ""].join("\n");
+        let inserted = [lines[0], lines[1], lines[1], lines[2], lines[3], ""].join("\n");
+        for forged in [altered, removed, inserted] {
+            std::fs::write(&path, forged).unwrap();
+            assert!(matches!(check(directory.path()), Err(JobLogError::Broken { line: 2 | 3, .. })));
+            assert!(matches!(JobLog::open(&directory), Err(JobLogError::Broken { .. })));
+        }
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(check(directory.path()).unwrap(), log.head());
+    }
+}

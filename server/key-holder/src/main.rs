@@ -1,0 +1,15 @@
+//! The program `trefoil-key-holder`: `trefoil key-holder` without the rest of `trefoil`.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "trefoil-key-holder", version)]
+struct Cli {
+    #[command(flatten)]
+    arguments: trefoil_key_holder::cli::KeyHolderArgs,
+}
+
+fn main() -> ExitCode {
+    Cli::parse().arguments.run()
+}

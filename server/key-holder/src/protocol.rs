@@ -1,0 +1,316 @@
+//! What travels between a gateway and a key-holder: one frame for each request, one for each reply, in order.
+//!
+//! Frame: kind (1 byte) | length of the body (4 bytes, little-endian) | body. The kind bounds the length, and the bound is
+//! checked before a byte of the body is read or memory is taken for it. There is no negotiation: the TLS handshake must
+//! agree on [`ALPN`], which names the version.
+//!
+//! | kind | request | body in bytes | reply |
+//! |---|---|---|---|
+//! | 0 | ping | 0 | - |
+//! | 1 | decide a batch | a [`MatchJob`], at most [`MatchJob::BYTES_MAX`] | 4: one bit per lane |
+//! | 2 | create a tenant | tenant 16, policy 24 | 32: seed of its basis |
+//! | 3 | set the policy of a tenant | tenant 16, policy 24 | - |
+//! | 4 | enrol, blinded | tenant 16, handle 32, generation 4, lane 1, share 272 | an [`EncryptedTemplate`] |
+//! | 5 | shred a template | tenant 16, handle 32, generation 4 | - |
+//! | 6 | lift the freeze of a tenant | tenant 16 | - |
+//!
+//! A policy is threshold (4), failures in a row (4), delay (8), failures a day (4), failures in a generation (4). The time
+//! is never sent: a matcher that set the clock of its own attempt budgets would have none.
+
+use trefoil_matching::{
+    AttemptPolicy, BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, KeyHolderError, Lane, LaneSet,
+    MatchJob, Template, TenantId,
+};
+
+/// Protocol and version in the TLS handshake.
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/1";
+/// Bytes before the body of a frame.
+pub(crate) const HEADER_BYTES: usize = 5;
+/// Length of the longest body of a reply.
+pub(crate) const REPLY_BYTES_MAX: usize = Template::BYTES;
+
+const POLICY_BYTES: usize = 24;
+const SUBJECT_BYTES: usize = 16 + 32 + 4;
+
+/// What a client asks for.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Ping,
+    Decide(Box<MatchJob>),
+    CreateTenant(TenantId, DecisionPolicy),
+    SetPolicy(TenantId, DecisionPolicy),
+    Enrol(Box<Enrolment>),
+    Shred(TenantId, Handle, u32),
+    LiftFreeze(TenantId),
+}
+
+/// A blinded template and its place.
+#[derive(Debug)]
+pub(crate) struct Enrolment {
+    pub(crate) tenant: TenantId,
+    pub(crate) handle: Handle,
+    pub(crate) generation: u32,
+    pub(crate) lane: Lane,
+    pub(crate) template: BlindedTemplate,
+}
+
+/// Why bytes are not a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestError {
+    /// The stream cannot be trusted to have a next frame: answer and close.
+    Framing,
+    /// The frame is sound, what is in it is not.
+    Malformed,
+}
+
+/// The kinds of request: the shortest and the longest body of each.
+fn bounds(kind: u8) -> Option<(usize, usize)> {
+    let exactly = |length| Some((length, length));
+    match kind {
+        0 => exactly(0),
+        1 => Some((1, MatchJob::BYTES_MAX)),
+        2 | 3 => exactly(16 + POLICY_BYTES),
+        4 => exactly(SUBJECT_BYTES + 1 + BlindedTemplate::BYTES),
+        5 => exactly(SUBJECT_BYTES),
+        6 => exactly(16),
+        _ => None,
+    }
+}
+
+/// Length of the body that follows this header.
+pub(crate) fn request_length(header: [u8; HEADER_BYTES]) -> Result<usize, RequestError> {
+    let (kind, length) = split_header(header);
+    match bounds(kind) {
+        Some((shortest, longest)) if (shortest..=longest).contains(&length) => Ok(length),
+        _ => Err(RequestError::Framing),
+    }
+}
+
+/// Status and length of the reply that follows this header.
+pub(crate) fn reply_length(header: [u8; HEADER_BYTES]) -> Option<(u8, usize)> {
+    let (status, length) = split_header(header);
+    (length <= REPLY_BYTES_MAX).then_some((status, length))
+}
+
+fn split_header([kind, length @ ..]: [u8; HEADER_BYTES]) -> (u8, usize) {
+    (kind, u32::from_le_bytes(length) as usize)
+}
+
+/// A frame.
+pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).expect("bodies are below 64 KiB");
+    let mut frame = Vec::with_capacity(HEADER_BYTES + body.len());
+    frame.push(kind);
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame.extend_from_slice(body);
+    frame
+}
+
+impl Request {
+    /// The frame of a request to decide, from a job that stays with its caller.
+    pub(crate) fn decide(job: &MatchJob) -> Vec<u8> {
+        frame(1, &job.to_bytes())
+    }
+
+    /// The frame.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Request::Ping => frame(0, &[]),
+            Request::Decide(job) => Request::decide(job),
+            Request::CreateTenant(tenant, policy) => frame(2, &named_policy(tenant, policy)),
+            Request::SetPolicy(tenant, policy) => frame(3, &named_policy(tenant, policy)),
+            Request::Enrol(enrolment) => {
+                let Enrolment { tenant, handle, generation, lane, template } = &**enrolment;
+                let mut body = subject(tenant, handle, *generation);
+                body.push(lane.index() as u8);
+                body.extend_from_slice(&template.to_bytes());
+                frame(4, &body)
+            }
+            Request::Shred(tenant, handle, generation) => frame(5, &subject(tenant, handle, *generation)),
+            Request::LiftFreeze(tenant) => frame(6, tenant),
+        }
+    }
+
+    /// Reads a body whose length [`request_length`] has accepted.
+    pub(crate) fn decode(kind: u8, mut body: &[u8]) -> Result<Request, RequestError> {
+        let malformed = RequestError::Malformed;
+        if kind == 1 {
+            return MatchJob::from_bytes(body).map(|job| Request::Decide(job.into())).map_err(|_| malformed);
+        }
+        let rest = &mut body;
+        let request = match kind {
+            0 => Request::Ping,
+            2 => Request::CreateTenant(take(rest)?, policy(rest)?),
+            3 => Request::SetPolicy(take(rest)?, policy(rest)?),
+            4 => {
+                let (tenant, handle, generation) =
+                    (take(rest)?, take(rest)?, u32::from_le_bytes(take(rest)?));
+                let [lane] = take(rest)?;
+                let lane = Lane::new(lane).ok_or(malformed)?;
+                let template = BlindedTemplate::from_bytes(rest).map_err(|_| malformed)?;
+                *rest = &[];
+                Request::Enrol(Box::new(Enrolment { tenant, handle, generation, lane, template }))
+            }
+            5 => Request::Shred(take(rest)?, take(rest)?, u32::from_le_bytes(take(rest)?)),
+            6 => Request::LiftFreeze(take(rest)?),
+            _ => return Err(RequestError::Framing),
+        };
+        if rest.is_empty() { Ok(request) } else { Err(RequestError::Framing) }
+    }
+}
+
+fn subject(tenant: &TenantId, handle: &Handle, generation: u32) -> Vec<u8> {
+    [tenant.as_slice(), handle, &generation.to_le_bytes()].concat()
+}
+
+fn named_policy(tenant: &TenantId, policy: &DecisionPolicy) -> Vec<u8> {
+    let DecisionPolicy { threshold, attempts } = policy;
+    let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
+    let mut body = tenant.to_vec();
+    body.extend_from_slice(&threshold.to_le_bytes());
+    body.extend_from_slice(&consecutive.to_le_bytes());
+    body.extend_from_slice(&delay_s.to_le_bytes());
+    body.extend_from_slice(&per_day.to_le_bytes());
+    body.extend_from_slice(&per_generation.to_le_bytes());
+    body
+}
+
+fn policy(rest: &mut &[u8]) -> Result<DecisionPolicy, RequestError> {
+    let threshold = i32::from_le_bytes(take(rest)?);
+    let consecutive = u32::from_le_bytes(take(rest)?);
+    let delay_s = u64::from_le_bytes(take(rest)?);
+    let (per_day, per_generation) = (u32::from_le_bytes(take(rest)?), u32::from_le_bytes(take(rest)?));
+    Ok(DecisionPolicy {
+        threshold,
+        attempts: AttemptPolicy { consecutive, delay_s, per_day, per_generation },
+    })
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], RequestError> {
+    let (front, back) = rest.split_first_chunk().ok_or(RequestError::Framing)?;
+    *rest = back;
+    Ok(*front)
+}
+
+/// What the key-holder answers. Nothing in it depends on a score but the 32 bits of `Decided`.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Done,
+    Decided(LaneSet),
+    Created([u8; 32]),
+    Enrolled(Box<EncryptedTemplate>),
+    Refused(Refused),
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    UnknownTenant,
+    TenantExists,
+    Frozen,
+    Malformed,
+    UnknownSubjects(LaneSet),
+    SubjectExists,
+    Threshold(i32),
+    /// The vault or the job log failed; the key-holder's own log says how.
+    Fault,
+    /// This client has no right to this.
+    Forbidden,
+    /// The policy is laxer than the key-holder's operator allows.
+    Policy,
+    /// The stream is not this protocol.
+    Framing,
+}
+
+/// The first status that is a refusal.
+const REFUSED: u8 = 16;
+
+impl Reply {
+    /// The frame.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let refused = |code: u8, body: &[u8]| frame(REFUSED + code, body);
+        match self {
+            Reply::Done => frame(0, &[]),
+            Reply::Decided(lanes) => frame(1, &lanes.bits().to_le_bytes()),
+            Reply::Created(seed) => frame(2, seed),
+            Reply::Enrolled(template) => frame(3, &template.to_bytes()),
+            Reply::Refused(why) => match why {
+                Refused::UnknownTenant => refused(0, &[]),
+                Refused::TenantExists => refused(1, &[]),
+                Refused::Frozen => refused(2, &[]),
+                Refused::Malformed => refused(3, &[]),
+                Refused::UnknownSubjects(lanes) => refused(4, &lanes.bits().to_le_bytes()),
+                Refused::SubjectExists => refused(5, &[]),
+                Refused::Threshold(threshold) => refused(6, &threshold.to_le_bytes()),
+                Refused::Fault => refused(7, &[]),
+                Refused::Forbidden => refused(8, &[]),
+                Refused::Policy => refused(9, &[]),
+                Refused::Framing => refused(10, &[]),
+            },
+        }
+    }
+
+    /// Reads a reply; nothing else has these bytes.
+    pub(crate) fn decode(status: u8, body: &[u8]) -> Option<Reply> {
+        let bits = || Some(LaneSet::from_bits(u32::from_le_bytes(body.try_into().ok()?)));
+        let empty = |reply: Reply| body.is_empty().then_some(reply);
+        let refused = |why: Refused| empty(Reply::Refused(why));
+        match status {
+            0 => empty(Reply::Done),
+            1 => bits().map(Reply::Decided),
+            2 => body.try_into().ok().map(Reply::Created),
+            3 => EncryptedTemplate::from_bytes(body).ok().map(|template| Reply::Enrolled(template.into())),
+            16 => refused(Refused::UnknownTenant),
+            17 => refused(Refused::TenantExists),
+            18 => refused(Refused::Frozen),
+            19 => refused(Refused::Malformed),
+            20 => bits().map(|lanes| Reply::Refused(Refused::UnknownSubjects(lanes))),
+            21 => refused(Refused::SubjectExists),
+            22 => {
+                let threshold = i32::from_le_bytes(body.try_into().ok()?);
+                Some(Reply::Refused(Refused::Threshold(threshold)))
+            }
+            23 => refused(Refused::Fault),
+            24 => refused(Refused::Forbidden),
+            25 => refused(Refused::Policy),
+            26 => refused(Refused::Framing),
+            _ => None,
+        }
+    }
+}
+
+impl From<KeyHolderError> for Refused {
+    fn from(cause: KeyHolderError) -> Refused {
+        match cause {
+            KeyHolderError::UnknownTenant => Refused::UnknownTenant,
+            KeyHolderError::TenantExists => Refused::TenantExists,
+            KeyHolderError::Frozen => Refused::Frozen,
+            KeyHolderError::Malformed => Refused::Malformed,
+            KeyHolderError::UnknownSubjects(lanes) => Refused::UnknownSubjects(lanes),
+            KeyHolderError::SubjectExists => Refused::SubjectExists,
+            KeyHolderError::Threshold(threshold) => Refused::Threshold(threshold),
+            KeyHolderError::Forbidden(_) => Refused::Forbidden,
+            KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) => Refused::Fault,
+        }
+    }
+}
+
+impl From<Refused> for KeyHolderError {
+    fn from(why: Refused) -> KeyHolderError {
+        match why {
+            Refused::UnknownTenant => KeyHolderError::UnknownTenant,
+            Refused::TenantExists => KeyHolderError::TenantExists,
+            Refused::Frozen => KeyHolderError::Frozen,
+            Refused::Malformed => KeyHolderError::Malformed,
+            Refused::UnknownSubjects(lanes) => KeyHolderError::UnknownSubjects(lanes),
+            Refused::SubjectExists => KeyHolderError::SubjectExists,
+            Refused::Threshold(threshold) => KeyHolderError::Threshold(threshold),
+            Refused::Fault => {
+                KeyHolderError::Unavailable("its vault or its job log failed: see its log".into())
+            }
+            Refused::Forbidden => KeyHolderError::Forbidden("this connection has no right to this"),
+            Refused::Policy => KeyHolderError::Forbidden("the policy is laxer than its operator's limits"),
+            Refused::Framing => KeyHolderError::Unavailable("it did not understand the request".into()),
+        }
+    }
+}
