@@ -64,6 +64,9 @@ pub enum Refusal {
     /// The key-holder gave no decision; nothing is accepted without one.
     #[error("the key-holder gave no decision")]
     KeyHolder,
+    /// The key-holder cannot be reached; nothing is accepted without it.
+    #[error("the key-holder cannot be reached")]
+    KeyHolderUnavailable,
     /// A fault of this service; the request was not decided.
     #[error("internal fault, the request was not decided")]
     Fault,

@@ -99,9 +99,9 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         let decisions = self.decide(&mut run, &mut lanes, &tenant, &mut worker.matcher, clock);
         let decided = clock.monotonic_ns();
         let bound = match decisions {
-            Some(decisions) => run.bind(lanes, decisions, &tenant, &self.issuer),
-            None => {
-                run.refuse_all(lanes.into_iter().map(|lane| lane.request), Refusal::KeyHolder);
+            Ok(decisions) => run.bind(lanes, decisions, &tenant, &self.issuer),
+            Err(why) => {
+                run.refuse_all(lanes.into_iter().map(|lane| lane.request), why);
                 Vec::new()
             }
         };
@@ -118,31 +118,33 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         tenant: &Tenant,
         matcher: &mut Matcher,
         clock: &dyn Clock,
-    ) -> Option<Decisions> {
+    ) -> Result<Decisions, Refusal> {
         while !lanes.is_empty() {
             let started = clock.monotonic_ns();
             let pairs: Vec<(&Template, &Embedding)> =
                 lanes.iter().map(|lane| (&lane.request.template, &lane.request.probe)).collect();
-            let job = matcher.mask(run.batch_id, tenant.id, &tenant.basis, &pairs).ok()?;
+            let job = matcher.mask(run.batch_id, tenant.id, &tenant.basis, &pairs);
+            let job = job.map_err(|_| Refusal::KeyHolder)?;
             let masked = clock.monotonic_ns();
             let answer = self.keyholder.decide(&job, run.now);
             run.times.match_ns += masked - started;
             run.times.keyholder_ns += clock.monotonic_ns() - masked;
             let unknown = match answer {
-                Ok(decisions) => return Some(decisions),
+                Ok(decisions) => return Ok(decisions),
                 Err(KeyHolderError::UnknownSubjects(unknown)) if !unknown.is_empty() => unknown,
-                Err(_) => return None,
+                Err(KeyHolderError::Unavailable(_)) => return Err(Refusal::KeyHolderUnavailable),
+                Err(_) => return Err(Refusal::KeyHolder),
             };
             let (gone, rest): (Vec<_>, Vec<_>) =
                 lanes.drain(..).partition(|lane| unknown.contains(lane.request.template.lane));
             if gone.is_empty() {
                 *lanes = rest;
-                return None;
+                return Err(Refusal::KeyHolder);
             }
             run.refuse_all(gone.into_iter().map(|lane| lane.request), Refusal::Template);
             *lanes = rest;
         }
-        Some(Decisions::from_lanes(Default::default()))
+        Ok(Decisions::from_lanes(Default::default()))
     }
 }
 

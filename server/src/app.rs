@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use trefoil_attest::TrustRoot;
-use trefoil_matching::KeyHolder;
+use trefoil_key_holder::Role;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
 
@@ -27,7 +27,7 @@ pub(crate) struct App {
     pub(crate) started_at: u64,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) directory: Directory,
-    pub(crate) keyholder: Arc<KeyHolder>,
+    pub(crate) keyholder: Arc<dyn Role>,
     pub(crate) verdicts: Verdicts,
     pub(crate) proofs: ProofPool,
     pub(crate) replay: ReplayGuard,
@@ -60,6 +60,12 @@ impl App {
         }
     }
 
+    /// Why no decision can be made now, or nothing: the reasons of [`App::unready`], and a key-holder that is away.
+    pub(crate) fn undecided(&self) -> Option<String> {
+        let unready = self.unready().map(str::to_owned);
+        unready.or_else(|| Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?)))
+    }
+
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges {
         Gauges {
@@ -67,7 +73,7 @@ impl App {
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             proof_depth: self.proofs.depth(),
             templates: self.templates.len(),
-            ready: self.unready().is_none(),
+            ready: self.undecided().is_none(),
         }
     }
 }

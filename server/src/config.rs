@@ -31,6 +31,8 @@ pub struct Config {
     pub pipeline: Pipeline,
     /// Proof verification and the verdict cache.
     pub proofs: Proofs,
+    /// Where the key-holder runs.
+    pub keyholder: KeyHolder,
     /// Templates.
     pub store: Store,
     /// Logs.
@@ -141,6 +143,36 @@ pub struct Proofs {
     pub session_lifetime_s: u64,
 }
 
+/// `[keyholder]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyHolder {
+    /// `tls://HOST:PORT#FINGERPRINT`; empty means in this process.
+    pub url: String,
+    /// Longest time for one decision.
+    pub timeout_ms: u64,
+    /// Decisions under way at the same time.
+    pub connections: usize,
+}
+
+impl KeyHolder {
+    /// The address of a key-holder elsewhere, if there is one.
+    pub fn address(&self) -> Result<Option<trefoil_key_holder::Address>, ConfigError> {
+        if self.url.is_empty() {
+            return Ok(None);
+        }
+        self.url.parse().map(Some).map_err(|cause| ConfigError::Range { key: "keyholder.url", cause })
+    }
+
+    /// Bounds of the connection.
+    pub fn bounds(&self) -> trefoil_key_holder::Bounds {
+        trefoil_key_holder::Bounds {
+            timeout: Duration::from_millis(self.timeout_ms),
+            connections: self.connections,
+        }
+    }
+}
+
 /// `[store]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -236,6 +268,9 @@ pub struct Overrides {
     /// When the sealer signs.
     #[arg(long, value_enum)]
     pub cadence: Option<Cadence>,
+    /// A key-holder that runs apart, as `trefoil key-holder` prints it; absent: in this process.
+    #[arg(long, value_name = "URL")]
+    pub key_holder: Option<String>,
 }
 
 impl Config {
@@ -282,7 +317,7 @@ impl Config {
     }
 
     fn apply(&mut self, flags: &Overrides) {
-        let Overrides { data_dir, listen, admin_listen, workers, cadence } = flags;
+        let Overrides { data_dir, listen, admin_listen, workers, cadence, key_holder } = flags;
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -297,6 +332,9 @@ impl Config {
         }
         if let Some(value) = cadence {
             self.pipeline.cadence = *value;
+        }
+        if let Some(value) = key_holder {
+            self.keyholder.url.clone_from(value);
         }
     }
 
@@ -321,6 +359,9 @@ impl Config {
         range("proofs.queue", self.proofs.queue as u64, 1, 100_000)?;
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
         range("proofs.session_lifetime_s", self.proofs.session_lifetime_s, 1, 3600)?;
+        range("keyholder.timeout_ms", self.keyholder.timeout_ms, 10, 60_000)?;
+        range("keyholder.connections", self.keyholder.connections as u64, 1, 100_000)?;
+        self.keyholder.address()?;
         range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if empty(&self.tls.certificate) != empty(&self.tls.private_key) {

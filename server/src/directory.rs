@@ -14,13 +14,14 @@ use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
-use trefoil_matching::{Basis, KeyHolder};
+use trefoil_key_holder::Role;
+use trefoil_matching::{Basis, KeyHolderError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 
 /// See the module.
 pub(crate) struct Directory {
     store: Arc<dyn Store>,
-    keyholder: Arc<KeyHolder>,
+    keyholder: Arc<dyn Role>,
     master: WrapKey,
     pepper: Pepper,
     in_flight_per_tenant: usize,
@@ -39,7 +40,7 @@ impl Directory {
     /// Loads everything from the store.
     pub(crate) fn load(
         store: Arc<dyn Store>,
-        keyholder: Arc<KeyHolder>,
+        keyholder: Arc<dyn Role>,
         master: WrapKey,
         pepper: Pepper,
         in_flight_per_tenant: usize,
@@ -92,7 +93,7 @@ impl Directory {
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Problem::internal)?;
         let _changing = self.change();
-        let basis_seed = self.keyholder.create_tenant(id, policy.decision()).map_err(Problem::internal)?;
+        let basis_seed = self.keyholder.create_tenant(id, policy.decision())?;
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
         let record = store::Tenant { id, name, policy, basis_seed, wrapped_key, created_at: now };
@@ -203,6 +204,28 @@ impl Directory {
         })
     }
 }
+
+impl From<KeyHolderError> for Problem {
+    /// For calls about tenants and subjects that exist.
+    fn from(cause: KeyHolderError) -> Problem {
+        match cause {
+            KeyHolderError::Unavailable(why) => {
+                tracing::warn!(why, "the key-holder cannot be reached");
+                Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE)
+            }
+            KeyHolderError::Forbidden(_) => {
+                let detail = "ask the key-holder's operator: its limits on policies are in its configuration, and \
+                              `trefoil key-holder lift-freeze` and `set-policy` run there";
+                Problem::new(Code::KeyHolderForbids, detail)
+            }
+            other => Problem::internal(other),
+        }
+    }
+}
+
+/// What a caller is told while the key-holder is away.
+pub(crate) const KEY_HOLDER_UNAVAILABLE: &str =
+    "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
 
 impl From<StoreError> for Problem {
     /// For calls that cannot conflict.

@@ -81,6 +81,10 @@ pub enum Code {
     Draining,
     /// The key-holder gave no decision.
     Undecided,
+    /// The key-holder cannot be reached.
+    KeyHolderUnavailable,
+    /// The key-holder, which somebody else operates, does not do this for this service.
+    KeyHolderForbids,
     /// The answer did not arrive in time; it may have been computed.
     TimedOut,
     /// A fault of ours.
@@ -146,6 +150,12 @@ impl Code {
             Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
             Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
             Code::Undecided => (S::SERVICE_UNAVAILABLE, "undecided", "No decision could be made"),
+            Code::KeyHolderUnavailable => {
+                (S::SERVICE_UNAVAILABLE, "key-holder-unavailable", "The key-holder cannot be reached")
+            }
+            Code::KeyHolderForbids => {
+                (S::FORBIDDEN, "key-holder-forbids", "The key-holder does not allow this")
+            }
             Code::TimedOut => (S::GATEWAY_TIMEOUT, "timed-out", "The answer took too long"),
             Code::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         }
@@ -168,6 +178,7 @@ impl Code {
             | Code::Overloaded
             | Code::Draining
             | Code::Undecided
+            | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
             _ => None,
         }

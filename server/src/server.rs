@@ -19,7 +19,7 @@ use crate::wrap::WrapKey;
 use crate::{api, log_store, seal_log, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,7 +27,9 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trefoil_attest::TrustRoot;
+use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
+use trefoil_key_holder::{Remote, Role};
 use trefoil_matching::{KeyHolder, KeyHolding, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
@@ -105,7 +107,8 @@ impl Server {
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
-        let (store, keyholder) = open_stores(&directory)?;
+        let store = open_store(&directory)?;
+        let keyholder = key_holder(&config.keyholder, &directory)?;
         let head = log_store::chain_head(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let accounts = Directory::load(
             Arc::clone(&store),
@@ -254,19 +257,35 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     signing_keys::open_or_make(&directory, issuer, &source, now)
 }
 
-fn open_stores(directory: &DataDir) -> Result<(Arc<dyn Store>, Arc<KeyHolder>), StartError> {
-    let failed = |path: &PathBuf| {
-        let path = path.display().to_string();
-        move |cause| StartError::Store { path, cause }
-    };
+fn open_store(directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
     let path = directory.join("store.sqlite");
-    let store = Sqlite::open(&path).map_err(failed(&path))?;
+    let store = Sqlite::open(&path).map_err(|cause| not_opened(&path, cause))?;
+    Ok(Arc::new(store))
+}
+
+/// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
+fn key_holder(config: &config::KeyHolder, directory: &DataDir) -> Result<Arc<dyn Role>, StartError> {
+    let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join("vault.sqlite");
+    if let Some(address) = config.address().map_err(|cause| stored("configuration", &cause))? {
+        if path.exists() {
+            tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
+        }
+        let identity = Identity::open(directory, trefoil_key_holder::cli::GATEWAY_IDENTITY)
+            .map_err(|cause| stored("credential for the key-holder", &cause))?;
+        let remote = Remote::start(address, identity, config.bounds())
+            .map_err(|cause| stored("connection to the key-holder", &cause))?;
+        return Ok(Arc::new(remote));
+    }
     let key = trefoil_key_holder::wrap::WrapKey::new(&*directory.secret::<32>("vault.key")?);
-    let vault = SqliteVault::open(&path, key).map_err(failed(&path))?;
+    let vault = SqliteVault::open(&path, key).map_err(|cause| not_opened(&path, cause))?;
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
-        .map_err(|cause| StartError::Stored { what: "key-holder's vault", cause: cause.to_string() })?;
-    Ok((Arc::new(store), Arc::new(keyholder)))
+        .map_err(|cause| stored("key-holder's vault", &cause))?;
+    Ok(Arc::new(keyholder))
+}
+
+fn not_opened(path: &Path, cause: StoreError) -> StartError {
+    StartError::Store { path: path.display().to_string(), cause }
 }
 
 fn start_pipeline(

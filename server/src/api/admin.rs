@@ -47,7 +47,7 @@ pub(super) async fn lift_freeze(
         Err(KeyHolderError::UnknownTenant) => {
             Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
         }
-        Err(cause) => Err(Problem::internal(cause)),
+        Err(cause) => Err(cause.into()),
     })
     .await
 }
@@ -59,7 +59,7 @@ pub(super) async fn live() -> &'static str {
 
 /// `GET /readyz`: whether the service takes requests, and if not why.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
-    match app.unready() {
+    match app.undecided() {
         None => "ready\n".into_response(),
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
     }

@@ -4,6 +4,7 @@
 use super::caller::Caller;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
 use crate::app::App;
+use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::problem::{Code, Problem};
 use crate::replay::{FRESHNESS_S, Use};
 use crate::seal_log::Answer;
@@ -33,6 +34,10 @@ pub(super) async fn authenticate(
     let tenant = &caller.tenant;
     if !tenant.policy.audiences.contains(&request.audience) {
         return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
+    }
+    if app.keyholder.unready().is_some() {
+        // Before anything is spent: the same request may come again.
+        return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
     let now = app.now();
     check_fresh(&app, request.issued_at, now)?;
@@ -176,6 +181,7 @@ fn refusal(why: Refusal) -> Problem {
             Code::Undecided,
             "the key-holder gave no decision, and nothing is accepted without one",
         ),
+        Refusal::KeyHolderUnavailable => Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }
 }

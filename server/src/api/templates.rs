@@ -1,6 +1,6 @@
 //! Enrolment and deletion of templates.
 //!
-//! Enrolment is blinded although gateway, matcher and key-holder share a process: the embedding is split, the
+//! Enrolment is blinded wherever the key-holder runs: the embedding is split, the
 //! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
 
 use super::caller::{Caller, PathBytes};
@@ -73,7 +73,7 @@ pub(super) async fn delete(
     let tenant = caller.tenant.id;
     blocking(move || {
         let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
-        app.keyholder.shred(tenant, handle, template.generation).map_err(Problem::internal)?;
+        app.keyholder.shred(tenant, handle, template.generation)?;
         app.store.delete_template(&tenant, &handle)?;
         app.templates.remove(&tenant, &handle);
         Ok(StatusCode::NO_CONTENT)
@@ -132,8 +132,7 @@ fn store(
     let generation = app.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
     let lane = Lane::random(&mut rng);
     let (blinded, blind) = split(embedding, &mut rng);
-    let encrypted =
-        app.keyholder.enrol(tenant.id, handle, generation, lane, &blinded).map_err(Problem::internal)?;
+    let encrypted = app.keyholder.enrol(tenant.id, handle, generation, lane, blinded)?;
     let template = unblind(&tenant.basis, encrypted, blind);
     let lane = lane.index() as u8;
     let name = TemplateName { tenant: tenant.id, handle, generation, lane };
@@ -154,7 +153,7 @@ fn store(
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
     if let Err(cause) = app.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
-        app.keyholder.shred(tenant.id, handle, generation).map_err(Problem::internal)?;
+        app.keyholder.shred(tenant.id, handle, generation)?;
         return Err(exists(cause));
     }
     app.templates.insert(template);

@@ -19,6 +19,7 @@ const USAGE: u8 = 2;
     about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
     after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
                   trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
+                  trefoil key-holder                the keys and thresholds in a process of their own\n  \
                   trefoil keys export-trust-root    what relying parties pin\n  \
                   trefoil verify answer.json --trust-root trust-root.json --audience shop.example"
 )]
@@ -33,6 +34,8 @@ enum Command {
     Serve(serve::Serve),
     /// See it work: a service, people of a public data set, true and false logins, every answer checked.
     Demo(crate::demo::Arguments),
+    /// Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes.
+    KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
     /// Check an attestation offline: three signatures, and that it is about what you asked.
     Verify(verify::Verify),
     /// Signing keys and trust roots: make, rotate, show, export, follow.
@@ -46,6 +49,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => crate::demo::main(&arguments),
+        Command::KeyHolder(arguments) => arguments.run(),
         Command::Verify(verify) => verify.run(),
         Command::Keys(keys) => keys.run(),
         Command::Log(log) => log.run(),

@@ -72,7 +72,7 @@ pub(crate) fn config(data_dir: &Path) -> Config {
         listen: Some("127.0.0.1:0".parse().unwrap()),
         admin_listen: Some("127.0.0.1:0".parse().unwrap()),
         workers: Some(2),
-        cadence: None,
+        ..Overrides::default()
     };
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
