@@ -211,13 +211,13 @@ impl KeyHolder {
             return Err(KeyHolderError::Malformed);
         }
         let admitted = tenant.admit(job, now)?;
-        let opened = self.open(&admitted.keys, job);
-        if !is_honest(&opened, job) {
+        let matched = self.compare(&admitted.keys, job, admitted.threshold);
+        wipe_stack();
+        let Some(matched) = matched else {
             tenant.record_malformed(&*self.vault, job, now)?;
             return Err(KeyHolderError::Malformed);
-        }
-        let matches = |lane: Lane, threshold| opened.scores()[lane.index()] >= threshold;
-        tenant.settle(&*self.vault, job, &admitted, matches, now).map(Decisions)
+        };
+        tenant.settle(&*self.vault, job, &admitted, matched, now).map(Decisions)
     }
 
     fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
@@ -225,13 +225,31 @@ impl KeyHolder {
         tenants.get(id).cloned().ok_or(KeyHolderError::UnknownTenant)
     }
 
-    fn open(&self, keys: &[Option<SubjectKey>; LANES], job: &MatchJob) -> Opened {
+    /// The lanes whose score reaches `threshold`, or nothing if the job is not an honest matcher's. In a frame of its own:
+    /// what scores leave on the stack is below the caller's.
+    #[inline(never)]
+    fn compare(&self, keys: &[Option<SubjectKey>; LANES], job: &MatchJob, threshold: i32) -> Option<LaneSet> {
         let idle = self.decryptors.lock().expect(UNPOISONED).pop();
         let mut decryptor = idle.unwrap_or_else(|| Decryptor::new(Scheme::shared()));
         let opened = decryptor.decrypt(keys.iter().flatten(), &job.masked);
         self.decryptors.lock().expect(UNPOISONED).push(decryptor);
-        opened
+        let reached =
+            opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
+        is_honest(&opened, job).then_some(LaneSet::from_bits(reached))
     }
+}
+
+/// Words of stack that a decryption may reach: 16 KiB, twice what was seen.
+const STACK_WORDS: usize = 2048;
+
+/// Overwrites what the caller's callees have left on the stack. Scores and keys are wiped where they have a name; this is
+/// for copies that the compiler made. Without it they travel on: the padding of the next object that is moved to the heap
+/// is whatever lay on the stack.
+#[inline(never)]
+fn wipe_stack() {
+    let mut below = [1u64; STACK_WORDS];
+    below.fill(0);
+    zeroize::optimization_barrier(&below);
 }
 
 /// Whether a decrypted job can come from an honest matcher: errors within the band that flooding gives, and nothing in lanes

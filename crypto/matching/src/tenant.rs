@@ -46,6 +46,8 @@ struct Subject {
 /// A job whose subjects are known and whose failures have been counted in advance.
 pub(crate) struct Admitted {
     pub(crate) keys: [Option<SubjectKey>; LANES],
+    /// The threshold in force.
+    pub(crate) threshold: i32,
     /// Lanes whose budget allowed the attempt.
     charged: LaneSet,
     /// The records as they were.
@@ -155,7 +157,7 @@ impl Tenant {
         vault: &dyn Vault,
         job: &MatchJob,
         admitted: &Admitted,
-        matches: impl Fn(Lane, i32) -> bool,
+        matched: LaneSet,
         now: u64,
     ) -> Result<LaneSet, KeyHolderError> {
         let mut accepted = LaneSet::EMPTY;
@@ -165,12 +167,11 @@ impl Tenant {
             if state.frozen {
                 return Err(KeyHolderError::Frozen);
             }
-            let threshold = state.policy.threshold;
             for lane in admitted.charged.iter() {
                 let subject = job.subjects[lane.index()].and_then(|key| state.subjects.get_mut(&key));
                 // A subject that was shredded in the meantime is answered like any other failure.
                 let Some(subject) = subject else { continue };
-                if matches(lane, threshold) {
+                if matched.contains(lane) {
                     subject.attempts.refund(now);
                     accepted.insert(lane);
                 }
@@ -239,6 +240,7 @@ impl State {
     fn charge(&mut self, job: &MatchJob, policy: &AttemptPolicy, now: u64) -> Admitted {
         let mut admitted = Admitted {
             keys: [const { None }; LANES],
+            threshold: self.policy.threshold,
             charged: LaneSet::EMPTY,
             before: [AttemptRecord::default(); LANES],
         };
