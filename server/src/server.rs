@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -275,6 +275,9 @@ fn key_holder(config: &config::KeyHolder, directory: &DataDir) -> Result<Arc<dyn
             .map_err(|cause| stored("credential for the key-holder", &cause))?;
         let remote = Remote::start(address, identity, config.bounds())
             .map_err(|cause| stored("connection to the key-holder", &cause))?;
+        if let Err(why) = remote.wait_until_ready(Instant::now() + config.bounds().timeout) {
+            tracing::warn!(why, "started without the key-holder: not ready");
+        }
         return Ok(Arc::new(remote));
     }
     let key = trefoil_key_holder::wrap::WrapKey::new(&*directory.secret::<32>("vault.key")?);

@@ -1,0 +1,100 @@
+//! `kill -9` at any moment: nothing is accepted without a decision, and no counted failure is forgotten.
+
+use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+use trefoil_key_holder::{Role as _, job_log};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding as _};
+
+#[test]
+fn counted_failures_survive_a_kill() {
+    for survive in ["kill", "power-cut"] {
+        let house = House::new(survive);
+        let running = house.start();
+        let attempts = AttemptPolicy { consecutive: 100, delay_s: 0, per_day: 100, per_generation: 3 };
+        let gateway =
+            Gateway::new(&running, house.gateway(), DecisionPolicy { threshold: 15_000, attempts }, 4);
+        let impostors = |batch: u8| gateway.job(batch, |index| gateway.people[(index + 1) % 4].1.clone());
+        // One attempt before each kill: the record must be there although the process dies as soon as it has answered.
+        let mut running = running;
+        for batch in 0..3 {
+            let remote = running.connected(house.gateway());
+            assert_eq!(remote.decide(&impostors(batch), 0).unwrap().lanes().bits(), 0);
+            running.kill();
+            running = house.start();
+        }
+        let remote = running.connected(house.gateway());
+        let spent = remote.decide(&gateway.honest(9), 0).unwrap();
+        assert_eq!(spent.lanes().bits(), 0, "{survive}: three failures, so even the right face is refused");
+    }
+}
+
+#[test]
+fn under_load_a_kill_refuses_and_a_restart_recovers() {
+    const THREADS: usize = 4;
+    let house = House::new("kill");
+    let mut running = house.start();
+    let gateway = Arc::new(Gateway::new(&running, house.gateway(), lenient(15_000), 32));
+    let job = Arc::new(gateway.honest(1));
+    let (stop, decided, refused) =
+        (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let (gateway, job) = (Arc::clone(&gateway), Arc::clone(&job));
+            let (stop, decided, refused) = (Arc::clone(&stop), Arc::clone(&decided), Arc::clone(&refused));
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    match gateway.decide(&job) {
+                        Ok(lanes) => {
+                            assert_eq!(lanes, u32::MAX);
+                            decided.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(KeyHolderError::Unavailable(_)) => {
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            std::thread::yield_now();
+                        }
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+            })
+        })
+        .collect();
+    let grows = |counter: &AtomicUsize, by: usize| {
+        let before = counter.load(Ordering::Relaxed);
+        while counter.load(Ordering::Relaxed) < before + by {
+            std::thread::yield_now();
+        }
+    };
+    for round in 0..3 {
+        grows(&decided, 20);
+        running.kill();
+        // What was under way has ended by the time that every thread has been refused.
+        grows(&refused, 100 * THREADS);
+        let away = decided.load(Ordering::Relaxed);
+        grows(&refused, 100 * THREADS);
+        assert_eq!(decided.load(Ordering::Relaxed), away, "nothing is decided while nobody is there");
+        assert!(gateway.remote.unready().is_some());
+        running = house.start();
+        let started = Instant::now();
+        gateway.remote.wait_until_ready(started + PATIENCE).unwrap();
+        println!("round {round}: ready {:?} after the restart", started.elapsed());
+    }
+    grows(&decided, 20);
+    stop.store(true, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    drop(running);
+    let decided = decided.load(Ordering::Relaxed);
+    assert!(job_log::check(&house.data()).unwrap().next >= decided as u64);
+    let lines = lines_with(&house, "\"outcome\":\"decided\"");
+    assert!(lines >= decided, "{decided} accepted, of which {lines} were decided");
+    assert_eq!(lines_with(&house, &hex::encode(TENANT)), lines + 33);
+}
+
+/// Lines of the job log that contain `text`.
+fn lines_with(house: &House, text: &str) -> usize {
+    let files = std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path());
+    let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+    logs.map(|path| std::fs::read_to_string(path).unwrap().lines().filter(|line| line.contains(text)).count())
+        .sum()
+}

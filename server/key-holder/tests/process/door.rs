@@ -1,0 +1,182 @@
+//! Who is let in, and to what.
+
+use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use rustls::client::ResolvesClientCert;
+use rustls::sign::CertifiedKey;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::identity::Fingerprint;
+use trefoil_key_holder::{Bounds, Remote, Role as _, job_log, tls};
+use trefoil_matching::{KeyHolderError, KeyHolding as _, Lane, split};
+
+#[derive(Debug)]
+struct NoCertificate;
+
+impl ResolvesClientCert for NoCertificate {
+    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
+}
+
+/// A handshake with this configuration ends before anything is served.
+fn is_refused(running: &Running, config: Arc<rustls::ClientConfig>) -> bool {
+    let mut raw = running.raw_with(config);
+    // The refusal may come after the client thinks that it is connected.
+    let sent = raw.0.write_all(&frame(0, &[])).and_then(|()| raw.0.flush());
+    sent.is_err() || raw.is_closed()
+}
+
+#[test]
+fn only_listed_certificates_are_served() {
+    let house = House::new("kill");
+    let running = house.start();
+    let print = running.address.fingerprint;
+    let mut known = running.raw(house.gateway());
+    known.send(&frame(0, &[]));
+    assert_eq!(known.receive(), (0, vec![]));
+
+    assert!(
+        is_refused(&running, tls::client_config(house.identity("stranger"), print).unwrap()),
+        "a stranger"
+    );
+    let mut without = rustls::ClientConfig::clone(&tls::client_config(house.gateway(), print).unwrap());
+    without.client_auth_cert_resolver = Arc::new(NoCertificate);
+    assert!(is_refused(&running, Arc::new(without)), "no certificate");
+    let mut other = rustls::ClientConfig::clone(&tls::client_config(house.gateway(), print).unwrap());
+    other.alpn_protocols = vec![b"h2".to_vec()];
+    assert!(is_refused(&running, Arc::new(other)), "another protocol");
+    let mut none = rustls::ClientConfig::clone(&tls::client_config(house.gateway(), print).unwrap());
+    none.alpn_protocols = vec![];
+    assert!(is_refused(&running, Arc::new(none)), "no protocol");
+
+    // A gateway hangs up on a key-holder that is not the one it was told.
+    let mut address = running.address.clone();
+    address.fingerprint = Fingerprint([1; 32]);
+    let bounds = Bounds { timeout: PATIENCE, connections: 1 };
+    let misled = Remote::start(address, house.gateway(), bounds).unwrap();
+    while misled.unready().is_none_or(|why| why.contains("not connected yet")) {
+        std::thread::yield_now();
+    }
+    assert!(misled.unready().unwrap().contains("certificate"), "{:?}", misled.unready());
+    assert!(matches!(misled.create_tenant(TENANT, lenient(0)), Err(KeyHolderError::Unavailable(_))));
+
+    // Strangers who say nothing do not keep those out who are known.
+    let silent: Vec<TcpStream> =
+        (0..8).map(|_| TcpStream::connect(&running.address.authority).unwrap()).collect();
+    known.send(&frame(0, &[]));
+    assert_eq!(known.receive(), (0, vec![]));
+    running.connected(house.gateway());
+    drop(silent);
+}
+
+#[test]
+fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_nothing() {
+    let house = House::new("kill");
+    let running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
+    let job = gateway.honest(1);
+    assert_eq!(gateway.decide(&job).unwrap(), 0b11);
+    let forbidden = |outcome: Result<(), KeyHolderError>| {
+        assert!(matches!(outcome, Err(KeyHolderError::Forbidden(_))), "{outcome:?}");
+    };
+    forbidden(gateway.remote.set_policy(TENANT, lenient(-32_768)));
+    forbidden(gateway.remote.lift_freeze(TENANT));
+    let operator = running.connected(house.operator());
+    forbidden(operator.decide(&job, 0).map(drop));
+    forbidden(operator.create_tenant([8; 16], lenient(0)).map(drop));
+    forbidden(operator.shred(TENANT, handle(0), 0));
+    let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
+    forbidden(operator.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded).map(drop));
+
+    operator.set_policy(TENANT, lenient(32_768)).unwrap();
+    assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
+    let lifted = house.command(&["lift-freeze"], &[&hex::encode(TENANT)]);
+    assert!(lifted.status.success(), "{}", String::from_utf8_lossy(&lifted.stderr));
+    let stricter = house.command(&["set-policy"], &["--threshold", "15000", &hex::encode(TENANT)]);
+    assert!(stricter.status.success(), "{}", String::from_utf8_lossy(&stricter.stderr));
+    assert_eq!(gateway.decide(&gateway.honest(3)).unwrap(), 0b11);
+    gateway.remote.shred(TENANT, handle(1), 0).unwrap();
+    let gone = gateway.decide(&gateway.honest(4));
+    assert!(matches!(gone, Err(KeyHolderError::UnknownSubjects(lanes)) if lanes.bits() == 0b10), "{gone:?}");
+}
+
+#[test]
+fn a_tenant_of_another_gateway_looks_like_none() {
+    let house = House::new("kill");
+    let other = house.identity("other");
+    {
+        let directory = DataDir::open(&house.data()).unwrap();
+        let mut clients = Clients::read(&directory).unwrap();
+        clients.authorise(&directory, "other", other.fingerprint(), Right::Match).unwrap();
+    }
+    let running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
+    let job = gateway.honest(1);
+    let other = running.connected(other);
+    let unknown = |outcome: Result<(), KeyHolderError>| {
+        assert!(matches!(outcome, Err(KeyHolderError::UnknownTenant)), "{outcome:?}");
+    };
+    unknown(other.decide(&job, 0).map(drop));
+    unknown(other.shred(TENANT, handle(0), 0));
+    let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
+    unknown(other.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded).map(drop));
+    let taken = other.create_tenant(TENANT, lenient(0));
+    assert!(matches!(taken, Err(KeyHolderError::TenantExists)), "{taken:?}");
+    assert_eq!(gateway.decide(&job).unwrap(), 0b11);
+
+    // The owner is remembered, and everything is in the log, which holds.
+    running.kill();
+    let head = job_log::check(&house.data()).unwrap();
+    let running = house.start();
+    unknown(running.connected(house.identity("other")).decide(&job, 0).map(drop));
+    assert!(job_log::check(&house.data()).unwrap().next > head.next);
+    let shown = house.command(&["check-log"], &[]);
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("lines, head"));
+}
+
+#[test]
+fn a_policy_beyond_the_operators_limits_and_a_list_of_clients_with_a_mistake_are_refused() {
+    let house = House::new("kill");
+    let config = house.folder.path().join("key-holder.toml");
+    let strict =
+        std::fs::read_to_string(&config).unwrap().replace("threshold_min = -32768", "threshold_min = 6000");
+    std::fs::write(&config, strict).unwrap();
+    let running = house.start();
+    let remote = running.connected(house.gateway());
+    let lax = remote.create_tenant(TENANT, lenient(5999));
+    assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
+    remote.create_tenant(TENANT, lenient(6000)).unwrap();
+    running.kill();
+    let list = house.data().join(CLIENTS_FILE);
+    let text = std::fs::read_to_string(&list).unwrap();
+    for (from, to) in
+        [("right", "rihgt"), ("\"match\"", "\"everything\""), ("fingerprint = \"", "fingerprint = \"0")]
+    {
+        std::fs::write(&list, text.replace(from, to)).unwrap();
+        let refused = house.command(&[], &[]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(String::from_utf8(refused.stderr).unwrap().contains(CLIENTS_FILE));
+    }
+}
+
+#[test]
+fn a_caller_waits_no_longer_than_its_time() {
+    // A socket that accepts and says nothing.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let house = House::new("kill");
+    let address = format!("tls://{}#{}", listener.local_addr().unwrap(), Fingerprint([1; 32]));
+    let bounds = Bounds { timeout: Duration::from_millis(50), connections: 1 };
+    let remote = Remote::start(address.parse().unwrap(), house.gateway(), bounds).unwrap();
+    assert!(remote.wait_until_ready(Instant::now() + Duration::from_millis(200)).is_err());
+    assert!(matches!(remote.shred(TENANT, handle(0), 0), Err(KeyHolderError::Unavailable(_))));
+}

@@ -1,0 +1,139 @@
+//! Jobs that no honest matcher sends, against the process: none is answered with anything.
+
+use crate::world::{Gateway, House, TENANT, frame, lenient};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use trefoil_key_holder::Role as _;
+use trefoil_matching::MatchJob;
+
+/// Statuses of the protocol.
+const UNKNOWN_TENANT: u8 = 16;
+const FROZEN: u8 = 18;
+const MALFORMED: u8 = 19;
+
+/// Bytes of the masked batch at the end of a job, and of `c0` at its head.
+const MASKED: usize = 2 * (32 + 4096) * 6;
+const C0: usize = 2 * 32 * 6;
+const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+
+/// Adds `value` to a coefficient whose residues are `stride` apart, the first at `at`.
+fn add(bytes: &mut [u8], at: usize, stride: usize, value: u128) {
+    for (limb, prime) in PRIMES.iter().enumerate() {
+        let at = at + 6 * stride * limb;
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(&bytes[at..at + 6]);
+        let sum = (u128::from(u64::from_le_bytes(word)) + value) % u128::from(*prime);
+        bytes[at..at + 6].copy_from_slice(&(sum as u64).to_le_bytes()[..6]);
+    }
+}
+
+/// The families of the literature's attacks: shift the message to find the threshold, put the message into the error,
+/// read out a coefficient of the key, replace one half or all of it.
+fn craft(honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
+    let delta = u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537;
+    let mut bytes = honest.to_vec();
+    let c0 = bytes.len() - MASKED;
+    let c1 = c0 + C0;
+    let index = rng.next_u32() as usize;
+    match family % 5 {
+        0 => add(&mut bytes, c0 + 6 * (index % 32), 32, delta * u128::from(1 + rng.next_u32() % 65_536)),
+        1 => (0..32).for_each(|at| add(&mut bytes, c0 + 6 * at, 32, delta / 2 + u128::from(rng.next_u64()))),
+        2 => {
+            bytes[c0..].fill(0);
+            add(&mut bytes, c1 + 6 * (index % 4096), 4096, delta * u128::from(1 + rng.next_u32() % 65_536));
+            add(&mut bytes, c0 + 6 * (index % 32), 32, delta);
+        }
+        3 => (c0..c1).step_by(6).for_each(|at| {
+            let residue = rng.next_u64() % PRIMES[1];
+            bytes[at..at + 6].copy_from_slice(&residue.to_le_bytes()[..6]);
+        }),
+        _ => add(&mut bytes, c1 + 6 * (index % 4096), 4096, delta * u128::from(1 + rng.next_u32() % 65_536)),
+    }
+    bytes
+}
+
+#[test]
+fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
+    let house = House::new("kill");
+    let running = house.start();
+    // Thirty people, so that two lanes are empty, and a threshold that everything reaches.
+    let gateway = Gateway::new(&running, house.gateway(), lenient(-32_768), 30);
+    let operator = running.connected(house.operator());
+    let honest = gateway.honest(1);
+    assert_eq!(gateway.decide(&honest).unwrap(), (1 << 30) - 1);
+    let honest = honest.to_bytes();
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut raw = running.raw(house.gateway());
+    let mut send = |job: &[u8]| {
+        raw.send(&frame(1, job));
+        raw.receive()
+    };
+    // Freezes that are lifted again: three more chances each.
+    let thawed = 100;
+    for round in 0..thawed {
+        for attempt in 0..3 {
+            let crafted = craft(&honest, round + attempt, &mut rng);
+            assert_eq!(send(&crafted), (MALFORMED, vec![]), "family {}", (round + attempt) % 5);
+        }
+        assert_eq!(send(&honest), (FROZEN, vec![]), "an honest job is not decided either");
+        if round + 1 < thawed {
+            operator.lift_freeze(TENANT).unwrap();
+        }
+    }
+    for attempt in 3 * thawed..4096 {
+        assert_eq!(send(&craft(&honest, attempt, &mut rng)), (FROZEN, vec![]));
+    }
+    // The freeze outlives a kill.
+    running.kill();
+    let running = house.start();
+    let mut raw = running.raw(house.gateway());
+    raw.send(&frame(1, &honest));
+    assert_eq!(raw.receive(), (FROZEN, vec![]));
+}
+
+#[test]
+fn a_hundred_thousand_random_jobs_are_never_decided() {
+    let house = House::new("kill");
+    let running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(-32_768), 30);
+    let honest = gateway.honest(1).to_bytes();
+    let mut rng = StdRng::seed_from_u64(12);
+    let mut raw = running.raw(house.gateway());
+    let mut answered = 0;
+    // Random bytes, most of them short, behind the head of a real job or not; several under way at a time.
+    while answered < 99_000 {
+        let mut frames = Vec::new();
+        for _ in 0..50 {
+            let length = 1 + rng.next_u32() as usize % 200;
+            let head = if rng.next_u32() & 1 == 0 { length.min(40) } else { 0 };
+            let mut job = honest[..head].to_vec();
+            job.extend((head..length).map(|_| rng.next_u32() as u8));
+            assert!(MatchJob::from_bytes(&job).is_err());
+            frames.extend(frame(1, &job));
+        }
+        raw.send(&frames);
+        for _ in 0..50 {
+            assert_eq!(raw.receive(), (MALFORMED, vec![]));
+        }
+        answered += 50;
+    }
+    // Canonical ciphertexts behind the head of a real job: each is decrypted until the tenant is frozen.
+    let masked = honest.len() - MASKED;
+    let mut statuses = [0; 256];
+    for _ in 0..1000 {
+        let mut job = honest.clone();
+        for at in (masked..job.len()).step_by(6) {
+            job[at..at + 6].copy_from_slice(&(rng.next_u64() % PRIMES[1]).to_le_bytes()[..6]);
+        }
+        if rng.next_u32() & 1 == 0 {
+            job[4..20].copy_from_slice(&[9; 16]);
+        }
+        raw.send(&frame(1, &job));
+        let (status, body) = raw.receive();
+        assert!(body.is_empty());
+        statuses[usize::from(status)] += 1;
+    }
+    let [unknown, frozen, malformed] =
+        [UNKNOWN_TENANT, FROZEN, MALFORMED].map(|status| statuses[usize::from(status)]);
+    assert_eq!((unknown + frozen + malformed, malformed), (1000, 3), "{unknown} {frozen} {malformed}");
+}

@@ -1,0 +1,9 @@
+//! The key-holder as a process, from outside: who is let in, what it reads, what a kill leaves, what its memory holds.
+
+mod crash;
+mod door;
+mod frames;
+mod jobs;
+mod memory;
+mod scan;
+mod world;

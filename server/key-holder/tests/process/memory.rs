@@ -1,0 +1,76 @@
+//! Scores stay where they are computed: after a batch none is in the key-holder's memory, files, log or replies.
+
+use crate::scan::{memory, patterns, search};
+use crate::world::{Gateway, House, TENANT, face, lenient};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use trefoil_matching::Embedding;
+
+/// Neighbouring scores that make a pattern.
+const RUN: usize = 5;
+
+#[test]
+fn no_score_is_left_in_memory_files_log_or_replies() {
+    let house = House::new("kill");
+    let running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 32);
+    let mut rng = StdRng::seed_from_u64(99);
+    let probes: Vec<Embedding> = gateway
+        .people
+        .iter()
+        .enumerate()
+        .map(|(index, (_, face_of))| if index % 2 == 0 { face_of.clone() } else { face(&mut rng) })
+        .collect();
+    let scores: Vec<i32> =
+        gateway.people.iter().zip(&probes).map(|((_, template), probe)| template.dot(probe)).collect();
+    let job = |batch| gateway.job(batch, |index| probes[index].clone());
+
+    // These are the scores: each is accepted at itself and not one above.
+    let operator = running.connected(house.operator());
+    for (lane, score) in [(1, scores[1]), (4, scores[4])] {
+        for (threshold, accepted) in [(score, true), (score + 1, false)] {
+            operator.set_policy(TENANT, lenient(threshold)).unwrap();
+            assert_eq!(gateway.decide(&job(1)).unwrap() >> lane & 1 == 1, accepted);
+        }
+    }
+    operator.set_policy(TENANT, lenient(15_000)).unwrap();
+    let patterns = patterns(scores.windows(RUN));
+    let planted: Vec<u8> = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+    assert!(search(&planted, &patterns).len() > 32 - RUN, "the search finds what is there");
+
+    let mut raw = running.raw(house.gateway());
+    let mut replies = Vec::new();
+    let known = crate::world::handle(3);
+    for round in 0..3 {
+        for batch in 0..6 {
+            raw.send(&crate::world::frame(1, &job(batch).to_bytes()));
+            replies.extend(raw.receive().1);
+        }
+        let regions = memory(running.pid());
+        assert!(
+            regions.iter().any(|region| region.windows(32).any(|bytes| bytes == known)),
+            "its memory is read"
+        );
+        for region in &regions {
+            assert_eq!(search(region, &patterns), Vec::<String>::new(), "round {round}");
+        }
+    }
+    assert_eq!(search(&replies, &patterns), Vec::<String>::new());
+    assert_eq!(replies.len(), 18 * 4, "32 bits a batch");
+
+    drop(running);
+    let decimal: Vec<String> = scores.iter().map(i32::to_string).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.push(house.log_path());
+    for path in files {
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(search(&bytes, &patterns), Vec::<String>::new(), "{}", path.display());
+        if path.extension().is_none_or(|extension| extension == "log") {
+            let text = String::from_utf8(bytes).unwrap();
+            let mut numbers = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            let shown = numbers.find(|number| decimal.iter().any(|score| score == number));
+            assert_eq!(shown, None, "{}", path.display());
+        }
+    }
+}

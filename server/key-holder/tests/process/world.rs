@@ -1,0 +1,256 @@
+//! A key-holder process, its operator, and a gateway with people.
+
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use trefoil_key_holder::cli::GATEWAY_IDENTITY;
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::{Address, Bounds, Remote, Role as _, tls};
+use trefoil_matching::{
+    AttemptPolicy, Basis, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, Lane, MatchJob,
+    Matcher, Template, TenantId, Tier, split, unblind,
+};
+
+pub(crate) const TENANT: TenantId = [7; 16];
+/// Long enough for the busiest machine: no test measures time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A data directory for each side, and an address that no other test and no other process uses.
+pub(crate) struct House {
+    pub(crate) folder: TempDir,
+    config: PathBuf,
+}
+
+/// A running key-holder; killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) address: Address,
+}
+
+impl House {
+    /// With clients authorised by `init`; counted failures survive what `attempts` says.
+    pub(crate) fn new(attempts: &str) -> House {
+        // Every address of 127.0.0.0/8 is this machine, so a restart finds its port free.
+        static HOUSES: AtomicU32 = AtomicU32::new(1);
+        let host = std::process::id().wrapping_mul(64) + HOUSES.fetch_add(1, Ordering::Relaxed);
+        let [_, a, b, c] = host.to_be_bytes();
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("key-holder.toml");
+        let data = folder.path().join("keys");
+        let text = format!(
+            "[server]\ndata_dir = {data:?}\nlisten = \"127.{a}.{b}.{c}:7443\"\n[vault]\nattempts_survive = \"{attempts}\"\n\
+             [policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
+             per_day_max = 4294967295\nper_generation_max = 4294967295\n[log]\nfilter = \"debug\"\n"
+        );
+        std::fs::write(&config, text).unwrap();
+        let house = House { folder, config };
+        let gateway = house.folder.path().join("gateway");
+        let done = house.command(&["init"], &["--gateway", gateway.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        house
+    }
+
+    /// The program with this command and the house's configuration.
+    pub(crate) fn command(&self, command: &[&str], rest: &[&str]) -> Output {
+        let config = ["--config", self.config.to_str().unwrap()];
+        let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil-key-holder"));
+        program.args(command).args(config).args(rest).output().unwrap()
+    }
+
+    /// Starts the process and waits until it listens. Its log goes to the file `log`.
+    pub(crate) fn start(&self) -> Running {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log_path()).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil-key-holder"))
+            .args(["--config", self.config.to_str().unwrap()])
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim();
+        Running { child, address: address.parse().unwrap() }
+    }
+
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
+    /// The identity that `init` made for the gateway.
+    pub(crate) fn gateway(&self) -> Identity {
+        Identity::open(&DataDir::open(&self.folder.path().join("gateway")).unwrap(), GATEWAY_IDENTITY)
+            .unwrap()
+    }
+
+    /// An identity of this name, which nobody has authorised unless the test does.
+    pub(crate) fn identity(&self, name: &str) -> Identity {
+        Identity::open(&DataDir::open(&self.folder.path().join(name)).unwrap(), name).unwrap()
+    }
+
+    pub(crate) fn operator(&self) -> Identity {
+        let file = |what: &str| self.data().join(format!("operator-{what}.pem"));
+        Identity::read(&file("certificate"), &file("private-key")).unwrap()
+    }
+}
+
+impl Running {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`, and waits until the process is gone.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// A connection under `identity`, which need not come about.
+    pub(crate) fn connect(&self, identity: Identity) -> Remote {
+        let bounds = Bounds { timeout: PATIENCE, connections: 8 };
+        Remote::start(self.address.clone(), identity, bounds).unwrap()
+    }
+
+    /// A connection that has come about.
+    pub(crate) fn connected(&self, identity: Identity) -> Remote {
+        let remote = self.connect(identity);
+        remote.wait_until_ready(Instant::now() + PATIENCE).unwrap();
+        remote
+    }
+
+    /// A connection byte by byte.
+    pub(crate) fn raw(&self, identity: Identity) -> Raw {
+        self.raw_with(tls::client_config(identity, self.address.fingerprint).unwrap())
+    }
+
+    pub(crate) fn raw_with(&self, config: Arc<ClientConfig>) -> Raw {
+        let socket = TcpStream::connect(&self.address.authority).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let name = rustls::pki_types::ServerName::try_from("localhost").unwrap();
+        Raw(StreamOwned::new(ClientConnection::new(config, name).unwrap(), socket))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// See [`Running::raw`].
+pub(crate) struct Raw(pub(crate) StreamOwned<ClientConnection, TcpStream>);
+
+impl Raw {
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).unwrap();
+        self.0.flush().unwrap();
+    }
+
+    /// Status and body of the next reply.
+    pub(crate) fn receive(&mut self) -> (u8, Vec<u8>) {
+        let mut header = [0; 5];
+        self.0.read_exact(&mut header).unwrap();
+        let mut body = vec![0; u32::from_le_bytes(header[1..].try_into().unwrap()) as usize];
+        self.0.read_exact(&mut body).unwrap();
+        (header[0], body)
+    }
+
+    /// Says that nothing more will come.
+    pub(crate) fn hang_up(&mut self) {
+        self.0.conn.send_close_notify();
+        self.0.flush().unwrap();
+    }
+
+    /// Whether the peer has hung up.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        let mut byte = [0];
+        match self.0.read(&mut byte) {
+            Ok(read) => read == 0,
+            Err(cause) => {
+                !matches!(cause.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+            }
+        }
+    }
+}
+
+/// A frame as the protocol writes it.
+pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    frame.extend_from_slice(body);
+    frame
+}
+
+/// A gateway with one tenant and its people, lane `i` for person `i`.
+pub(crate) struct Gateway {
+    pub(crate) remote: Remote,
+    pub(crate) basis: Basis,
+    pub(crate) people: Vec<(Template, Embedding)>,
+}
+
+impl Gateway {
+    pub(crate) fn new(running: &Running, identity: Identity, policy: DecisionPolicy, people: u8) -> Gateway {
+        let remote = running.connected(identity);
+        let basis = Basis::from_seed(remote.create_tenant(TENANT, policy).unwrap());
+        let mut rng = StdRng::seed_from_u64(3);
+        let people = (0..people)
+            .map(|index| {
+                let face = face(&mut rng);
+                let (blinded, blind) = split(&face, &mut rng);
+                let lane = Lane::new(index).unwrap();
+                let encrypted = remote.enrol(TENANT, handle(index), 0, lane, blinded).unwrap();
+                (unblind(&basis, encrypted, blind), face)
+            })
+            .collect();
+        Gateway { remote, basis, people }
+    }
+
+    /// A batch in which everybody shows what `show` says.
+    pub(crate) fn job(&self, batch: u8, show: impl Fn(usize) -> Embedding) -> MatchJob {
+        let probes: Vec<Embedding> = (0..self.people.len()).map(show).collect();
+        let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
+        let mut matcher = Matcher::new(Tier::detected(), [batch; 32]);
+        matcher.mask([batch; 16], TENANT, &self.basis, &lanes).unwrap()
+    }
+
+    /// A batch in which everybody shows their own face.
+    pub(crate) fn honest(&self, batch: u8) -> MatchJob {
+        self.job(batch, |index| self.people[index].1.clone())
+    }
+
+    /// The lanes that a job is answered with.
+    pub(crate) fn decide(&self, job: &MatchJob) -> Result<u32, KeyHolderError> {
+        self.remote.decide(job, 0).map(|decisions| decisions.lanes().bits())
+    }
+}
+
+pub(crate) fn handle(index: u8) -> Handle {
+    [100 + index; 32]
+}
+
+pub(crate) fn face(rng: &mut StdRng) -> Embedding {
+    let uniform = |rng: &mut StdRng| (rng.next_u32() >> 8) as f32 / (1u32 << 24) as f32;
+    let vector: Vec<f32> = (0..128).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
+    Embedding::quantise(&vector).unwrap()
+}
+
+/// Budgets that never bind.
+pub(crate) fn lenient(threshold: i32) -> DecisionPolicy {
+    let attempts =
+        AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
+    DecisionPolicy { threshold, attempts }
+}
