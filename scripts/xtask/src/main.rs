@@ -3,6 +3,7 @@
 //! `test` is the whole check of the repository and what continuous integration runs; the other tasks are
 //! parts of it that are useful alone.
 
+mod clients;
 mod deny;
 mod docs;
 mod interop;
@@ -23,6 +24,7 @@ usage: cargo xtask <task>
 
   test              everything: format, lints, tests, both caches, rules, supply chain, smoke runs
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
+  clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of README.md and whitepaper/ from bench/records/
   numbers --check   fail if a number in prose differs from its record
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let outcome = Repo::open().and_then(|repo| match arguments.as_slice() {
         ["test"] => test::run(&repo),
         ["tidy"] => tidy::run(&repo),
+        ["clients"] => clients::run(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),

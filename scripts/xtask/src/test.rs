@@ -2,7 +2,7 @@
 
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{deny, docs, interop, numbers, smoke, tidy};
+use crate::{clients, deny, docs, interop, numbers, smoke, tidy};
 
 /// The crates that are built over either cache, over the baseline map. One command for both: the features of
 /// their dependencies are then united nearly as in the whole workspace, and few are built anew.
@@ -44,6 +44,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         "verifier without the standard library",
         repo.cargo(&["check", "--locked", "--release", "-p", "trefoil-attest", "--no-default-features"]),
     );
+    clients::add(repo, &mut steps);
     // The last test step left a server with the other cache in its place.
     let built =
         steps.command("build", repo.cargo(&["build", "--locked", "--release", "--workspace", "--bins"]));
