@@ -1,8 +1,10 @@
 //! Processor time of look-ups and get-or-inserts in the engine, with and without its instrumentation, in other caches
 //! and in maps.
 
+pub(crate) mod memory;
+mod sketch;
 pub(crate) mod timing;
-mod zipf;
+pub(crate) mod zipf;
 
 use std::time::Duration;
 
@@ -56,10 +58,15 @@ pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
     if parameters.capacity == 0 || parameters.keys < parameters.capacity {
         return Err(Failure::usage("the Zipf load needs at least as many keys as entries"));
     }
+    let memory = memory::bytes_per_entry(parameters.capacity);
     let zipf = Zipf::new(parameters.keys, EXPONENT);
     let mut cases = vec![under_zipf(parameters, &zipf)];
     cases.extend(parameters.resident.iter().map(|&resident| all_held(parameters, resident)));
-    Ok(report(parameters, &cases, zipf.share_of(parameters.capacity)))
+    let mut report = report(parameters, &cases, zipf.share_of(parameters.capacity));
+    report.result["bytes_per_entry"] = memory;
+    let sketch = sketch::add_ns(parameters.repeats);
+    report.result["sketch_add_ns"] = sketch.map_or(Value::Null, |ns| json!(rounded(ns.median())));
+    Ok(report)
 }
 
 /// A subject of this build.

@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
 use trefoil_cache::Off;
 
+use crate::cache::zipf::Zipf;
 use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
@@ -17,15 +20,48 @@ use crate::wiring;
 /// What to replay, and into how many entries.
 #[derive(Clone, Debug)]
 pub struct HitRatio {
-    /// A zstd file of little-endian u64 keys.
-    pub trace: PathBuf,
+    /// The requests.
+    pub requests: Requests,
     /// Entries that each cache may hold.
     pub capacity: usize,
     /// Runs of the caches whose hash is keyed at random; all are kept.
     pub repeats: usize,
 }
 
-/// Entries of one set of the engine: it holds whole sets, so a smaller cache cannot be compared.
+/// Requests to replay.
+#[derive(Clone, Debug)]
+pub enum Requests {
+    /// Recorded: a zstd file of little-endian u64 keys.
+    Recorded(PathBuf),
+    /// Two million, over a million keys whose popularity falls with exponent 0.99.
+    Zipf,
+    /// A million, round and round over half as many keys again as the cache has entries.
+    Loop,
+}
+
+impl Requests {
+    fn trace(&self, capacity: usize) -> Result<Trace, Failure> {
+        let requests: Vec<u64> = match self {
+            Requests::Recorded(path) => return Trace::read(path),
+            Requests::Zipf => {
+                let (zipf, mut rng) = (Zipf::new(1_000_000, 0.99), StdRng::seed_from_u64(1));
+                (0..2_000_000).map(|_| zipf.sample(&mut rng) as u64).collect()
+            }
+            Requests::Loop => (0..1_000_000).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
+        };
+        Ok(Trace::synthetic(requests))
+    }
+
+    fn name(&self) -> Value {
+        match self {
+            Requests::Recorded(path) => json!(path.file_name().map(|name| name.to_string_lossy())),
+            Requests::Zipf => json!("zipf"),
+            Requests::Loop => json!("loop"),
+        }
+    }
+}
+
+/// Fewer entries are no cache, and a tenth of them no queue for S3-FIFO.
 pub(crate) const CAPACITY_MIN: usize = 16;
 
 /// Replays the trace through the engine, two peers and two textbook policies. Every miss is followed by an insert.
@@ -33,16 +69,14 @@ pub(crate) const CAPACITY_MIN: usize = 16;
 /// # Errors
 /// When the trace cannot be read. Wrong values are in the report, not here.
 pub fn hit_ratio(parameters: &HitRatio) -> Result<Report, Failure> {
-    let trace = Trace::read(&parameters.trace)?;
+    let trace = parameters.requests.trace(parameters.capacity)?;
     let requests = &trace.requests;
     let capacity = parameters.capacity;
-    // The engine rounds up to whole sets; rounded down beforehand, it never has more entries than the others.
-    let whole_sets = (capacity / CAPACITY_MIN).max(1) * CAPACITY_MIN;
     let mut caches: Vec<(&str, Option<Replays>)> = Vec::new();
     let again = |run: &dyn Fn() -> Option<Replay>| -> Option<Replays> {
         (0..parameters.repeats.max(1)).map(|_| run()).collect()
     };
-    let engine = || wiring::engine::<Payload, Off>(whole_sets).map(|c| replay(&Ours::evicting(c), requests));
+    let engine = || wiring::engine::<Payload, Off>(capacity).map(|c| replay(&Ours::evicting(c), requests));
     caches.push(("engine", again(&engine)));
     caches.push(("moka", again(&|| Some(replay(&Moka::new(capacity), requests)))));
     caches.push(("quick_cache", again(&|| Some(replay(&QuickCache::new(capacity), requests)))));
@@ -112,7 +146,7 @@ fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&str, Option<Replays>
         "hit_ratio_runs": each(&|replays| json!(replays.iter().map(ratio).collect::<Vec<_>>())),
         "entries_max": each(&|replays| json!(replays[0].capacity)),
         "entries_held": each(&|replays| json!(replays.iter().map(|r| r.held).max())),
-        "trace": parameters.trace.file_name().map(|name| name.to_string_lossy()),
+        "trace": parameters.requests.name(),
         "trace_sha256": hex::encode(trace.sha256),
         "requests": requests,
         "different_keys": trace.requests.iter().collect::<HashSet<_>>().len(),

@@ -17,6 +17,13 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
+    /// Requests that were made up.
+    pub(crate) fn synthetic(requests: Vec<u64>) -> Trace {
+        let mut digest = Sha256::new();
+        requests.iter().for_each(|request| digest.update(request.to_le_bytes()));
+        Trace { requests, sha256: digest.finalize().into() }
+    }
+
     /// Reads a zstd frame of little-endian u64 keys.
     ///
     /// # Errors

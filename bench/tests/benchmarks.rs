@@ -10,7 +10,7 @@ use report::{POPULATION, assert_keys, number};
 use serde_json::Value;
 use trefoil_bench::cache::{CacheTimes, cache_times};
 use trefoil_bench::exact::{Exact, Source, exact};
-use trefoil_bench::hit_ratio::{HitRatio, hit_ratio};
+use trefoil_bench::hit_ratio::{HitRatio, Requests, hit_ratio};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
@@ -220,7 +220,8 @@ fn a_window_lasts_until_something_was_sealed() {
 #[test]
 fn recorded_requests_are_replayed_through_every_cache() {
     let trace = data().join("traces/web12.u64.zst");
-    let report = hit_ratio(&HitRatio { trace, capacity: 300, repeats: 2 }).expect("runs");
+    let report = hit_ratio(&HitRatio { requests: Requests::Recorded(trace), capacity: 300, repeats: 2 })
+        .expect("runs");
     assert_eq!(report.problem, None);
     let caches = ["engine", "moka", "quick_cache", "s3_fifo", "lru"];
     for figure in ["/hit_ratio", "/hit_ratio_runs", "/entries_max", "/entries_held"] {
@@ -243,6 +244,18 @@ fn recorded_requests_are_replayed_through_every_cache() {
     assert_eq!(number(&report, "/requests"), 95_607.0);
     assert_eq!(number(&report, "/different_keys"), 13_756.0);
     assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
+}
+
+/// What least-recently-used policies fail at: a loop longer than the cache. The best keeps two thirds of it.
+#[test]
+fn a_loop_longer_than_the_cache_is_learnt() {
+    let report = hit_ratio(&HitRatio { requests: Requests::Loop, capacity: 400, repeats: 1 }).expect("runs");
+    assert_eq!(report.problem, None);
+    assert_eq!(number(&report, "/hit_ratio/lru"), 0.0);
+    if cfg!(feature = "cache-engine") {
+        assert!((0.5..0.667).contains(&number(&report, "/hit_ratio/engine")));
+        assert!(number(&report, "/entries_held/engine") <= 400.0);
+    }
 }
 
 #[test]
@@ -285,6 +298,8 @@ fn caches_and_maps_are_timed_and_their_values_verified() {
         let cost = &report.result.pointer(&format!("{load}/instrumentation_ns/get/t1")).expect("cost");
         assert_eq!(cost.is_number(), cfg!(feature = "cache-engine"));
     }
+    assert_keys(&report, "/bytes_per_entry", &["engine", "quick_cache", "moka", "dashmap", "papaya"]);
+    assert_eq!(report.result["sketch_add_ns"].is_number(), cfg!(feature = "cache-engine"));
     // A map that does not evict has no get-or-insert.
     assert!(report.result["zipf"]["get_or_insert_ns"]["papaya"]["t1"].is_null());
     assert!((0.3..1.0).contains(&number(&report, "/zipf/hit_ratio/moka")));

@@ -59,10 +59,12 @@ impl<V: Value, O: Observer> Baseline<V, O> {
         &self.observer
     }
 
+    #[expect(clippy::disallowed_methods, reason = "bounds the baseline; written when keys come and go")]
     fn reserve(&self) -> bool {
         self.reserved.fetch_update(Relaxed, Relaxed, |n| (n < self.capacity).then_some(n + 1)).is_ok()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "bounds the baseline; off the operation path")]
     fn sweep(&self, now: u64) -> usize {
         let mut dropped = 0;
         self.map.retain(|_, held| {
@@ -182,6 +184,7 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
         outcome
     }
 
+    #[expect(clippy::disallowed_methods, reason = "bounds the baseline; written when keys come and go")]
     fn remove(&mut self, key: &Key) -> bool {
         let held = self.baseline.map.remove(key).is_some();
         if held {

@@ -1,6 +1,7 @@
 //! Tenants, invalidation, weights, listener and snapshot.
 
 #![cfg(feature = "engine")]
+#![expect(clippy::disallowed_methods, reason = "a listener may run on any worker")]
 
 use std::collections::HashMap;
 use std::sync::Arc;

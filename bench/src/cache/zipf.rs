@@ -4,13 +4,13 @@ use rand::RngExt as _;
 use rand::rngs::StdRng;
 
 /// Ranks from 0, rank `r` with probability proportional to `1 / (r + 1)^exponent`.
-pub(super) struct Zipf {
+pub(crate) struct Zipf {
     /// Probability of a rank no higher than this one, unnormalised.
     cumulative: Vec<f64>,
 }
 
 impl Zipf {
-    pub(super) fn new(ranks: usize, exponent: f64) -> Self {
+    pub(crate) fn new(ranks: usize, exponent: f64) -> Self {
         let mut sum = 0.0;
         let weight = |rank: usize| ((rank + 1) as f64).powf(-exponent);
         let cumulative = (0..ranks)
@@ -22,7 +22,7 @@ impl Zipf {
         Zipf { cumulative }
     }
 
-    pub(super) fn sample(&self, rng: &mut StdRng) -> usize {
+    pub(crate) fn sample(&self, rng: &mut StdRng) -> usize {
         let total = self.cumulative.last().copied().unwrap_or(0.0);
         let point = rng.random::<f64>() * total;
         self.cumulative.partition_point(|&sum| sum <= point).min(self.cumulative.len() - 1)

@@ -21,7 +21,7 @@ million_per_s is by the wall clock. null stands for what does not exist: a map h
 #[command(after_help = EXAMPLES)]
 pub(super) struct CacheArgs {
     /// Numbers of threads, each timed on its own
-    #[arg(long, value_name = "N,..", default_value = "1,2", value_delimiter = ',', value_parser = super::numbers::workers)]
+    #[arg(long, value_name = "N,..", default_value = "1,2,96", value_delimiter = ',', value_parser = super::numbers::workers)]
     threads: Vec<usize>,
     /// Rounds over everything, all of which are kept
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1_000))]

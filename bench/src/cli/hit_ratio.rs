@@ -6,13 +6,14 @@ use clap::Args;
 
 use super::Output;
 use crate::failure::Failure;
-use crate::hit_ratio::{CAPACITY_MIN, HitRatio, hit_ratio};
+use crate::hit_ratio::{CAPACITY_MIN, HitRatio, Requests, hit_ratio};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
     trefoil-bench hit-ratio --trace bench/data/traces/orm_busy.u64.zst --capacity 2500 --json
+    trefoil-bench hit-ratio --synthetic loop --capacity 1000
 
 A trace is a zstd file of little-endian u64 keys, one per request. engine, moka and quick_cache are the real caches,
 s3_fifo and lru textbook policies. null stands for a cache that this build does not contain.";
@@ -21,8 +22,11 @@ s3_fifo and lru textbook policies. null stands for a cache that this build does 
 #[command(after_help = EXAMPLES)]
 pub(super) struct HitRatioArgs {
     /// Recorded requests: a zstd file of little-endian u64 keys
-    #[arg(long, value_name = "FILE")]
-    trace: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "synthetic", conflicts_with = "synthetic")]
+    trace: Option<PathBuf>,
+    /// Requests that are made up, in place of a trace
+    #[arg(long, value_enum)]
+    synthetic: Option<Synthetic>,
     /// Entries that each cache may hold
     #[arg(long, value_name = "N", value_parser = capacity)]
     capacity: usize,
@@ -33,10 +37,26 @@ pub(super) struct HitRatioArgs {
     pub(super) output: Output,
 }
 
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Synthetic {
+    /// A million keys whose popularity falls with exponent 0.99
+    Zipf,
+    /// Round and round over half as many keys again as there are entries
+    Loop,
+}
+
 impl HitRatioArgs {
+    fn requests(&self) -> Requests {
+        match (&self.trace, self.synthetic) {
+            (Some(path), _) => Requests::Recorded(path.clone()),
+            (None, Some(Synthetic::Loop)) => Requests::Loop,
+            (None, _) => Requests::Zipf,
+        }
+    }
+
     pub(super) fn run(&self) -> Result<Report, Failure> {
         hit_ratio(&HitRatio {
-            trace: self.trace.clone(),
+            requests: self.requests(),
             capacity: self.capacity,
             repeats: self.repeats as usize,
         })

@@ -157,6 +157,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests count what several threads do")]
 mod tests {
     use super::*;
     use crate::{Cache, Engine, EngineConfig, PerWorker};

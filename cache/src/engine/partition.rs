@@ -92,6 +92,7 @@ impl Partition {
     }
 
     /// Makes every entry dead for look-ups that start after this.
+    #[expect(clippy::disallowed_methods, reason = "any thread may invalidate; not on the operation path")]
     pub(super) fn invalidate(&self) {
         self.generation.fetch_add(1, AcqRel);
     }
@@ -101,6 +102,7 @@ impl Partition {
     }
 
     /// Counts look-ups, which is what ages frequencies.
+    #[expect(clippy::disallowed_methods, reason = "once in 64 look-ups of a worker")]
     pub(super) fn count(&self, look_ups: usize) {
         let before = self.apart.look_ups.fetch_add(look_ups, Relaxed);
         let epoch = AGEING_PER_ENTRY * self.entries;
