@@ -8,6 +8,7 @@ mod deny;
 mod docs;
 mod interop;
 mod markdown;
+mod miri;
 mod numbers;
 mod repo;
 mod smoke;
@@ -30,6 +31,7 @@ usage: cargo xtask <task>
   numbers --check   fail if a number in prose differs from its record
   interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if README.md names a command or flag that does not exist
+  miri              tests of the cache under Miri, for which a nightly toolchain must be installed; not part of test
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["numbers", "--check"] => numbers::check(&repo),
         ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
         ["docs"] => docs::run(&repo),
+        ["miri"] => miri::run(&repo),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -97,6 +97,13 @@ impl Repo {
         command
     }
 
+    /// Cargo of another toolchain than the one that the repository is pinned to.
+    pub(crate) fn cargo_of(&self, toolchain: &str, arguments: &[&str]) -> Command {
+        let mut command = self.command("rustup");
+        command.args(["run", toolchain, "cargo"]).args(arguments);
+        command
+    }
+
     /// `cargo metadata` of the locked workspace with every feature on.
     pub(crate) fn metadata(&self) -> Result<Value, String> {
         let output = self
