@@ -50,18 +50,3 @@ fn resident_bytes() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_takes_at_least_its_key_and_value_and_not_ten_times_as_much() {
-        let measured = bytes_per_entry(50_000);
-        for name in ["engine", "quick_cache", "moka", "dashmap", "papaya"] {
-            if let Some(bytes) = measured[name].as_f64() {
-                assert!((60.0..960.0).contains(&bytes), "{name}: {bytes}");
-            }
-        }
-    }
-}
