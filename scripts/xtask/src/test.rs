@@ -50,6 +50,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         steps.command("build", repo.cargo(&["build", "--locked", "--release", "--workspace", "--bins"]));
     if built {
         smoke::add(repo, &mut steps);
+        clients::add_browser(repo, &mut steps);
         steps.step("commands in README.md", || docs::run(repo).map(|()| String::new()));
     } else {
         // Older programs may lie in the target directory; running them would show nothing.
