@@ -5,6 +5,8 @@ use crate::directory::Directory;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
+use crate::proofs::metrics::ProofGauges;
+use crate::proofs::quota::Quota;
 use crate::replay::ReplayGuard;
 use crate::seal_log::Reply;
 use crate::store::{Store, TenantId};
@@ -30,6 +32,8 @@ pub(crate) struct App {
     pub(crate) keyholder: Arc<dyn Role>,
     pub(crate) verdicts: Verdicts,
     pub(crate) proofs: ProofPool,
+    /// What callers may spend on proof uploads.
+    pub(crate) quota: Arc<Quota>,
     pub(crate) replay: ReplayGuard,
     pub(crate) templates: Templates,
     /// Empty once the service drains, so that the pipeline can end.
@@ -71,7 +75,7 @@ impl App {
         Gauges {
             cache: self.verdicts.stats(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
-            proof_depth: self.proofs.depth(),
+            proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },
             templates: self.templates.len(),
             ready: self.undecided().is_none(),
         }

@@ -3,11 +3,13 @@
 //! `config/default.toml` lists every key; it is parsed by the same code as a user's file, so a documented key that does
 //! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
 
+use crate::proofs::quota::QuotaConfig;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
+use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.
 pub const DEFAULTS: &str = include_str!("config/default.toml");
@@ -137,6 +139,16 @@ pub struct Proofs {
     pub workers: usize,
     /// Proofs that may wait.
     pub queue: usize,
+    /// Longest wait of a proof, milliseconds.
+    pub deadline_ms: u64,
+    /// Names of the circuits whose proofs are taken.
+    pub circuits: Vec<String>,
+    /// Uploads of one API key open at one time.
+    pub uploads_per_caller: usize,
+    /// Credit of an API key that grows back in a second.
+    pub credit_per_s: u32,
+    /// Its largest credit.
+    pub credit_max: u32,
     /// Verdicts in memory.
     pub cache_capacity: usize,
     /// Longest life of a session.
@@ -169,6 +181,22 @@ impl KeyHolder {
         trefoil_key_holder::Bounds {
             timeout: Duration::from_millis(self.timeout_ms),
             connections: self.connections,
+        }
+    }
+}
+
+impl Proofs {
+    /// The circuits whose proofs are taken. Names were checked when the configuration was read.
+    pub fn circuits(&self) -> impl Iterator<Item = Circuit> {
+        Circuit::ALL.into_iter().filter(|circuit| self.circuits.iter().any(|name| name == circuit.name()))
+    }
+
+    /// What an API key may spend on uploads.
+    pub(crate) fn quota(&self) -> QuotaConfig {
+        QuotaConfig {
+            per_second: self.credit_per_s,
+            credit_max: self.credit_max,
+            open_max: self.uploads_per_caller,
         }
     }
 }
@@ -357,6 +385,15 @@ impl Config {
         range("pipeline.queue", self.pipeline.queue as u64, 32, 1_000_000)?;
         range("proofs.workers", self.proofs.workers as u64, 0, 1024)?;
         range("proofs.queue", self.proofs.queue as u64, 1, 100_000)?;
+        range("proofs.deadline_ms", self.proofs.deadline_ms, 10, 60_000)?;
+        range("proofs.uploads_per_caller", self.proofs.uploads_per_caller as u64, 1, 100_000)?;
+        range("proofs.credit_per_s", self.proofs.credit_per_s.into(), 1, 1_000_000)?;
+        range("proofs.credit_max", self.proofs.credit_max.into(), 1, 1_000_000)?;
+        let known = |name: &String| Circuit::ALL.iter().any(|circuit| circuit.name() == name);
+        if self.proofs.circuits.is_empty() || !self.proofs.circuits.iter().all(known) {
+            let cause = "list one or more of cred/1, cred/1u".to_owned();
+            return Err(ConfigError::Range { key: "proofs.circuits", cause });
+        }
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
         range("proofs.session_lifetime_s", self.proofs.session_lifetime_s, 1, 3600)?;
         range("keyholder.timeout_ms", self.keyholder.timeout_ms, 10, 60_000)?;

@@ -78,12 +78,12 @@ impl Directory {
         self.pepper.digest(domain, parts)
     }
 
-    /// The tenant and rights that an API key speaks for.
-    pub(crate) fn caller(&self, api_key: &str) -> Option<(Arc<Tenant>, Scopes)> {
+    /// The tenant and rights that an API key speaks for, and the key's public part.
+    pub(crate) fn caller(&self, api_key: &str) -> Option<(Arc<Tenant>, Scopes, [u8; 8])> {
         let snapshot = self.snapshot.load();
         let record = self.pepper.find(api_key, |id| snapshot.api_keys.get(id))?;
         let tenant = snapshot.tenants.get(&record.tenant)?;
-        Some((Arc::clone(tenant), Scopes::from_bits(record.scopes)))
+        Some((Arc::clone(tenant), Scopes::from_bits(record.scopes), record.id))
     }
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.

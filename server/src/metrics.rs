@@ -5,7 +5,9 @@
 
 use crate::durations::Durations;
 use crate::problem::Code;
+use crate::proofs::metrics::{ProofGauges, ProofMetrics};
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::Stats;
@@ -22,13 +24,13 @@ pub(crate) struct Metrics {
     submitted: AtomicU64,
     matches: AtomicU64,
     denials: AtomicU64,
-    proofs_accepted: AtomicU64,
-    proofs_refused: AtomicU64,
     batches: AtomicU64,
     lanes: AtomicU64,
     seals: AtomicU64,
     /// In the order of [`STAGES`].
     stages: [Durations; 6],
+    /// Counters of the proof intake, which counts for itself.
+    pub(crate) proofs: Arc<ProofMetrics>,
 }
 
 /// What is read at scrape time rather than counted.
@@ -37,8 +39,8 @@ pub(crate) struct Gauges {
     pub cache: Stats,
     /// Requests that wait for a batch.
     pub intake_depth: usize,
-    /// Proofs that wait for a thread.
-    pub proof_depth: usize,
+    /// The proof intake.
+    pub proofs: ProofGauges,
     /// Templates in memory.
     pub templates: usize,
     /// Whether the service takes requests.
@@ -66,12 +68,6 @@ impl Metrics {
             Decision::Match => &self.matches,
             Decision::NoMatch => &self.denials,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A proof was verified.
-    pub(crate) fn proof(&self, accepted: bool) {
-        let counter = if accepted { &self.proofs_accepted } else { &self.proofs_refused };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -107,9 +103,7 @@ impl Metrics {
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", read(&self.denials));
-        text.family("trefoil_proofs_total", "counter", "Proofs verified");
-        text.sample("trefoil_proofs_total", "{outcome=\"accepted\"}", read(&self.proofs_accepted));
-        text.sample("trefoil_proofs_total", "{outcome=\"refused\"}", read(&self.proofs_refused));
+        self.proofs.render(&mut text, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", read(&self.batches));
         text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
         text.single("trefoil_seals_total", "counter", "Seals stored", read(&self.seals));
@@ -125,7 +119,7 @@ impl Metrics {
             text.sample("trefoil_stage_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
             text.sample("trefoil_stage_seconds_count", &labels, durations.count() as f64);
         }
-        let Gauges { cache, intake_depth, proof_depth, templates, ready } = gauges;
+        let Gauges { cache, intake_depth, proofs: _, templates, ready } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -137,12 +131,6 @@ impl Metrics {
             text.sample("trefoil_verdict_cache_total", &format!("{{event=\"{event}\"}}"), count as f64);
         }
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
-        text.single(
-            "trefoil_proof_queue_depth",
-            "gauge",
-            "Proofs that wait for a thread",
-            *proof_depth as f64,
-        );
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.0
@@ -151,19 +139,29 @@ impl Metrics {
 
 const STAGES: [&str; 6] = ["proof_lookup", "match", "key_holder", "digest", "seal", "total"];
 
-struct Text(String);
+/// Prometheus text in the making.
+#[derive(Default)]
+pub(crate) struct Text(String);
 
 impl Text {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
+    /// What was written.
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Help and type of a family.
+    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn sample(&mut self, name: &str, labels: &str, value: f64) {
+    /// One value.
+    pub(crate) fn sample(&mut self, name: &str, labels: &str, value: f64) {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 
-    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+    /// A family of one value.
+    pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
         self.family(name, kind, help);
         self.sample(name, "", value);
     }

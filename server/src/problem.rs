@@ -67,6 +67,8 @@ pub enum Code {
     EmbeddingInvalid,
     /// The zero-knowledge proof or its envelope was refused.
     ProofRejected,
+    /// The proof is well formed and names an old root, or another epoch, policy or level: prove again.
+    ProofStale,
     /// The tenant requires a proof session and the request names none, or the reverse.
     ProofModeMismatch,
     /// `issued_at` is outside the freshness window, or before this process started.
@@ -137,6 +139,7 @@ impl Code {
                 (S::UNPROCESSABLE_ENTITY, "embedding-invalid", "The embedding is unusable")
             }
             Code::ProofRejected => (S::UNPROCESSABLE_ENTITY, "proof-rejected", "The proof was refused"),
+            Code::ProofStale => (S::UNPROCESSABLE_ENTITY, "proof-stale", "The proof is out of date"),
             Code::ProofModeMismatch => {
                 (S::UNPROCESSABLE_ENTITY, "proof-mode-mismatch", "The request does not fit the proof policy")
             }

@@ -6,7 +6,8 @@ use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::listener::Listener;
 use crate::metrics::Metrics;
-use crate::proofs::ProofPool;
+use crate::proofs::quota::Quota;
+use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::ReplayGuard;
 use crate::seal_log::{Reply, SealLog};
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
@@ -143,8 +144,13 @@ impl Server {
             directory: accounts,
             keyholder,
             verdicts,
-            proofs: ProofPool::start(proof_workers(&config.proofs), config.proofs.queue)
-                .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            proofs: ProofPool::start(
+                proof_pool(&config.proofs),
+                Arc::clone(&clock),
+                Arc::clone(&metrics.proofs),
+            )
+            .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            quota: Quota::new(config.proofs.quota()),
             replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
@@ -317,11 +323,12 @@ fn start_pipeline(
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-fn proof_workers(proofs: &config::Proofs) -> usize {
-    match proofs.workers {
+fn proof_pool(proofs: &config::Proofs) -> PoolConfig {
+    let workers = match proofs.workers {
         0 => std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2)),
         workers => workers,
-    }
+    };
+    PoolConfig { workers, queue: proofs.queue, deadline: Duration::from_millis(proofs.deadline_ms) }
 }
 
 /// 32 random bytes as hexadecimal, with a newline so that the file reads well.

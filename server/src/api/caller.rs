@@ -13,6 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(super) struct Caller {
     pub(super) tenant: Arc<Tenant>,
     scopes: Scopes,
+    /// Public part of the API key.
+    pub(super) id: [u8; 8],
     _permit: OwnedSemaphorePermit,
 }
 
@@ -49,14 +51,14 @@ impl FromRequestParts<Arc<App>> for Caller {
             Problem::new(Code::CallerUnauthenticated, detail)
         };
         let key = bearer(&parts.headers).ok_or_else(unknown)?;
-        let (tenant, scopes) = app.directory.caller(key).ok_or_else(unknown)?;
+        let (tenant, scopes, id) = app.directory.caller(key).ok_or_else(unknown)?;
         let permit = Arc::clone(&tenant.in_flight).try_acquire_owned().map_err(|_| {
             Problem::new(
                 Code::QuotaExceeded,
                 "too many requests of this tenant are in flight; retry after a second",
             )
         })?;
-        Ok(Caller { tenant, scopes, _permit: permit })
+        Ok(Caller { tenant, scopes, id, _permit: permit })
     }
 }
 

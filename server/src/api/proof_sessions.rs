@@ -1,22 +1,29 @@
 //! Proof sessions: an anonymous credential shown once, a cached verdict for the requests that follow.
+//!
+//! The order of checks is the order of their cost: API key, the caller's credit, the announced size, the envelope's
+//! form and bindings (context and scope are recomputed), tenant, audience, policy, level, epoch and root, then the
+//! verdicts in memory, and last the proof itself in its own pool.
 
 use super::{body, caller::Caller};
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
+use crate::proofs::metrics::Event;
+use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
 use crate::store::{Session, SessionId};
 use crate::tenant::{POLICY_ID, Scope, Tenant};
 use crate::wire::{Hex, PROOF_MEDIA_TYPE, ProofSession};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sha3::{Digest as _, Sha3_256};
 use std::sync::Arc;
+use std::time::Duration;
 use trefoil_pipeline::Verdict;
 use trefoil_zkp::envelope::ProofEnvelope;
-use trefoil_zkp::{Circuit, EPOCH_SECONDS, Statement, epoch_at, proof_size_window};
+use trefoil_zkp::{EPOCH_SECONDS, Statement, epoch_at};
 
-/// Bytes of an envelope besides the proof: at most 4 + 191 + 1 + 255 + 32 + 4 + 36 + 4.
-const OVERHEAD_BYTES_MAX: usize = 512;
+/// How long a caller without credit waits for its refusal. Its body is not read meanwhile, so the flow control of its
+/// connection fills up and it cannot send at the speed at which it could be refused.
+const REFUSAL_DELAY: Duration = Duration::from_millis(500);
 
 /// `POST /v1/proof-sessions`
 pub(super) async fn open(
@@ -25,31 +32,16 @@ pub(super) async fn open(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    let sizes = Circuit::ALL.map(proof_size_window);
-    let bytes_min = sizes.iter().map(|window| *window.start()).min().unwrap_or(0);
-    let bytes_max = sizes.iter().map(|window| *window.end()).max().unwrap_or(0) + OVERHEAD_BYTES_MAX;
-    let bytes = body::bytes(request, PROOF_MEDIA_TYPE, bytes_min, bytes_max, &app.config.limits).await?;
-    let refused = |cause: String| Problem::new(Code::ProofRejected, cause);
-    let envelope = ProofEnvelope::decode(&bytes).map_err(|cause| refused(cause.to_string()))?;
-    let now = app.now();
-    check(&envelope, &caller.tenant, now)?;
-    let id = envelope.statement.digest();
-    let expires_at = ends(&envelope.statement, now, app.config.proofs.session_lifetime_s);
-    // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
-    let known = app.verdicts.get(&id, now).map(|verdict| verdict.not_after);
-    let expires_at = match known {
-        Some(not_after) => not_after,
-        None => {
-            let wrapped = caller.tenant.key.wrap_session(&id, &bytes);
-            let session = Session { tenant: caller.tenant.id, id, expires_at, wrapped };
-            let verdict = verify(&app, &bytes, envelope, expires_at).await?;
-            let store = Arc::clone(&app.store);
-            blocking(move || Ok(store.put_session(session)?)).await?;
-            app.verdicts.insert(id, verdict, now);
-            expires_at
+    let (upload, caller) = enter(&app, caller).await?;
+    let opened = match read(&app, request).await {
+        Ok((bytes, envelope)) => session(&app, &caller.tenant, &bytes, envelope).await,
+        Err(problem) => {
+            app.metrics.proofs.count(Event::Malformed);
+            Err(problem)
         }
     };
-    body::answer(StatusCode::CREATED, &ProofSession { session_id: Hex(id), expires_at })
+    upload.settle(cost(&opened), app.clock.monotonic_ns());
+    body::answer(StatusCode::CREATED, &opened?)
 }
 
 /// Verifies the stored proof of a session whose verdict is not in memory, and caches the verdict again.
@@ -67,7 +59,7 @@ pub(super) async fn revive(
     }
     let bytes = tenant.key.open_session(&id, &session.wrapped).map_err(Problem::internal)?;
     let envelope = ProofEnvelope::decode(&bytes).map_err(Problem::internal)?;
-    let verdict = verify(app, &bytes, envelope, session.expires_at).await?;
+    let verdict = verify(app, envelope, session.expires_at).await?;
     app.verdicts.insert(id, verdict, now);
     Ok(verdict)
 }
@@ -80,23 +72,90 @@ pub(super) fn ended() -> Problem {
     )
 }
 
-async fn verify(
-    app: &App,
+/// Lets an upload in, before a byte of its body is read.
+async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
+    let (event, detail) = match app.quota.enter(caller.id, app.clock.monotonic_ns()) {
+        Ok(upload) => return Ok((upload, caller)),
+        Err(Denied::Exhausted(wait)) => (
+            Event::CreditExhausted,
+            format!(
+                "too many uploads of this API key were refused or too many came; its credit is back in {} s",
+                wait.as_secs() + 1
+            ),
+        ),
+        Err(Denied::Busy) => {
+            (Event::TooManyOpen, "too many uploads of this API key are open; retry after a second".to_owned())
+        }
+    };
+    app.metrics.proofs.count(event);
+    // The place among the tenant's requests is given back first: waiting must not keep others out.
+    drop(caller);
+    tokio::time::sleep(REFUSAL_DELAY).await;
+    Err(Problem::new(Code::QuotaExceeded, detail))
+}
+
+/// Reads an envelope of a size that the accepted circuits can have.
+async fn read(app: &App, request: Request) -> Result<(axum::body::Bytes, ProofEnvelope), Problem> {
+    let sizes = app.config.proofs.circuits().map(ProofEnvelope::size_window);
+    let (bytes_min, bytes_max) =
+        sizes.fold((usize::MAX, 0), |(min, max), size| (min.min(*size.start()), max.max(*size.end())));
+    let bytes = body::bytes(request, PROOF_MEDIA_TYPE, bytes_min, bytes_max, &app.config.limits).await?;
+    let refused = |cause: String| Problem::new(Code::ProofRejected, cause);
+    let envelope = ProofEnvelope::decode(&bytes).map_err(|cause| refused(cause.to_string()))?;
+    let circuit = envelope.statement.circuit;
+    if !app.config.proofs.circuits().any(|accepted| accepted == circuit) {
+        return Err(refused(format!("this service does not take proofs of {}", circuit.name())));
+    }
+    Ok((bytes, envelope))
+}
+
+/// The session of an envelope, opened now or before.
+async fn session(
+    app: &Arc<App>,
+    tenant: &Arc<Tenant>,
     bytes: &[u8],
     envelope: ProofEnvelope,
-    expires_at: u64,
-) -> Result<Verdict, Problem> {
-    let digest = Sha3_256::digest(bytes).into();
+) -> Result<ProofSession, Problem> {
+    let now = app.now();
+    check(&envelope, tenant, now).inspect_err(|_| app.metrics.proofs.count(Event::Stale))?;
+    let id = envelope.statement.digest();
+    let expires_at = ends(&envelope.statement, now, app.config.proofs.session_lifetime_s);
+    // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
+    if let Some(verdict) = app.verdicts.get(&id, now) {
+        app.metrics.proofs.count(Event::Known);
+        return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
+    }
+    let verdict = verify(app, envelope, expires_at).await?;
+    let wrapped = tenant.key.wrap_session(&id, bytes);
+    let session = Session { tenant: tenant.id, id, expires_at, wrapped };
+    let store = Arc::clone(&app.store);
+    blocking(move || Ok(store.put_session(session)?)).await?;
+    app.verdicts.insert(id, verdict, now);
+    Ok(ProofSession { session_id: Hex(id), expires_at })
+}
+
+async fn verify(app: &App, envelope: ProofEnvelope, expires_at: u64) -> Result<Verdict, Problem> {
     let envelope = Arc::new(envelope);
-    let verified = app.proofs.verify(digest, Arc::clone(&envelope)).await;
-    app.metrics.proof(verified.is_ok());
-    Verdict::new(&verified?, &envelope, expires_at)
+    let verified = app.proofs.verify(Arc::clone(&envelope)).await?;
+    Verdict::new(&verified, &envelope, expires_at)
         .ok_or_else(|| Problem::internal("a proof was verified for another statement"))
+}
+
+/// What an upload costs its caller, once its outcome is known.
+fn cost(opened: &Result<ProofSession, Problem>) -> u32 {
+    match opened.as_ref().map_err(Problem::code) {
+        Ok(_) => COST_ACCEPTED,
+        Err(Code::ProofStale | Code::AudienceNotAllowed | Code::BodyTimeout | Code::MalformedRequest) => {
+            COST_STALE
+        }
+        Err(Code::Overloaded | Code::Draining | Code::Internal) => COST_ACCEPTED,
+        Err(_) => COST_INVALID,
+    }
 }
 
 /// What can be refused without verifying: wrong tenant, audience, policy, level, epoch or root.
 fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Problem> {
-    let refused = |detail: &'static str| Err(Problem::new(Code::ProofRejected, detail));
+    let refused = |detail: &'static str| Err(Problem::new(Code::ProofStale, detail));
     let ProofEnvelope { statement, audience, policy_id, .. } = envelope;
     if statement.tenant != tenant.id {
         return refused("the statement names another tenant than the API key's");

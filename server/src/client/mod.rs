@@ -113,7 +113,7 @@ impl Client {
     /// Opens a proof session with the envelope of [`Holder::open`]. Needs [`Scope::Authenticate`].
     ///
     /// # Errors
-    /// `proof-rejected`, `overloaded`, and [`ClientError`] in general.
+    /// `proof-rejected`, `proof-stale`, `quota-exceeded`, `overloaded`, and [`ClientError`] in general.
     pub async fn open_session(&self, envelope: Vec<u8>) -> Result<ProofSession, ClientError> {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }

@@ -138,7 +138,7 @@ async fn time_and_revocation_end_a_session() {
     service.publish([0; 32], 2).await;
     let request = service.request(&people[1], &people[1].face, 7);
     service.authenticate(&request).await.problem(410, "session-expired");
-    service.prove(&people[1]).await.problem(422, "proof-rejected");
+    service.prove(&people[1]).await.problem(422, "proof-stale");
     assert!(service.server.shutdown().await);
 }
 
@@ -147,11 +147,11 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let service = Service::new(service::config(&directory.path().join("data"))).await;
     let (root, people) = service.make_people(2, 1, 7);
-    service.prove(&people[0]).await.problem(422, "proof-rejected");
+    service.prove(&people[0]).await.problem(422, "proof-stale");
     service.publish([0; 32], 1).await;
-    service.prove(&people[0]).await.problem(422, "proof-rejected");
+    service.prove(&people[0]).await.problem(422, "proof-stale");
     service.publish(root, 2).await;
-    service.prove(&people[0]).await.problem(422, "proof-rejected");
+    service.prove(&people[0]).await.problem(422, "proof-stale");
     let (root, people) = service.make_people(2, 3, 7);
     service.publish(root, 3).await;
     let mut altered = people[0].envelope.clone();
@@ -169,7 +169,7 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
         "an equal upload opens the same session"
     );
     service.clock.advance(2 * trefoil_zkp::EPOCH_SECONDS);
-    service.prove(&people[1]).await.problem(422, "proof-rejected");
+    service.prove(&people[1]).await.problem(422, "proof-stale");
     assert!(service.server.shutdown().await);
 }
 

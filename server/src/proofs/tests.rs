@@ -1,0 +1,151 @@
+use super::*;
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use trefoil_zkp::session::SessionKey;
+use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
+
+/// A clock that moves when a test says so.
+#[derive(Default)]
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn unix_s(&self) -> u64 {
+        0
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A pool whose verifications wait for a word of the test, and are counted.
+struct Gated {
+    pool: ProofPool,
+    clock: Arc<Hand>,
+    go: mpsc::Sender<()>,
+    verifications: Arc<AtomicUsize>,
+    metrics: Arc<ProofMetrics>,
+}
+
+fn gated(workers: usize, queue: usize) -> Gated {
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let verifications = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&verifications);
+    let verify = move |envelope: &ProofEnvelope| {
+        // The test drops its end to let everything pass.
+        let _ = wait.lock().unwrap().recv();
+        counter.fetch_add(1, Ordering::SeqCst);
+        trefoil_zkp::verify(&envelope.statement, &envelope.proof)
+    };
+    let (clock, metrics) = (Arc::new(Hand::default()), Arc::<ProofMetrics>::default());
+    let config = PoolConfig { workers, queue, deadline: Duration::from_secs(2) };
+    let shared = Arc::clone(&clock) as Arc<dyn Clock>;
+    let pool = ProofPool::start_with(Box::new(verify), config, shared, Arc::clone(&metrics)).unwrap();
+    Gated { pool, clock, go, verifications, metrics }
+}
+
+/// A proof of tenant `[tenant; 16]` under the session key `[key; 32]`.
+fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
+    let mut rng = StdRng::seed_from_u64(1);
+    let secret = Secret::random(&mut rng);
+    let attributes = Attributes::new(1000, 3, 0, 0, &mut rng).unwrap();
+    let leaf = trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes);
+    let path = CredentialTree::from_leaves(&[leaf]).unwrap().path(0).unwrap();
+    let witness = Witness { secret, attributes, index: 0, path };
+    let session_key = SessionKey::from_bytes([key; 32]);
+    let statement = witness.statement(&SessionClaim {
+        circuit: Circuit::Cred1,
+        tenant: [tenant; 16],
+        audience: "shop.example",
+        root_generation: 1,
+        epoch: 900,
+        level: 2,
+        policy_id: 1,
+        key_commitment: &session_key.commitment(),
+    });
+    let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).unwrap();
+    let audience = "shop.example".to_owned();
+    Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, proof })
+}
+
+fn altered(envelope: &ProofEnvelope, at: usize) -> Arc<ProofEnvelope> {
+    let mut altered = envelope.clone();
+    altered.proof[at] ^= 1;
+    Arc::new(altered)
+}
+
+fn rejected(outcome: Result<Outcome, oneshot::error::RecvError>) -> bool {
+    matches!(outcome, Ok(Err(Unverified::Refused(_))))
+}
+
+#[test]
+fn equal_statements_are_verified_once() {
+    let Gated { pool, go, verifications, .. } = gated(1, 4);
+    let envelope = envelope(1, 1);
+    let answers: Vec<_> =
+        (0..10).map(|_| pool.join(Arc::clone(&envelope)).unwrap_or_else(|_| panic!("room"))).collect();
+    drop(go);
+    for answer in answers {
+        let verified = answer.blocking_recv().unwrap().unwrap();
+        assert_eq!(*verified.statement(), envelope.statement);
+    }
+    assert_eq!(verifications.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_refused_proof_refuses_only_its_own_bytes() {
+    let Gated { pool, go, verifications, .. } = gated(1, 4);
+    let good = envelope(1, 1);
+    let bad = altered(&good, 50_000);
+    let [first, second, third] = [&bad, &bad, &good]
+        .map(|envelope| pool.join(Arc::clone(envelope)).unwrap_or_else(|_| panic!("room")));
+    drop(go);
+    assert!(rejected(first.blocking_recv()) && rejected(second.blocking_recv()));
+    assert!(third.blocking_recv().unwrap().is_ok());
+    assert_eq!(verifications.load(Ordering::SeqCst), 2);
+    // Nothing is remembered of a refusal.
+    assert!(pool.join(good).unwrap_or_else(|_| panic!("room")).blocking_recv().unwrap().is_ok());
+}
+
+#[test]
+fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
+    let Gated { pool, clock, go, verifications, metrics } = gated(1, 8);
+    let running = pool.join(envelope(1, 1)).unwrap_or_else(|_| panic!("room"));
+    // Until the thread has taken the first proof, the others could be taken in its place.
+    while pool.depth() > 0 {
+        std::thread::yield_now();
+    }
+    let late = pool.join(envelope(1, 2)).unwrap_or_else(|_| panic!("room"));
+    drop(pool.join(envelope(1, 3)).unwrap_or_else(|_| panic!("room")));
+    clock.0.store(2_000_000_001, Ordering::SeqCst);
+    let timely = pool.join(envelope(1, 4)).unwrap_or_else(|_| panic!("room"));
+    drop(go);
+    assert!(running.blocking_recv().unwrap().is_ok(), "its verification had begun");
+    assert_eq!(late.blocking_recv().unwrap(), Err(Unverified::Late));
+    assert!(timely.blocking_recv().unwrap().is_ok());
+    assert_eq!(verifications.load(Ordering::SeqCst), 2);
+    let mut text = crate::metrics::Text::default();
+    metrics.render(&mut text, &metrics::ProofGauges { depth: 0, open: 0 });
+    let text = text.into_string();
+    assert!(text.contains("{event=\"late\"} 1\n") && text.contains("{event=\"abandoned\"} 1\n"), "{text}");
+}
+
+#[test]
+fn a_tenant_holds_half_of_the_queue_and_a_statement_a_few_uploads() {
+    let Gated { pool, go, .. } = gated(1, 4);
+    let kept: Vec<_> =
+        (1..=2).map(|key| pool.join(envelope(1, key)).unwrap_or_else(|_| panic!("room"))).collect();
+    let refused = pool.join(envelope(1, 3)).err().map(|problem| problem.code());
+    assert_eq!(refused, Some(Code::Overloaded));
+    let other = envelope(2, 1);
+    let followers: Vec<_> = std::iter::repeat_with(|| pool.join(Arc::clone(&other))).take(100).collect();
+    assert_eq!(followers.iter().filter(|joined| joined.is_ok()).count(), FOLLOWERS_MAX + 1);
+    drop(go);
+    assert!(kept.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
+    for joined in followers.into_iter().flatten() {
+        assert!(joined.blocking_recv().unwrap().is_ok());
+    }
+}
