@@ -3,11 +3,13 @@
 //! Changes are rare. Each takes the one lock, becomes durable, and then replaces the snapshot, so a reader sees either
 //! the state before or the state after. Calls that change something block; async code makes them on the blocking pool.
 
+use crate::credentials::{ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot};
 use crate::problem::{Code, Problem};
-use crate::store::{self, Root, Store, StoreError, TenantId};
+use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
 use crate::tenant::{POLICY_ID, Pepper, Policy, Scopes, Tenant};
 use crate::wire::{
-    CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PublishRoot, PublishedRoot,
+    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, LoggedKey, LoggedRoot,
+    PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
 };
 use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
@@ -17,6 +19,11 @@ use tokio::sync::Semaphore;
 use trefoil_key_holder::Role;
 use trefoil_matching::{Basis, KeyHolderError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
+
+/// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
+const ROOT_LOG_PAGE: usize = 64;
+/// How far an issuer's clock may be ahead, seconds.
+const CLOCK_SKEW_S: u64 = 300;
 
 /// See the module.
 pub(crate) struct Directory {
@@ -45,7 +52,7 @@ impl Directory {
         pepper: Pepper,
         in_flight_per_tenant: usize,
     ) -> Result<Directory, String> {
-        let store::Registry { tenants, api_keys, roots } =
+        let store::Registry { tenants, api_keys, roots, issuer_keys } =
             store.registry().map_err(|cause| cause.to_string())?;
         let directory = Directory {
             store,
@@ -59,7 +66,7 @@ impl Directory {
         };
         let mut snapshot = Snapshot::default();
         for record in tenants {
-            let tenant = directory.open(&record, &roots)?;
+            let tenant = directory.open(&record, &roots, &issuer_keys)?;
             directory.registry.put(tenant.attested());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         }
@@ -97,7 +104,7 @@ impl Directory {
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
         let record = store::Tenant { id, name, policy, basis_seed, wrapped_key, created_at: now };
-        let tenant = self.open(&record, &[]).map_err(Problem::internal)?;
+        let tenant = self.open(&record, &[], &[]).map_err(Problem::internal)?;
         self.store.create_tenant(record).map_err(|cause| match cause {
             StoreError::Conflict => {
                 Problem::new(Code::TenantExists, "the tenant exists; retry for another identifier")
@@ -120,9 +127,7 @@ impl Directory {
             return Err(Problem::field(Code::FieldInvalid, "/scopes", detail));
         }
         let _changing = self.change();
-        if !self.snapshot.load().tenants.contains_key(tenant) {
-            return Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"));
-        }
+        self.tenant(tenant)?;
         let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(&request.scopes), now);
         self.store.add_api_key(record.clone())?;
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
@@ -131,51 +136,89 @@ impl Directory {
         Ok(CreatedApiKey { api_key: text.to_string() })
     }
 
-    /// Makes a root the newest of its tenant and withdraws those below its minimum generation.
+    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
+    /// the newest already may come again.
     pub(crate) fn publish_root(
         &self,
         tenant: &TenantId,
-        request: &PublishRoot,
+        request: PublishRoot,
         now: u64,
     ) -> Result<PublishedRoot, Problem> {
-        let PublishRoot { root: Hex(root), generation, generation_min } = *request;
-        let generation_min = generation_min.unwrap_or(generation);
-        if generation_min > generation {
-            let detail = "expected at most the new generation";
-            return Err(Problem::field(Code::FieldInvalid, "/generation_min", detail));
-        }
-        if trefoil_zkp::Digest::from_bytes(&root).is_err() {
-            let detail =
-                "expected the root of a credential tree: eight little-endian limbs below 2^31 - 2^24 + 1";
-            return Err(Problem::field(Code::FieldInvalid, "/root", detail));
-        }
+        let PublishRoot { statement: Base64(statement), signature: Base64(signature) } = request;
+        let signed = SignedRoot { statement, signature };
         let _changing = self.change();
-        let current = self.snapshot.load().tenants.get(tenant).cloned();
-        let current = current.ok_or_else(|| Problem::new(Code::TenantUnknown, "the tenant was removed"))?;
-        let record = Root { tenant: *tenant, root, generation, generation_min, published_at: now };
+        let current = self.tenant(tenant)?;
+        if let Some(newest) = current.roots.last()
+            && newest.statement == signed.statement
+        {
+            return published(newest);
+        }
+        let record = next_root(&current, signed, now)?;
         let mut roots = current.roots.clone();
-        roots.retain(|root| root.generation >= generation_min);
+        roots.retain(|root| root.generation >= record.generation_min);
         roots.push(record.clone());
         if roots.len() > LIVE_ROOTS_MAX {
-            let detail = format!("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise it");
-            return Err(Problem::field(Code::FieldInvalid, "/generation_min", detail));
+            let detail =
+                format!("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min");
+            return Err(Problem::field(Code::FieldInvalid, "/statement", detail));
         }
-        self.store.publish_root(record).map_err(|cause| match cause {
-            StoreError::Conflict => Problem::new(
-                Code::RootGenerationStale,
-                "a root of this or a later generation is published; use a higher generation",
-            ),
-            other => other.into(),
+        let answer = published(&record)?;
+        self.store.publish_root(record).map_err(stale)?;
+        self.publish(Tenant { roots, ..Tenant::clone(&current) });
+        Ok(answer)
+    }
+
+    /// Registers the key under which a tenant's roots verify from now on. The key that signs already may come again.
+    pub(crate) fn register_issuer_key(
+        &self,
+        tenant: &TenantId,
+        request: &RegisterIssuerKey,
+        now: u64,
+    ) -> Result<RegisteredIssuerKey, Problem> {
+        let key = IssuerPublicKey::from_bytes(&request.ml_dsa_65.0).ok_or_else(|| {
+            Problem::field(Code::FieldInvalid, "/ml_dsa_65", "expected 1952 bytes, an ML-DSA-65 public key")
         })?;
-        self.publish(Tenant {
-            id: current.id,
-            policy: current.policy.clone(),
-            key: Arc::clone(&current.key),
-            basis: current.basis.clone(),
-            roots,
-            in_flight: Arc::clone(&current.in_flight),
-        });
-        Ok(PublishedRoot { generation, generation_min })
+        let answer = RegisteredIssuerKey { key_id: Hex(key.id()) };
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
+            return Ok(answer);
+        }
+        let number = current.issuer_keys.last().map_or(0, |last| last.number + 1);
+        let record = IssuerKey { tenant: *tenant, number, key: key.as_bytes().to_vec(), registered_at: now };
+        self.store.add_issuer_key(record.clone())?;
+        let mut issuer_keys = current.issuer_keys.clone();
+        issuer_keys.push(record);
+        self.publish(Tenant { issuer_keys, ..Tenant::clone(&current) });
+        Ok(answer)
+    }
+
+    /// A page of a tenant's root log.
+    pub(crate) fn root_log(&self, tenant: &TenantId, from: u32) -> Result<RootLogPage, Problem> {
+        let current = self.tenant(tenant)?;
+        let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
+        let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
+        roots.truncate(ROOT_LOG_PAGE);
+        let logged = |root: Root| LoggedRoot {
+            statement: Base64(root.statement),
+            signature: Base64(root.signature),
+            published_at: root.published_at,
+        };
+        let key = |key: &IssuerKey| LoggedKey {
+            ml_dsa_65: Base64(key.key.clone()),
+            registered_at: key.registered_at,
+        };
+        Ok(RootLogPage {
+            tenant: Hex(*tenant),
+            issuer_keys: current.issuer_keys.iter().map(key).collect(),
+            roots: roots.into_iter().map(logged).collect(),
+            next,
+        })
+    }
+
+    fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Problem> {
+        let current = self.snapshot.load().tenants.get(tenant).cloned();
+        current.ok_or_else(|| Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
     }
 
     fn change(&self) -> MutexGuard<'_, ()> {
@@ -189,7 +232,12 @@ impl Directory {
         self.snapshot.store(Arc::new(snapshot));
     }
 
-    fn open(&self, record: &store::Tenant, roots: &[Root]) -> Result<Tenant, String> {
+    fn open(
+        &self,
+        record: &store::Tenant,
+        roots: &[Root],
+        issuer_keys: &[IssuerKey],
+    ) -> Result<Tenant, String> {
         let store::Tenant { id, policy, basis_seed, wrapped_key, .. } = record;
         let policy: Policy = serde_json::from_str(policy)
             .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
@@ -200,6 +248,7 @@ impl Directory {
             key: Arc::new(key),
             basis: Basis::from_seed(*basis_seed),
             roots: roots.iter().filter(|root| root.tenant == *id).cloned().collect(),
+            issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::new(Semaphore::new(self.in_flight_per_tenant)),
         })
     }
@@ -226,6 +275,61 @@ impl From<KeyHolderError> for Problem {
 /// What a caller is told while the key-holder is away.
 pub(crate) const KEY_HOLDER_UNAVAILABLE: &str =
     "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
+/// The record of a root that is the next of its tenant's chain, signed by the registered key.
+fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Problem> {
+    let key = current.issuer_keys.last().and_then(|key| IssuerPublicKey::from_bytes(&key.key));
+    let key = key.ok_or_else(|| {
+        let detail =
+            "register the tenant's issuer key first: PUT /v1/tenants/{tenant}/issuer-key, admin listener";
+        Problem::new(Code::IssuerKeyMissing, detail)
+    })?;
+    let last = current.roots.last().map(|root| RootStatement::decode(&root.statement));
+    let last = last.transpose().map_err(Problem::internal)?;
+    let mut log = RootLog::new(current.id, last);
+    let statement = log.append(&signed, &key).map_err(refused)?.clone();
+    if statement.issued_at > now.saturating_add(CLOCK_SKEW_S) {
+        let detail = "issued in the future: check the issuer's clock";
+        return Err(Problem::field(Code::FieldInvalid, "/statement", detail));
+    }
+    let SignedRoot { statement: bytes, signature } = signed;
+    Ok(Root {
+        tenant: current.id,
+        root: statement.root.to_bytes(),
+        generation: statement.generation,
+        generation_min: statement.generation_min,
+        statement: bytes,
+        signature,
+        published_at: now,
+    })
+}
+
+fn published(root: &Root) -> Result<PublishedRoot, Problem> {
+    let statement = RootStatement::decode(&root.statement).map_err(Problem::internal)?;
+    let RootStatement { generation, generation_min, .. } = statement;
+    Ok(PublishedRoot { generation, generation_min, head: Hex(statement.digest()) })
+}
+
+fn refused(cause: ChainError) -> Problem {
+    match &cause {
+        ChainError::Generation { .. } | ChainError::Previous { .. } => Problem::new(
+            Code::RootGenerationStale,
+            format!("{cause}; read the root log and publish after its end"),
+        ),
+        ChainError::Root(RootError::Key { .. } | RootError::Signature) => {
+            Problem::new(Code::RootSignatureInvalid, cause.to_string())
+        }
+        _ => Problem::field(Code::FieldInvalid, "/statement", cause.to_string()),
+    }
+}
+
+fn stale(cause: StoreError) -> Problem {
+    match cause {
+        StoreError::Conflict => {
+            Problem::new(Code::RootGenerationStale, "a root of this or a later generation is published")
+        }
+        other => other.into(),
+    }
+}
 
 impl From<StoreError> for Problem {
     /// For calls that cannot conflict.

@@ -133,7 +133,7 @@ impl Metrics {
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
-        text.0
+        text.into_string()
     }
 }
 

@@ -55,6 +55,10 @@ pub enum Code {
     IdempotencyInFlight,
     /// The credential root's generation is not above the current one.
     RootGenerationStale,
+    /// The tenant has no issuer key under which a root could verify.
+    IssuerKeyMissing,
+    /// The root is not signed by the tenant's issuer key.
+    RootSignatureInvalid,
     /// The proof session ended: its time is over, or its credential root was withdrawn.
     SessionExpired,
     /// The body is larger than this route takes.
@@ -128,6 +132,10 @@ impl Code {
             }
             Code::RootGenerationStale => {
                 (S::CONFLICT, "root-generation-stale", "The root generation is not newer")
+            }
+            Code::IssuerKeyMissing => (S::CONFLICT, "issuer-key-missing", "No issuer key is registered"),
+            Code::RootSignatureInvalid => {
+                (S::UNPROCESSABLE_ENTITY, "root-signature-invalid", "The root is not the issuer's")
             }
             Code::SessionExpired => (S::GONE, "session-expired", "The proof session has ended"),
             Code::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),

@@ -1,7 +1,7 @@
 //! Tenants, their policies, and the API keys that speak for them.
 
 use crate::problem::{Code, Problem};
-use crate::store::{self, Root, TenantId};
+use crate::store::{self, IssuerKey, Root, TenantId};
 use crate::wrap::WrapKey;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -195,6 +195,7 @@ impl Scopes {
 }
 
 /// A tenant in memory: an immutable snapshot, except for the count of requests in flight.
+#[derive(Clone)]
 pub struct Tenant {
     /// Identifier.
     pub id: TenantId,
@@ -206,6 +207,8 @@ pub struct Tenant {
     pub basis: Basis,
     /// Accepted credential roots, oldest first.
     pub roots: Vec<Root>,
+    /// Keys that were registered for its roots, oldest first; the last one signs.
+    pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
     pub in_flight: Arc<Semaphore>,
 }

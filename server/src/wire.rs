@@ -196,17 +196,62 @@ pub struct Enrolled {
     pub generation: u32,
 }
 
-/// `POST /v1/credentials/roots`
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// `POST /v1/credentials/roots`: a [`crate::credentials::SignedRoot`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishRoot {
-    /// Root of the credential tree.
-    pub root: Hex<32>,
-    /// Its generation, above every earlier one.
-    pub generation: u32,
-    /// Sessions proven under an older generation end now; absent: only this generation is accepted.
-    #[serde(default)]
-    pub generation_min: Option<u32>,
+    /// The encoding of the [`crate::credentials::RootStatement`].
+    pub statement: Base64,
+    /// ML-DSA-65 under the tenant's registered issuer key.
+    pub signature: Base64,
+}
+
+/// `PUT /v1/tenants/{tenant}/issuer-key` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegisterIssuerKey {
+    /// The public key, 1952 bytes.
+    pub ml_dsa_65: Base64,
+}
+
+/// Answer to [`RegisterIssuerKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisteredIssuerKey {
+    /// Names the key in root statements.
+    pub key_id: Hex<32>,
+}
+
+/// `GET /v1/credentials/roots/{tenant}`: every root that a tenant published, in order, in pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootLogPage {
+    /// The tenant.
+    pub tenant: Hex<16>,
+    /// Every key that was registered for it, oldest first. An auditor compares them with what the issuer says.
+    pub issuer_keys: Vec<LoggedKey>,
+    /// Roots of generation `from` and above, at most 64.
+    pub roots: Vec<LoggedRoot>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<u32>,
+}
+
+/// A key in the root log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedKey {
+    /// The public key.
+    pub ml_dsa_65: Base64,
+    /// When it was registered, unix seconds.
+    pub registered_at: u64,
+}
+
+/// A root in the root log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedRoot {
+    /// The statement as signed.
+    pub statement: Base64,
+    /// Its signature.
+    pub signature: Base64,
+    /// When the service took it, unix seconds.
+    pub published_at: u64,
 }
 
 /// Answer to [`PublishRoot`].
@@ -216,6 +261,8 @@ pub struct PublishedRoot {
     pub generation: u32,
     /// The oldest accepted generation.
     pub generation_min: u32,
+    /// The end of the root log: what the next statement names as its predecessor.
+    pub head: Hex<32>,
 }
 
 /// Answer to an upload to `POST /v1/proof-sessions`.

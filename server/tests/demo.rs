@@ -9,13 +9,17 @@ use trefoil_pipeline::Clock;
 use trefoil_server::client::{Admin, Client, ClientError, Holder, Membership, attested_digest};
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Config;
+use trefoil_server::credentials::{IssuerPublicKey, RootStatement, SignedRoot, sign};
 use trefoil_server::demo::{Arguments, run};
 use trefoil_server::server::Server;
 use trefoil_server::tenant::{Attempts, Policy, Scope, Threshold};
 use trefoil_server::wire::{
-    AttestationForm, CreateTenant, CreatedTenant, Decision, Enrolment, Hex, Nonce, PublishRoot, Vector,
+    AttestationForm, CreateTenant, CreatedTenant, Decision, Enrolment, Nonce, Vector,
 };
-use trefoil_zkp::{Attributes, CredentialTree, EPOCH_SECONDS, Secret, Witness, commitment, epoch_at, leaf};
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_zkp::{
+    Attributes, CredentialTree, Digest, EPOCH_SECONDS, Secret, Witness, commitment, epoch_at, leaf,
+};
 
 const AUDIENCE: &str = "shop.example";
 
@@ -156,15 +160,25 @@ fn face(frequency: f32) -> Vector {
     Vector::new(std::array::from_fn(|i| (i as f32 * frequency).sin()))
 }
 
-fn credential(tenant: &CreatedTenant, now: u64) -> (Holder, PublishRoot) {
+/// The first root of a tenant, signed by a fresh key.
+fn signed(tenant: &CreatedTenant, root: Digest, now: u64) -> (IssuerPublicKey, SignedRoot) {
+    let mut key = MlDsa65::generate(&mut rand::rng()).unwrap();
+    let issuer = IssuerPublicKey::of(&key);
+    let (tenant, previous, key_id) = (tenant.tenant_id.0, [0; 32], issuer.id());
+    let statement =
+        RootStatement { tenant, generation: 1, generation_min: 1, root, issued_at: now, previous, key_id };
+    let signed = sign(&statement, &mut key, &mut rand::rng()).unwrap();
+    (issuer, signed)
+}
+
+fn credential(tenant: &CreatedTenant, now: u64) -> (Holder, Digest) {
     let rng = &mut rand::rng();
     let secret = Secret::random(rng);
     let attributes = Attributes::new(epoch_at(now) + 1, 1, 0, 0, rng).unwrap();
     let tree = CredentialTree::from_leaves(&[leaf(&commitment(&secret), &attributes)]).unwrap();
-    let root = PublishRoot { root: Hex(tree.root().to_bytes()), generation: 1, generation_min: None };
     let witness = Witness { secret, attributes, index: 0, path: tree.path(0).unwrap() };
     let (tenant, policy_id) = (tenant.tenant_id.0, tenant.policy_id);
-    (Holder::new(witness, Membership { tenant, policy_id, root_generation: 1, level: 1 }), root)
+    (Holder::new(witness, Membership { tenant, policy_id, root_generation: 1, level: 1 }), tree.root())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,6 +187,8 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
     let (tenant, client) = service.tenant().await;
     let now = service.clock.unix_s();
     let (holder, root) = credential(&tenant, now);
+    let (issuer, root) = signed(&tenant, root, now);
+    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
     client.publish_root(&root).await.unwrap();
     let enrolment = Enrolment { embedding: face(0.7), consent_ref: "form 1".to_owned() };
     let enrolled = client.enrol(holder.subject(), &enrolment, "once").await.unwrap();
@@ -208,15 +224,21 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
 async fn refusals_arrive_as_problems() {
     let service = Service::start().await;
     let stranger = service.client(&service.certificate, "trefoil_0000000000000000_none");
-    let root = PublishRoot { root: Hex([0; 32]), generation: 1, generation_min: None };
+    let (tenant, client) = service.tenant().await;
+    let now = service.clock.unix_s();
+    let (issuer, root) = signed(&tenant, Digest::ZERO, now);
     let refused = stranger.publish_root(&root).await.unwrap_err();
     assert_eq!(refused.code(), Some("caller-unauthenticated"));
     assert!(matches!(&refused, ClientError::Problem(problem) if problem.status == 401), "{refused}");
     assert_eq!(stranger.seal(99).await.unwrap_err().code(), Some("seal-unknown"));
-    let (_, client) = service.tenant().await;
-    client.publish_root(&root).await.unwrap();
-    let stale = client.publish_root(&root).await.unwrap_err();
-    assert_eq!(stale.code(), Some("root-generation-stale"));
+    assert_eq!(client.publish_root(&root).await.unwrap_err().code(), Some("issuer-key-missing"));
+    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
+    let published = client.publish_root(&root).await.unwrap();
+    assert_eq!(client.publish_root(&root).await.unwrap(), published, "the newest root may come again");
+    let (_, foreign) = signed(&tenant, Digest::ZERO, now);
+    assert_eq!(client.publish_root(&foreign).await.unwrap_err().code(), Some("root-signature-invalid"));
+    let log = stranger.root_log(tenant.tenant_id, 0).await.unwrap();
+    assert_eq!((log.roots.len(), log.roots[0].statement.0.clone(), log.next), (1, root.statement, None));
     assert!(service.server.shutdown().await);
 }
 

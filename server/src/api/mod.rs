@@ -5,12 +5,14 @@
 //! | POST `/v1/subjects/{subject}/templates` | enrol | JSON | 201 |
 //! | DELETE `/v1/subjects/{subject}/templates` | enrol | - | 204 |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
+//! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
+//! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
@@ -34,12 +36,12 @@ use crate::app::App;
 use crate::problem::{Code, Problem};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use std::sync::Arc;
 
 /// Largest JSON body without an embedding.
 const JSON_BYTES_MAX: usize = 4 * 1024;
-/// Largest JSON body with an embedding: 128 numbers of 24 digits, and the rest.
+/// Largest JSON body with an embedding (128 numbers of 24 digits) or an ML-DSA-65 signature (4.4 KB in base64).
 const EMBEDDING_JSON_BYTES_MAX: usize = 8 * 1024;
 
 /// Routes of the public listener.
@@ -47,6 +49,7 @@ pub(crate) fn public(app: Arc<App>) -> Router {
     let routes = Router::new()
         .route("/v1/subjects/{subject}/templates", post(templates::enrol).delete(templates::delete))
         .route("/v1/credentials/roots", post(roots::publish))
+        .route("/v1/credentials/roots/{tenant}", get(roots::log))
         .route("/v1/proof-sessions", post(proof_sessions::open))
         .route("/v1/authentications", post(authentications::authenticate))
         .route("/v1/keys", get(public::keys))
@@ -68,6 +71,7 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
     let routes = Router::new()
         .route("/v1/tenants", post(admin::create_tenant))
         .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
+        .route("/v1/tenants/{tenant}/issuer-key", put(roots::register_key))
         .route("/v1/tenants/{tenant}/lift-freeze", post(admin::lift_freeze))
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))

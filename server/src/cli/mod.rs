@@ -1,10 +1,14 @@
 //! The command line `trefoil`.
 
+mod issuer;
 mod keys;
 mod log;
+mod passphrase;
+mod remote;
 mod serve;
 mod time;
 mod verify;
+mod wallet;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -38,6 +42,10 @@ enum Command {
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
     /// Check an attestation offline: three signatures, and that it is about what you asked.
     Verify(verify::Verify),
+    /// Keep a tenant's members; sign, publish and audit the roots that say who they are.
+    Issuer(issuer::IssuerCommand),
+    /// Hold a credential: prove it, open sessions, log in.
+    Wallet(wallet::WalletCommand),
     /// Signing keys and trust roots: make, rotate, show, export, follow.
     Keys(keys::Keys),
     /// The log of seals: audit it, or cosign its head as a witness.
@@ -51,6 +59,8 @@ pub fn main() -> ExitCode {
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Issuer(issuer) => issuer.run(),
+        Command::Wallet(wallet) => wallet.run(),
         Command::Keys(keys) => keys.run(),
         Command::Log(log) => log.run(),
     }

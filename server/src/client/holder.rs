@@ -6,6 +6,7 @@ use thiserror::Error;
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, handle, prove};
+use zeroize::Zeroizing;
 
 /// What the issuer tells a holder besides the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +124,41 @@ impl HolderSession {
     #[must_use]
     pub fn tag(&self) -> [u8; 32] {
         self.tag
+    }
+
+    /// The relying party that the session is for.
+    #[must_use]
+    pub fn audience(&self) -> &str {
+        &self.audience
+    }
+
+    /// The session as its holder keeps it, session key included: id, subject, tag, key, and the audience.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(4 * 32 + self.audience.len()));
+        bytes.extend(self.id);
+        bytes.extend(self.subject);
+        bytes.extend(self.tag);
+        bytes.extend(self.key.to_bytes().iter());
+        bytes.extend(self.audience.as_bytes());
+        bytes
+    }
+
+    /// Reads back [`HolderSession::to_bytes`].
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
+        let (id, rest) = bytes.split_first_chunk()?;
+        let (subject, rest) = rest.split_first_chunk()?;
+        let (tag, rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let audience = str::from_utf8(rest).ok()?.to_owned();
+        Some(HolderSession {
+            id: *id,
+            subject: *subject,
+            tag: *tag,
+            audience,
+            key: SessionKey::from_bytes(*key),
+        })
     }
 
     /// A request that `probe` is the holder's face, under the relying party's nonce.

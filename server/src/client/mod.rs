@@ -14,11 +14,13 @@ pub use error::{ClientError, ProblemDocument};
 pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, attested_digest};
 pub use public_log::PublicLog;
 
+use crate::credentials::{IssuerPublicKey, SignedRoot};
 use crate::tenant::Scope;
 use crate::trust;
 use crate::wire::{
-    Authenticated, Authentication, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled,
-    Enrolment, Hex, ProofSession, PublishRoot, PublishedRoot,
+    Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    Enrolled, Enrolment, Hex, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
+    RegisteredIssuerKey, RootLogPage,
 };
 use hyper::body::Bytes;
 use transport::{Outgoing, Transport};
@@ -62,6 +64,20 @@ impl Admin {
         self.0.json(Outgoing::post_json(path, &CreateApiKey { scopes })).await
     }
 
+    /// Registers the key under which the roots of a tenant verify.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, `field-invalid`, and [`ClientError`] in general.
+    pub async fn register_issuer_key(
+        &self,
+        tenant: Hex<16>,
+        key: &IssuerPublicKey,
+    ) -> Result<RegisteredIssuerKey, ClientError> {
+        let path = format!("/v1/tenants/{}/issuer-key", hex::encode(tenant.0));
+        let body = RegisterIssuerKey { ml_dsa_65: Base64(key.as_bytes().to_vec()) };
+        self.0.json(Outgoing::put_json(path, &body)).await
+    }
+
     /// The metrics in Prometheus text format.
     ///
     /// # Errors
@@ -87,12 +103,24 @@ impl Client {
         Ok(Client(Transport::new(base, certificate_pem, connections)?.with_bearer(api_key)?))
     }
 
-    /// Publishes the root of the tenant's credential tree. Needs [`Scope::Issue`].
+    /// Publishes a signed root of the tenant's credential tree. Needs [`Scope::Issue`].
     ///
     /// # Errors
-    /// `root-generation-stale` unless the generation is above all earlier ones, and [`ClientError`] in general.
-    pub async fn publish_root(&self, root: &PublishRoot) -> Result<PublishedRoot, ClientError> {
-        self.0.json(Outgoing::post_json("/v1/credentials/roots", root)).await
+    /// `root-generation-stale` unless it follows the end of the root log, `root-signature-invalid`,
+    /// `issuer-key-missing`, and [`ClientError`] in general.
+    pub async fn publish_root(&self, root: &SignedRoot) -> Result<PublishedRoot, ClientError> {
+        let SignedRoot { statement, signature } = root.clone();
+        let root = PublishRoot { statement: Base64(statement), signature: Base64(signature) };
+        self.0.json(Outgoing::post_json("/v1/credentials/roots", &root)).await
+    }
+
+    /// A page of a tenant's root log, from a generation on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn root_log(&self, tenant: Hex<16>, from: u32) -> Result<RootLogPage, ClientError> {
+        let path = format!("/v1/credentials/roots/{}?from={from}", hex::encode(tenant.0));
+        self.0.json(Outgoing::get(path)).await
     }
 
     /// Enrols a face for a subject. The same `idempotency_key` gives the same answer. Needs [`Scope::Enrol`].

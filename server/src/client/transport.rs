@@ -55,6 +55,11 @@ impl Outgoing {
         Outgoing::post(path, body, HeaderValue::from_static("application/json"))
     }
 
+    /// A body of JSON that replaces something.
+    pub(super) fn put_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
+        Outgoing { method: Method::PUT, ..Outgoing::post_json(path, body) }
+    }
+
     /// A body of bytes.
     pub(super) fn post_bytes(path: impl Into<String>, body: Vec<u8>) -> Outgoing {
         Outgoing::post(path, body, HeaderValue::from_static("application/octet-stream"))

@@ -21,12 +21,12 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::server::Server;
 use crate::tenant::{Attempts, Policy, Scope, Threshold};
-use crate::wire::{CreateTenant, CreatedTenant, Decision, Hex, PublishRoot};
+use crate::wire::{CreateTenant, CreatedTenant, Decision};
 use audit::audit;
 use load::{AUDIENCE, Clients, Login};
 use metrics::Scrape;
 use plan::Plan;
-use population::{LEVEL, Population, ROOT_GENERATION};
+use population::{LEVEL, Population};
 use progress::Progress;
 use report::{Results, Seconds, Setting};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -204,8 +204,9 @@ async fn demonstrate(
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let people = plan.people();
     let population = Population::issue(people, tenant.tenant_id.0, tenant.policy_id, unix_now())?;
-    let root = PublishRoot { root: Hex(population.root), generation: ROOT_GENERATION, generation_min: None };
-    client.publish_root(&root).await.map_err(DemoError::call("credential root"))?;
+    let registered = service.admin.register_issuer_key(tenant.tenant_id, &population.issuer).await;
+    registered.map_err(DemoError::call("issuer key"))?;
+    client.publish_root(&population.root).await.map_err(DemoError::call("credential root"))?;
     let clients = Clients::new(client.clone(), Arc::clone(&plan), population.holders, processors);
 
     let stage = progress.stage("enrol", people);

@@ -2,6 +2,8 @@
 
 use super::DemoError;
 use crate::client::{Holder, Membership};
+use crate::credentials::{IssuerPublicKey, RootStatement, SignedRoot, sign};
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
 
 /// Level that every credential has and every session shows.
@@ -15,8 +17,10 @@ const CREDENTIAL_EPOCHS: u32 = 24;
 pub(super) struct Population {
     /// One holder per person.
     pub(super) holders: Vec<Holder>,
-    /// Root of the credential tree.
-    pub(super) root: [u8; 32],
+    /// The issuer's key, made for this run.
+    pub(super) issuer: IssuerPublicKey,
+    /// The signed root of the credential tree.
+    pub(super) root: SignedRoot,
 }
 
 impl Population {
@@ -45,6 +49,18 @@ impl Population {
             Ok(Holder::new(Witness { secret, attributes, index, path }, membership.clone()))
         };
         let holders = members.into_iter().map(holder).collect::<Result<_, _>>()?;
-        Ok(Population { holders, root: tree.root().to_bytes() })
+        let mut key = MlDsa65::generate(rng).map_err(|cause| failed(&cause))?;
+        let issuer = IssuerPublicKey::of(&key);
+        let statement = RootStatement {
+            tenant,
+            generation: ROOT_GENERATION,
+            generation_min: ROOT_GENERATION,
+            root: tree.root(),
+            issued_at: now,
+            previous: [0; 32],
+            key_id: issuer.id(),
+        };
+        let root = sign(&statement, &mut key, rng).map_err(|cause| failed(&cause))?;
+        Ok(Population { holders, issuer, root })
     }
 }

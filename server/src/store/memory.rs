@@ -1,8 +1,8 @@
 //! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
 
 use super::{
-    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant,
-    TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, Registry, Root, Session, SessionId, Store, StoreError, Template,
+    Tenant, TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,6 +18,7 @@ struct Tables {
     tenants: BTreeMap<TenantId, Tenant>,
     api_keys: BTreeMap<[u8; 8], ApiKey>,
     roots: BTreeMap<(TenantId, u32), Root>,
+    issuer_keys: BTreeMap<(TenantId, u32), IssuerKey>,
     generations: BTreeMap<(TenantId, Handle), u32>,
     templates: BTreeMap<(TenantId, Handle), Template>,
     sessions: BTreeMap<(TenantId, SessionId), Session>,
@@ -52,6 +53,7 @@ impl Store for Memory {
             tenants: tables.tenants.values().cloned().collect(),
             api_keys: tables.api_keys.values().cloned().collect(),
             roots: tables.roots.values().filter(accepted).cloned().collect(),
+            issuer_keys: tables.issuer_keys.values().cloned().collect(),
         })
     }
 
@@ -70,6 +72,16 @@ impl Store for Memory {
         }
         tables.roots.insert((root.tenant, root.generation), root);
         Ok(())
+    }
+
+    fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError> {
+        let tables = self.tables();
+        let range = tables.roots.range((*tenant, from)..=(*tenant, u32::MAX));
+        Ok(range.take(count).map(|(_, root)| root.clone()).collect())
+    }
+
+    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
+        insert(&mut self.tables().issuer_keys, (key.tenant, key.number), key)
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {

@@ -68,8 +68,25 @@ pub struct Root {
     pub generation: u32,
     /// Proofs against older generations are refused from now on.
     pub generation_min: u32,
+    /// The signed statement, see [`crate::credentials::RootStatement`].
+    pub statement: Vec<u8>,
+    /// The issuer's signature over it.
+    pub signature: Vec<u8>,
     /// Unix seconds.
     pub published_at: u64,
+}
+
+/// A key under which a tenant's roots verify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerKey {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Counts the tenant's keys from 0; the last one signs.
+    pub number: u32,
+    /// ML-DSA-65 public key.
+    pub key: Vec<u8>,
+    /// Unix seconds.
+    pub registered_at: u64,
 }
 
 /// An enrolled template.
@@ -130,6 +147,8 @@ pub struct Registry {
     pub api_keys: Vec<ApiKey>,
     /// The newest root of each tenant and older ones that are still accepted.
     pub roots: Vec<Root>,
+    /// All issuer keys, in the order of their numbers.
+    pub issuer_keys: Vec<IssuerKey>,
 }
 
 /// The gateway's durable state. Implementations are compared by one test suite.
@@ -142,6 +161,10 @@ pub trait Store: Send + Sync + 'static {
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
     fn publish_root(&self, root: Root) -> Result<(), StoreError>;
+    /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.
+    fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
+    /// Adds an issuer key; `Conflict` if the number exists.
+    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError>;
     /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.

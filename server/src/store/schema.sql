@@ -7,10 +7,16 @@ CREATE TABLE api_keys (
     id BLOB PRIMARY KEY, tenant BLOB NOT NULL REFERENCES tenants, tag BLOB NOT NULL, scopes INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- Every root that was ever published: the log that issuers and auditors read. Nothing is updated or deleted.
 CREATE TABLE roots (
     tenant BLOB NOT NULL REFERENCES tenants, generation INTEGER NOT NULL, root BLOB NOT NULL,
-    generation_min INTEGER NOT NULL, published_at INTEGER NOT NULL, PRIMARY KEY (tenant, generation)
-) STRICT, WITHOUT ROWID;
+    generation_min INTEGER NOT NULL, statement BLOB NOT NULL, signature BLOB NOT NULL, published_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, generation)
+) STRICT;
+CREATE TABLE issuer_keys (
+    tenant BLOB NOT NULL REFERENCES tenants, number INTEGER NOT NULL, key BLOB NOT NULL, registered_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, number)
+) STRICT;
 -- Outlives templates so that a generation is never used twice.
 CREATE TABLE generations (
     tenant BLOB NOT NULL REFERENCES tenants, handle BLOB NOT NULL, generation INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 //! The store of a single node: SQLite.
 
 use super::{
-    ApiKey, Handle, Idempotency, Registry, Root, Session, SessionId, Store, StoreError, Template, Tenant,
-    TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, Registry, Root, Session, SessionId, Store, StoreError, Template,
+    Tenant, TenantId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -45,11 +45,13 @@ impl Store for Sqlite {
         self.0.read(|connection| {
             let tenants = all(connection, "SELECT * FROM tenants ORDER BY id", read_tenant)?;
             let api_keys = all(connection, "SELECT * FROM api_keys ORDER BY id", read_api_key)?;
-            let accepted = "SELECT tenant, generation, root, generation_min, published_at FROM roots AS r
+            let accepted = "SELECT * FROM roots AS r
                 WHERE generation >= (SELECT generation_min FROM roots WHERE tenant = r.tenant
                                      ORDER BY generation DESC LIMIT 1)
                 ORDER BY tenant, generation";
-            Ok(Registry { tenants, api_keys, roots: all(connection, accepted, read_root)? })
+            let roots = all(connection, accepted, read_root)?;
+            let keys = "SELECT * FROM issuer_keys ORDER BY tenant, number";
+            Ok(Registry { tenants, api_keys, roots, issuer_keys: all(connection, keys, read_issuer_key)? })
         })
     }
 
@@ -65,16 +67,29 @@ impl Store for Sqlite {
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
-        let Root { tenant, root, generation, generation_min, published_at } = root;
+        let Root { tenant, root, generation, generation_min, statement, signature, published_at } = root;
         self.0.write(move |connection| {
             let inserted = execute(
                 connection,
-                "INSERT INTO roots SELECT ?1, ?2, ?3, ?4, ?5
+                "INSERT INTO roots SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
                  WHERE NOT EXISTS (SELECT 1 FROM roots WHERE tenant = ?1 AND generation >= ?2)",
-                params![tenant, generation, root, generation_min, published_at],
+                params![tenant, generation, root, generation_min, statement, signature, published_at],
             )?;
             if inserted == 1 { Ok(()) } else { Err(StoreError::Conflict) }
         })
+    }
+
+    fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError> {
+        self.0.read(|connection| {
+            let sql = "SELECT * FROM roots WHERE tenant = ? AND generation >= ? ORDER BY generation LIMIT ?";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map((tenant, from, count as u64), read_root)?.collect()
+        })
+    }
+
+    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
+        let IssuerKey { tenant, number, key, registered_at } = key;
+        self.insert("INSERT INTO issuer_keys VALUES (?, ?, ?, ?)", (tenant, number, key, registered_at))
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
@@ -228,7 +243,18 @@ fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
         root: row.get("root")?,
         generation: row.get("generation")?,
         generation_min: row.get("generation_min")?,
+        statement: row.get("statement")?,
+        signature: row.get("signature")?,
         published_at: row.get("published_at")?,
+    })
+}
+
+fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
+    Ok(IssuerKey {
+        tenant: row.get("tenant")?,
+        number: row.get("number")?,
+        key: row.get("key")?,
+        registered_at: row.get("registered_at")?,
     })
 }
 

@@ -41,7 +41,9 @@ fn answer(key: &str) -> Idempotency {
 }
 
 fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
-    Root { tenant, root: [generation as u8; 32], generation, generation_min, published_at: 13 }
+    let (statement, signature) = (vec![14; 132], vec![15; 3309]);
+    let root = [generation as u8; 32];
+    Root { tenant, root, generation, generation_min, statement, signature, published_at: 13 }
 }
 
 /// Everything a store promises, on an empty one.
@@ -87,6 +89,18 @@ fn roots_only_move_forward(store: &dyn Store) {
     assert_eq!(store.publish_root(root(T, 1, 1)), Err(StoreError::Conflict));
     store.publish_root(root(T, 4, 3)).unwrap();
     store.publish_root(root(U, 1, 1)).unwrap();
+    assert_eq!(
+        store.roots(&T, 0, 9),
+        Ok(vec![root(T, 2, 1), root(T, 4, 3)]),
+        "the log keeps withdrawn roots"
+    );
+    assert_eq!(store.roots(&T, 3, 9), Ok(vec![root(T, 4, 3)]));
+    assert_eq!(store.roots(&T, 0, 1), Ok(vec![root(T, 2, 1)]));
+    let key = |number| IssuerKey { tenant: T, number, key: vec![16; 1952], registered_at: 17 };
+    store.add_issuer_key(key(0)).unwrap();
+    store.add_issuer_key(key(1)).unwrap();
+    assert_eq!(store.add_issuer_key(key(1)), Err(StoreError::Conflict));
+    assert_eq!(store.registry().unwrap().issuer_keys, vec![key(0), key(1)]);
 }
 
 fn templates_come_and_go(store: &dyn Store) {

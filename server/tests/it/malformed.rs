@@ -159,18 +159,56 @@ async fn policies_and_roots_out_of_range() {
         let problem = service.admin.post("/v1/tenants", &body).await.problem(422, "field-invalid");
         assert!(problem["errors"][0]["pointer"].as_str().unwrap().starts_with(pointer), "{problem}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn roots_that_are_not_the_next_of_their_chain() {
+    let (service, _directory) = service().await;
     let publish = |body: Value| {
         let public = service.public.clone();
         async move { public.post("/v1/credentials/roots", &body).await }
     };
-    let zero = "00".repeat(32);
-    publish(json!({"root": "ff".repeat(32), "generation": 1})).await.problem(422, "field-invalid");
-    publish(json!({"root": zero, "generation": 1, "generation_min": 2})).await.problem(422, "field-invalid");
-    assert_eq!(publish(json!({"root": zero, "generation": 5})).await.status, 201);
-    publish(json!({"root": zero, "generation": 5})).await.problem(409, "root-generation-stale");
-    for generation in 6..21 {
-        let root = json!({"root": zero, "generation": generation, "generation_min": 5});
-        assert_eq!(publish(root).await.status, 201);
+    publish(json!({"root": "00".repeat(32), "generation": 1})).await.problem(422, "field-invalid");
+    let [zero, one] = [[0; 32], [1; 32]];
+    let short = json!({"statement": BASE64.encode([0; 131]), "signature": BASE64.encode([0; 3309])});
+    publish(short).await.problem(422, "field-invalid");
+    let first = service.next_root(zero, 5, 3);
+    let mut altered = first.clone();
+    altered.signature[100] ^= 1;
+    service.send_root(&altered).await.problem(422, "root-signature-invalid");
+    assert_eq!(service.send_root(&first).await.status, 201);
+    assert_eq!(service.send_root(&first).await.status, 201, "the newest root may come again");
+    let unlinked = service.next_root(one, 7, 3);
+    assert_eq!(service.send_root(&service.next_root(zero, 6, 3)).await.status, 201);
+    service.send_root(&unlinked).await.problem(409, "root-generation-stale");
+    assert_eq!(service.send_root(&service.next_root(one, 7, 3)).await.status, 201);
+    service.send_root(&service.next_root(zero, 7, 3)).await.problem(409, "root-generation-stale");
+    let log =
+        service.public.get(&format!("/v1/credentials/roots/{}", hex::encode(service.tenant))).await.json();
+    assert_eq!(log["roots"].as_array().unwrap().len(), 3);
+    assert_eq!(log["roots"][0]["statement"], BASE64.encode(&first.statement));
+    let unknown = service.public.get(&format!("/v1/credentials/roots/{}", "00".repeat(16))).await;
+    unknown.problem(404, "tenant-unknown");
+    let query = format!("/v1/credentials/roots/{}?page=1", hex::encode(service.tenant));
+    service.public.get(&query).await.problem(400, "malformed-request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_sixteen_roots_are_accepted_at_once_and_the_log_has_pages() {
+    let (service, _directory) = service().await;
+    let zero = [0; 32];
+    for generation in 1..=16 {
+        service.publish_keeping(zero, generation, 1).await;
     }
-    publish(json!({"root": zero, "generation": 21, "generation_min": 5})).await.problem(422, "field-invalid");
+    let refused = service.next_root(zero, 17, 1);
+    service.send_root(&refused).await.problem(422, "field-invalid");
+    service.publish_keeping(zero, 17, 17).await;
+    let path = |from: u32| format!("/v1/credentials/roots/{}?from={from}", hex::encode(service.tenant));
+    for generation in 18..=70 {
+        service.publish(zero, generation).await;
+    }
+    let page = service.public.get(&path(0)).await.json();
+    assert_eq!((page["roots"].as_array().unwrap().len(), page["next"].as_u64()), (64, Some(65)));
+    let page = service.public.get(&path(65)).await.json();
+    assert_eq!((page["roots"].as_array().unwrap().len(), page["next"].as_u64()), (6, None));
 }

@@ -1,19 +1,23 @@
 //! A service in this process, one tenant, and people with credentials, faces and sessions.
 
 use crate::http::{Endpoint, Reply, tls};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use trefoil_attest::TrustRoot;
 use trefoil_pipeline::Clock;
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
+use trefoil_server::credentials::{self, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 use trefoil_server::server::Server;
 use trefoil_server::wire::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Vector};
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
@@ -54,6 +58,8 @@ pub(crate) struct Service {
     pub(crate) admin: Endpoint,
     pub(crate) tenant: [u8; 16],
     pub(crate) trust_root: TrustRoot,
+    /// The tenant's issuer: its key, and the end of its chain of roots.
+    pub(crate) issuer: Mutex<(MlDsa65, RootLog)>,
 }
 
 /// One person: a credential, a face, and a session once opened.
@@ -103,7 +109,11 @@ impl Service {
         let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
         let tenant = Hex::<16>::parse(&tenant).unwrap().0;
         let trust_root = server.trust_root().clone();
-        let mut service = Service { server, clock, public, admin, tenant, trust_root };
+        let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
+        let public_key = IssuerPublicKey::of(&key);
+        let issuer = Mutex::new((key, RootLog::new(tenant, None)));
+        let mut service = Service { server, clock, public, admin, tenant, trust_root, issuer };
+        service.register(&public_key).await;
         let key = service.api_key(&["enrol", "authenticate", "issue"]).await;
         service.public = service.public.with_bearer(&key);
         service
@@ -124,10 +134,51 @@ impl Service {
         people
     }
 
+    pub(crate) async fn register(&self, key: &IssuerPublicKey) {
+        let path = format!("/v1/tenants/{}/issuer-key", hex::encode(self.tenant));
+        let body = json!({"ml_dsa_65": BASE64.encode(key.as_bytes())});
+        let registered = self.admin.send(Method::PUT, &path, &[], body.to_string()).await;
+        assert_eq!(registered.status, 200, "{}", registered.text());
+    }
+
+    /// Publishes a root and withdraws all before it.
     pub(crate) async fn publish(&self, root: [u8; 32], generation: u32) {
-        let root = json!({"root": hex::encode(root), "generation": generation});
-        let published = self.public.post("/v1/credentials/roots", &root).await;
+        self.publish_keeping(root, generation, generation).await;
+    }
+
+    /// Publishes a root; generations from `generation_min` on stay accepted.
+    pub(crate) async fn publish_keeping(&self, root: [u8; 32], generation: u32, generation_min: u32) {
+        let published = self.send_root(&self.next_root(root, generation, generation_min)).await;
         assert_eq!(published.status, 201, "{}", published.text());
+    }
+
+    /// The next root of the tenant's chain, signed.
+    pub(crate) fn next_root(&self, root: [u8; 32], generation: u32, generation_min: u32) -> SignedRoot {
+        let (key, log) = &mut *self.issuer.lock().unwrap();
+        let public_key = IssuerPublicKey::of(key);
+        let statement = RootStatement {
+            tenant: self.tenant,
+            generation,
+            generation_min,
+            root: trefoil_zkp::Digest::from_bytes(&root).unwrap(),
+            issued_at: self.clock.unix_s(),
+            previous: log.head(),
+            key_id: public_key.id(),
+        };
+        credentials::sign(&statement, key, &mut StdRng::seed_from_u64(1)).unwrap()
+    }
+
+    pub(crate) async fn send_root(&self, root: &SignedRoot) -> Reply {
+        let body = json!({
+            "statement": BASE64.encode(&root.statement),
+            "signature": BASE64.encode(&root.signature),
+        });
+        let reply = self.public.post("/v1/credentials/roots", &body).await;
+        if reply.status == 201 {
+            let statement = RootStatement::decode(&root.statement).unwrap();
+            self.issuer.lock().unwrap().1 = RootLog::new(self.tenant, Some(statement));
+        }
+        reply
     }
 
     /// As [`Service::people`], and the root, unpublished.

@@ -1,0 +1,419 @@
+//! The issuer of a tenant: who is a member, and the signed roots that say so.
+//!
+//! An issuer is a directory: its signing key under a passphrase, and a journal of changes. Every change is durable when
+//! the call returns; opening replays the journal. Secrets of holders never come here: a holder gives a commitment and
+//! gets back a [`CredentialFile`]. The tree is built once, in the packed hashes of many leaves, when a root or a path is
+//! first asked for, and from then on each change costs the 20 hashes above its leaf.
+
+mod change;
+mod journal;
+
+pub use change::{Member, NAME_BYTES_MAX};
+pub use journal::JournalError;
+
+use crate::credentials::sealed::{self, Cost, SealedError};
+use crate::credentials::{
+    CREDENTIAL_FORMAT, ChainError, CredentialFile, IssuerPublicKey, RootLog, RootStatement, SignedRoot,
+    SigningError, sign,
+};
+use crate::data_dir::{DataDir, DataDirError};
+use crate::store::TenantId;
+use crate::wire::{Base64, Hex};
+use change::Change;
+use journal::Journal;
+use rand::CryptoRng;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use thiserror::Error;
+use trefoil_pipeline::LIVE_ROOTS_MAX;
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_zkp::{Attributes, AttributesError, CAPACITY, CredentialTree, Digest, leaf};
+
+const KEY_FILE: &str = "issuer.key";
+/// What the key file is, for [`sealed`].
+const KEY_KIND: &str = "trefoil/issuer-key";
+
+/// An open issuer directory. One process holds it at a time.
+pub struct Issuer {
+    directory: DataDir,
+    journal: Journal,
+    state: State,
+    tree: Option<CredentialTree>,
+}
+
+#[derive(Default)]
+struct State {
+    identity: Option<Identity>,
+    members: BTreeMap<u32, Member>,
+    by_name: HashMap<String, u32>,
+    /// Indices below this were used.
+    next_index: u32,
+    next_serial: u32,
+    /// Somebody was removed or changed since the last root, so that older roots must end.
+    withdraws: bool,
+    roots: Vec<SignedRoot>,
+    log: Option<RootLog>,
+}
+
+/// Whom the issuer issues for, and its public key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// Its policy's number.
+    pub policy_id: u32,
+    /// Under which roots verify.
+    pub public_key: IssuerPublicKey,
+}
+
+/// A member to be added or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMember {
+    /// The issuer's name for the holder, 1 to 64 bytes.
+    pub name: String,
+    /// From the holder's wallet.
+    pub commitment: Digest,
+    /// Assurance level.
+    pub level: u8,
+    /// Last epoch (hour since 1970) in which the credential is live.
+    pub expiry: u32,
+    /// Role bits.
+    pub roles: u16,
+}
+
+/// Why an issuer operation failed.
+#[derive(Debug, Error)]
+pub enum IssuerError {
+    /// The directory refused.
+    #[error(transparent)]
+    Directory(#[from] DataDirError),
+    /// The journal refused.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A frame holds before its check and makes no sense after it.
+    #[error("the journal says something impossible ({0}); was it written by another version?")]
+    Replay(&'static str),
+    /// A stored root does not follow the one before.
+    #[error("a root in the journal does not hold: {0}")]
+    Chain(#[from] ChainError),
+    /// The key file does not open.
+    #[error("{KEY_FILE}: {0}")]
+    Key(#[from] SealedError),
+    /// The key made no signature.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+    /// Not an issuer directory.
+    #[error("not an issuer directory: make one with `trefoil issuer init`")]
+    Uninitialised,
+    /// Already an issuer directory.
+    #[error("this is an issuer directory already; choose another")]
+    Initialised,
+    /// A name is out of bounds.
+    #[error("member name `{0}`: give 1 to 64 bytes without control characters")]
+    Name(String),
+    /// A name is taken.
+    #[error("`{0}` is a member already; use `update`, or revoke it first")]
+    Exists(String),
+    /// A name is unknown.
+    #[error("no member is called `{0}`")]
+    Unknown(String),
+    /// No leaf is free.
+    #[error("the tree is full: it holds 2^20 members")]
+    Full,
+    /// Attributes are out of range.
+    #[error("member `{name}`: {cause}")]
+    Attributes {
+        /// Whose.
+        name: String,
+        /// Why.
+        cause: AttributesError,
+    },
+    /// Nothing was published that a credential could refer to.
+    #[error("members changed since the last root, or there is none: `publish` first")]
+    Unpublished,
+    /// Generations are used up.
+    #[error("no generation is left after 2^32 - 1")]
+    Generations,
+}
+
+impl Issuer {
+    /// Makes a directory with a fresh key under `passphrase`.
+    pub fn init(
+        path: &Path,
+        tenant: TenantId,
+        policy_id: u32,
+        passphrase: &[u8],
+        cost: Cost,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Issuer, IssuerError> {
+        let mut issuer = Issuer::read(path)?;
+        if issuer.state.identity.is_some() || issuer.directory.join(KEY_FILE).exists() {
+            return Err(IssuerError::Initialised);
+        }
+        let key = MlDsa65::generate(rng).map_err(|_| IssuerError::Replay("no key could be made"))?;
+        let sealed = sealed::seal(&key.to_secret_bytes(), passphrase, KEY_KIND, cost, rng)?;
+        // The key comes first: a journal that names a key which is nowhere could never publish.
+        issuer.directory.write(KEY_FILE, &sealed)?;
+        let public_key = IssuerPublicKey::of(&key).as_bytes().to_vec();
+        issuer.change(Change::Init { tenant, policy_id, public_key })?;
+        Ok(issuer)
+    }
+
+    /// Opens a directory and replays its journal.
+    pub fn open(path: &Path) -> Result<Issuer, IssuerError> {
+        if !path.join("journal").exists() {
+            return Err(IssuerError::Uninitialised);
+        }
+        let issuer = Issuer::read(path)?;
+        if issuer.state.identity.is_none() { Err(IssuerError::Uninitialised) } else { Ok(issuer) }
+    }
+
+    fn read(path: &Path) -> Result<Issuer, IssuerError> {
+        let directory = DataDir::open(path)?;
+        let mut state = State::default();
+        let journal = Journal::open(&directory, |payload| {
+            let change = Change::decode(payload).ok_or(IssuerError::Replay("not a change"))?;
+            state.apply(change)
+        })?;
+        Ok(Issuer { directory, journal, state, tree: None })
+    }
+
+    /// Whom it issues for.
+    pub fn identity(&self) -> &Identity {
+        self.state.identity.as_ref().expect("an open issuer has an identity")
+    }
+
+    /// All members, by index.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.state.members.values()
+    }
+
+    /// The member called `name`.
+    pub fn member(&self, name: &str) -> Result<&Member, IssuerError> {
+        let index = self.state.by_name.get(name).ok_or_else(|| IssuerError::Unknown(name.to_owned()))?;
+        Ok(&self.state.members[index])
+    }
+
+    /// Every root that was signed, oldest first.
+    pub fn roots(&self) -> &[SignedRoot] {
+        &self.state.roots
+    }
+
+    /// The newest root.
+    pub fn last_root(&self) -> Option<&RootStatement> {
+        self.state.log.as_ref().and_then(RootLog::last)
+    }
+
+    /// Adds members, all or none.
+    pub fn add(&mut self, new: &[NewMember], rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
+        let mut names = std::collections::HashSet::new();
+        let mut members = Vec::with_capacity(new.len());
+        let mut free = (0..self.state.next_index).filter(|index| !self.state.members.contains_key(index));
+        let mut fresh = self.state.next_index..CAPACITY;
+        for (serial, member) in (self.state.next_serial..).zip(new) {
+            if self.state.by_name.contains_key(&member.name) || !names.insert(member.name.as_str()) {
+                return Err(IssuerError::Exists(member.name.clone()));
+            }
+            // Places that were freed are taken again once the tree has none that never was used.
+            let index = fresh.next().or_else(|| free.next()).ok_or(IssuerError::Full)?;
+            members.push(member.issue(index, serial, rng)?);
+        }
+        drop(free);
+        self.change(Change::Put(members))
+    }
+
+    /// Replaces what is asserted about a member, who keeps name and place. Older roots end with the next one.
+    pub fn update(&mut self, new: &NewMember, rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
+        let index = self.member(&new.name)?.index;
+        let member = new.issue(index, self.state.next_serial, rng)?;
+        self.change(Change::Put(vec![member]))
+    }
+
+    /// Removes members, all or none. Older roots end with the next one.
+    pub fn revoke(&mut self, names: &[String]) -> Result<(), IssuerError> {
+        let mut indices = Vec::with_capacity(names.len());
+        for name in names {
+            indices.push(self.member(name)?.index);
+        }
+        indices.sort_unstable();
+        indices.dedup();
+        self.change(Change::Revoke(indices))
+    }
+
+    /// The root of the members as they are now.
+    pub fn root(&mut self) -> Digest {
+        self.tree().root()
+    }
+
+    /// Whether members changed since the last root.
+    pub fn is_published(&mut self) -> bool {
+        let root = self.root();
+        self.last_root().is_some_and(|last| last.root == root)
+    }
+
+    /// Signs the present root as the next generation. Older generations stay accepted, as far as a service keeps them,
+    /// unless somebody was revoked or changed since, or `withdraw` asks for it.
+    pub fn publish(
+        &mut self,
+        passphrase: &[u8],
+        withdraw: bool,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<RootStatement, IssuerError> {
+        let secret = self.directory.file(KEY_FILE, Default::default)?;
+        let secret = sealed::open(&secret, passphrase, KEY_KIND)?;
+        let wrong_key = IssuerError::Replay("the key file holds no ML-DSA-65 key");
+        let mut key = MlDsa65::from_secret_bytes(&secret).map_err(|_| wrong_key)?;
+        let last = self.last_root();
+        let generation = last.map_or(Some(1), |last| last.generation.checked_add(1));
+        let generation = generation.ok_or(IssuerError::Generations)?;
+        let kept = generation.saturating_sub(LIVE_ROOTS_MAX as u32 - 1).max(1);
+        let generation_min = match withdraw || self.state.withdraws {
+            true => generation,
+            false => last.map_or(generation, |last| last.generation_min.max(kept)),
+        };
+        // A clock that was set back must not stop the chain.
+        let issued_at = last.map_or(now, |last| last.issued_at.max(now));
+        let Identity { tenant, public_key, .. } = self.identity().clone();
+        let previous = self.state.log.as_ref().map_or([0; 32], RootLog::head);
+        let root = self.root();
+        let key_id = public_key.id();
+        let statement =
+            RootStatement { tenant, generation, generation_min, root, issued_at, previous, key_id };
+        let signed = sign(&statement, &mut key, rng)?;
+        self.change(Change::Publish(signed))?;
+        Ok(statement)
+    }
+
+    /// The credential of a member under the newest root.
+    pub fn credential(&mut self, name: &str) -> Result<CredentialFile, IssuerError> {
+        let Member { index, attributes, .. } = self.member(name)?.clone();
+        if !self.is_published() {
+            return Err(IssuerError::Unpublished);
+        }
+        let path = self.tree().path(index).map_err(|_| IssuerError::Full)?;
+        let Identity { policy_id, public_key, .. } = self.identity();
+        let SignedRoot { statement, signature } =
+            self.state.roots.last().cloned().ok_or(IssuerError::Unpublished)?;
+        Ok(CredentialFile {
+            format: CREDENTIAL_FORMAT.to_owned(),
+            policy_id: *policy_id,
+            index,
+            attributes: Hex(attributes.to_bytes()),
+            path: path.siblings().iter().map(|sibling| Hex(sibling.to_bytes())).collect(),
+            root: Base64(statement),
+            signature: Base64(signature),
+            issuer_key: Base64(public_key.as_bytes().to_vec()),
+        })
+    }
+
+    /// Journals a change and takes it.
+    fn change(&mut self, change: Change) -> Result<(), IssuerError> {
+        self.journal.append(&self.directory, &change.encode())?;
+        if let Some(tree) = &mut self.tree {
+            let set = |tree: &mut CredentialTree, index, leaf| {
+                tree.update(index, leaf).map_err(|_| IssuerError::Full)
+            };
+            match &change {
+                Change::Put(members) => {
+                    for member in members {
+                        set(tree, member.index, member.leaf())?;
+                    }
+                }
+                Change::Revoke(indices) => {
+                    for &index in indices {
+                        set(tree, index, Digest::ZERO)?;
+                    }
+                }
+                Change::Init { .. } | Change::Publish(_) => {}
+            }
+        }
+        self.state.apply(change)
+    }
+
+    fn tree(&mut self) -> &CredentialTree {
+        let members = &self.state.members;
+        self.tree.get_or_insert_with(|| {
+            let mut leaves = vec![Digest::ZERO; self.state.next_index as usize];
+            let hashed: Vec<(u32, Digest)> =
+                members.par_iter().map(|(index, member)| (*index, member.leaf())).collect();
+            for (index, leaf) in hashed {
+                leaves[index as usize] = leaf;
+            }
+            CredentialTree::from_leaves(&leaves)
+                .expect("indices were below the capacity when they were given")
+        })
+    }
+}
+
+impl Member {
+    fn leaf(&self) -> Digest {
+        leaf(&self.commitment, &self.attributes)
+    }
+}
+
+impl NewMember {
+    fn issue(&self, index: u32, serial: u32, rng: &mut impl CryptoRng) -> Result<Member, IssuerError> {
+        let NewMember { name, commitment, level, expiry, roles } = self;
+        if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
+            return Err(IssuerError::Name(name.clone()));
+        }
+        let attributes = Attributes::new(*expiry, *level, *roles, serial, rng)
+            .map_err(|cause| IssuerError::Attributes { name: name.clone(), cause })?;
+        Ok(Member { name: name.clone(), index, commitment: *commitment, attributes })
+    }
+}
+
+impl State {
+    fn apply(&mut self, change: Change) -> Result<(), IssuerError> {
+        match change {
+            Change::Init { tenant, policy_id, public_key } => {
+                let public_key =
+                    IssuerPublicKey::from_bytes(&public_key).ok_or(IssuerError::Replay("an issuer key"))?;
+                if self.identity.replace(Identity { tenant, policy_id, public_key }).is_some() {
+                    return Err(IssuerError::Replay("a second beginning"));
+                }
+                self.log = Some(RootLog::new(tenant, None));
+            }
+            Change::Put(members) => members.into_iter().try_for_each(|member| self.put(member))?,
+            Change::Revoke(indices) => {
+                for index in indices {
+                    let member = self.members.remove(&index);
+                    let member = member.ok_or(IssuerError::Replay("the removal of nobody"))?;
+                    self.by_name.remove(&member.name);
+                    self.withdraws = true;
+                }
+            }
+            Change::Publish(root) => {
+                let missing = || IssuerError::Replay("a root before the beginning");
+                let key = &self.identity.as_ref().ok_or_else(missing)?.public_key;
+                self.log.as_mut().ok_or_else(missing)?.append(&root, key)?;
+                self.roots.push(root);
+                self.withdraws = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, member: Member) -> Result<(), IssuerError> {
+        if member.index >= CAPACITY {
+            return Err(IssuerError::Replay("a member outside the tree"));
+        }
+        self.next_index = self.next_index.max(member.index + 1);
+        self.next_serial = self.next_serial.max(member.attributes.serial().saturating_add(1));
+        if let Some(old) = self.members.get(&member.index) {
+            if old.name != member.name {
+                return Err(IssuerError::Replay("two members in one place"));
+            }
+            self.withdraws = true;
+        } else if self.by_name.insert(member.name.clone(), member.index).is_some() {
+            return Err(IssuerError::Replay("two members of one name"));
+        }
+        self.members.insert(member.index, member);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

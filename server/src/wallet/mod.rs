@@ -1,0 +1,256 @@
+//! The wallet of a credential holder: one secret, the credentials that issuers gave for its commitment, and the proof
+//! sessions that are open.
+//!
+//! Bytes in, bytes out: these modules touch no file, network or clock, so that a browser can run them. The caller says
+//! what time it is, supplies randomness, keeps the sealed bytes and carries messages. Secrets are wiped when dropped.
+
+mod codec;
+
+use crate::client::{Holder, HolderError, HolderSession, Membership, OpenRequest};
+use crate::credentials::sealed::{self, Cost, SealedError};
+use crate::credentials::{CredentialError, CredentialFile, IssuerKeyId, RootStatement};
+use crate::store::TenantId;
+use crate::wire::Hex;
+use rand::CryptoRng;
+use thiserror::Error;
+use trefoil_zkp::{Digest, Secret, Witness, commitment, handle};
+use zeroize::Zeroizing;
+
+/// What a sealed wallet is, for [`sealed`].
+const KIND: &str = "trefoil/wallet";
+/// Credentials of one wallet.
+const CREDENTIALS_MAX: usize = 64;
+/// Sessions that a wallet remembers.
+const SESSIONS_MAX: usize = 256;
+
+/// See the module.
+pub struct Wallet {
+    secret: Secret,
+    credentials: Vec<Credential>,
+    sessions: Vec<Session>,
+}
+
+/// A credential that was checked when it came.
+#[derive(Clone, Debug)]
+pub struct Credential {
+    file: CredentialFile,
+    root: RootStatement,
+}
+
+/// A proof session that a service opened.
+#[derive(Debug)]
+pub struct Session {
+    /// The tenant whose credential was shown.
+    pub tenant: TenantId,
+    /// Unix seconds.
+    pub expires_at: u64,
+    /// What requests are made with.
+    pub holder: HolderSession,
+}
+
+/// Why a wallet operation failed.
+#[derive(Debug, Error)]
+pub enum WalletError {
+    /// The sealed bytes do not open.
+    #[error(transparent)]
+    Sealed(#[from] SealedError),
+    /// They open and hold something else than a wallet.
+    #[error("the wallet's content does not read ({0}); was it written by another version?")]
+    Content(&'static str),
+    /// A credential is refused.
+    #[error("credential: {0}")]
+    Credential(#[from] CredentialError),
+    /// The issuer key is not the one that this tenant's credentials were signed with before.
+    #[error(
+        "the credential is signed by issuer key {}, this tenant's was {}; if the issuer changed its key, forget the \
+         tenant first",
+        hex::encode(got),
+        hex::encode(known)
+    )]
+    IssuerChanged {
+        /// The key that signs this one.
+        got: IssuerKeyId,
+        /// The key that signed the one before.
+        known: IssuerKeyId,
+    },
+    /// The caller expected another issuer key.
+    #[error("the credential is signed by issuer key {}, not by the one that was asked for", hex::encode(.0))]
+    Issuer(IssuerKeyId),
+    /// Older than what the wallet has.
+    #[error("the credential is for root generation {got}; the wallet has generation {known}")]
+    Older {
+        /// Generation of this one.
+        got: u32,
+        /// Generation of the one that the wallet has.
+        known: u32,
+    },
+    /// There is no credential of this tenant.
+    #[error("no credential of this tenant: receive one first")]
+    NoCredential,
+    /// There is no session that is open towards the audience.
+    #[error("no open session for this audience: open one first")]
+    NoSession,
+    /// Too many credentials.
+    #[error("the wallet holds {CREDENTIALS_MAX} credentials: forget one")]
+    Full,
+    /// No proof could be made.
+    #[error(transparent)]
+    Holder(#[from] HolderError),
+}
+
+impl Wallet {
+    /// A wallet with a fresh secret.
+    pub fn create(rng: &mut (impl CryptoRng + ?Sized)) -> Wallet {
+        Wallet { secret: Secret::random(rng), credentials: Vec::new(), sessions: Vec::new() }
+    }
+
+    /// Opens sealed bytes.
+    pub fn open(sealed: &[u8], passphrase: &[u8]) -> Result<Wallet, WalletError> {
+        let plain = sealed::open(sealed, passphrase, KIND)?;
+        codec::decode(&plain)
+    }
+
+    /// The bytes to keep.
+    pub fn seal(
+        &self,
+        passphrase: &[u8],
+        cost: Cost,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Result<Vec<u8>, WalletError> {
+        let plain: Zeroizing<Vec<u8>> = codec::encode(self);
+        Ok(sealed::seal(&plain, passphrase, KIND, cost, rng)?)
+    }
+
+    /// What an issuer needs to make a credential.
+    pub fn commitment(&self) -> Digest {
+        commitment(&self.secret)
+    }
+
+    /// The `subject` of the API at this tenant.
+    pub fn subject(&self, tenant: &TenantId) -> Hex<32> {
+        Hex(handle(&self.secret, tenant).to_bytes())
+    }
+
+    /// The credentials.
+    pub fn credentials(&self) -> &[Credential] {
+        &self.credentials
+    }
+
+    /// The sessions, expired ones too.
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+
+    /// Checks a credential and takes it in place of an older one of its tenant. `issuer` is the key that the holder
+    /// knows to be its issuer's; without it the first credential of a tenant decides which key that is.
+    pub fn receive(
+        &mut self,
+        file: CredentialFile,
+        issuer: Option<&IssuerKeyId>,
+    ) -> Result<&Credential, WalletError> {
+        let root = file.verify(&self.commitment())?;
+        if issuer.is_some_and(|issuer| *issuer != root.key_id) {
+            return Err(WalletError::Issuer(root.key_id));
+        }
+        let credential = Credential { file, root };
+        let known = self.credentials.iter().position(|known| known.root.tenant == credential.root.tenant);
+        let Some(at) = known else {
+            if self.credentials.len() >= CREDENTIALS_MAX {
+                return Err(WalletError::Full);
+            }
+            self.credentials.push(credential);
+            return Ok(&self.credentials[self.credentials.len() - 1]);
+        };
+        let known = &self.credentials[at].root;
+        let (got, root) = (credential.root.key_id, &credential.root);
+        if known.key_id != got && issuer.is_none() {
+            return Err(WalletError::IssuerChanged { got, known: known.key_id });
+        }
+        if root.generation < known.generation {
+            return Err(WalletError::Older { got: root.generation, known: known.generation });
+        }
+        self.credentials[at] = credential;
+        Ok(&self.credentials[at])
+    }
+
+    /// Drops a tenant's credential and sessions.
+    pub fn forget(&mut self, tenant: &TenantId) -> Result<(), WalletError> {
+        let before = self.credentials.len();
+        self.credentials.retain(|credential| credential.root.tenant != *tenant);
+        self.sessions.retain(|session| session.tenant != *tenant);
+        if self.credentials.len() == before { Err(WalletError::NoCredential) } else { Ok(()) }
+    }
+
+    /// Proves this tenant's credential to `audience` under a fresh session key, showing `level`, or the credential's own.
+    /// Takes tens of milliseconds of one core. The session is kept once the service opened it: [`Wallet::opened`].
+    pub fn prove(
+        &self,
+        tenant: &TenantId,
+        audience: &str,
+        level: Option<u8>,
+        now: u64,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Result<OpenRequest, WalletError> {
+        let Credential { file, root } = self.credential(tenant)?;
+        let attributes = file.attributes()?;
+        let copy = Secret::from_bytes(&self.secret.to_bytes()).map_err(|_| WalletError::Content("secret"))?;
+        let witness = Witness { secret: copy, attributes, index: file.index, path: file.path()? };
+        let membership = Membership {
+            tenant: root.tenant,
+            policy_id: file.policy_id,
+            root_generation: root.generation,
+            level: level.unwrap_or(attributes.level()),
+        };
+        Ok(Holder::new(witness, membership).open(audience, now, rng)?)
+    }
+
+    /// Keeps a session that the service opened, and drops those that are over.
+    pub fn opened(&mut self, session: Session, now: u64) {
+        self.sessions.retain(|kept| kept.expires_at > now);
+        if self.sessions.len() >= SESSIONS_MAX {
+            self.sessions.remove(0);
+        }
+        self.sessions.push(session);
+    }
+
+    /// Notes until when the service keeps a session that was proven ahead of time.
+    pub fn confirm(&mut self, id: &Hex<32>, expires_at: u64) -> Result<(), WalletError> {
+        let session = self.sessions.iter_mut().find(|session| session.holder.id() == *id);
+        session.ok_or(WalletError::NoSession)?.expires_at = expires_at;
+        Ok(())
+    }
+
+    /// The newest open session towards `audience`.
+    pub fn session(&self, audience: &str, now: u64) -> Result<&Session, WalletError> {
+        let open = |session: &&Session| session.holder.audience() == audience && session.expires_at > now;
+        self.sessions.iter().rev().find(open).ok_or(WalletError::NoSession)
+    }
+
+    /// The only credential, or that of `tenant`.
+    pub fn only_tenant(&self) -> Option<TenantId> {
+        match self.credentials.as_slice() {
+            [one] => Some(one.root.tenant),
+            _ => None,
+        }
+    }
+
+    fn credential(&self, tenant: &TenantId) -> Result<&Credential, WalletError> {
+        let found = self.credentials.iter().find(|credential| credential.root.tenant == *tenant);
+        found.ok_or(WalletError::NoCredential)
+    }
+}
+
+impl Credential {
+    /// As it was received.
+    pub fn file(&self) -> &CredentialFile {
+        &self.file
+    }
+
+    /// The root that it is under.
+    pub fn root(&self) -> &RootStatement {
+        &self.root
+    }
+}
+
+#[cfg(test)]
+mod tests;

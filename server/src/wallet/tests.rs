@@ -1,0 +1,108 @@
+use super::*;
+use crate::issuer::{Issuer, NewMember};
+use crate::wire::{AttestationForm, Nonce, Vector};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use trefoil_zkp::envelope::ProofEnvelope;
+
+const CHEAP: Cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
+const PASSPHRASE: &[u8] = b"passphrase of a test";
+const NOW: u64 = 1_795_000_000;
+const TENANT: TenantId = [7; 16];
+
+fn rng() -> StdRng {
+    StdRng::seed_from_u64(6)
+}
+
+/// An issuer with the wallet as its member, and the credential.
+fn credential(wallet: &Wallet, directory: &std::path::Path, seed: u64) -> (Issuer, CredentialFile) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut issuer = Issuer::init(directory, TENANT, 1, PASSPHRASE, CHEAP, &mut rng).unwrap();
+    let expiry = trefoil_zkp::epoch_at(NOW) + 100;
+    let commitment = wallet.commitment();
+    let ann = NewMember { name: "ann".to_owned(), commitment, level: 2, expiry, roles: 0 };
+    issuer.add(&[ann], &mut rng).unwrap();
+    issuer.publish(PASSPHRASE, false, NOW, &mut rng).unwrap();
+    let file = issuer.credential("ann").unwrap();
+    (issuer, file)
+}
+
+#[test]
+fn a_wallet_proves_what_it_received_and_survives_sealing() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut wallet = Wallet::create(&mut rng());
+    let (_, file) = credential(&wallet, &parent.path().join("issuer"), 1);
+    assert!(matches!(wallet.prove(&TENANT, "a", None, NOW, &mut rng()), Err(WalletError::NoCredential)));
+    wallet.receive(file, None).unwrap();
+    let OpenRequest { envelope, session } =
+        wallet.prove(&TENANT, "shop.example", None, NOW, &mut rng()).unwrap();
+    let envelope = ProofEnvelope::decode(&envelope).unwrap();
+    let verified = trefoil_zkp::verify(&envelope.statement, &envelope.proof).unwrap();
+    assert_eq!(verified.statement_digest(), &session.id().0);
+    assert_eq!(
+        (envelope.statement.level, wallet.subject(&TENANT).0),
+        (2, envelope.statement.handle.to_bytes())
+    );
+    assert!(matches!(wallet.prove(&TENANT, "a", Some(3), NOW, &mut rng()), Err(WalletError::Holder(_))));
+    let id = session.id();
+    wallet.opened(Session { tenant: TENANT, expires_at: NOW + 10, holder: session }, NOW);
+
+    let sealed = wallet.seal(PASSPHRASE, CHEAP, &mut rng()).unwrap();
+    assert!(matches!(
+        Wallet::open(&sealed, b"another one"),
+        Err(WalletError::Sealed(SealedError::Passphrase))
+    ));
+    let again = Wallet::open(&sealed, PASSPHRASE).unwrap();
+    assert_eq!((again.commitment(), again.credentials().len()), (wallet.commitment(), 1));
+    assert_eq!(again.only_tenant(), Some(TENANT));
+    let kept = again.session("shop.example", NOW + 9).unwrap();
+    assert_eq!((kept.holder.id(), kept.tenant), (id, TENANT));
+    assert!(matches!(again.session("shop.example", NOW + 10), Err(WalletError::NoSession)));
+    assert!(matches!(again.session("bank.example", NOW), Err(WalletError::NoSession)));
+    let nonce = || Nonce::new(vec![1; 16]).unwrap();
+    let request = |wallet: &Wallet| {
+        let session = wallet.session("shop.example", NOW).unwrap();
+        session.holder.authentication(Vector::new([0.5; 128]), nonce(), NOW, AttestationForm::Full).mac
+    };
+    assert_eq!(request(&again), request(&wallet), "the session key was kept");
+}
+
+#[test]
+fn credentials_of_others_of_other_issuers_and_older_ones_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut wallet = Wallet::create(&mut rng());
+    let (mut issuer, old) = credential(&wallet, &parent.path().join("one"), 1);
+    let key = issuer.identity().public_key.id();
+    let mut stranger = Wallet::create(&mut StdRng::seed_from_u64(9));
+    let refused = stranger.receive(old.clone(), None);
+    assert!(matches!(refused, Err(WalletError::Credential(CredentialError::Path))));
+    assert!(
+        matches!(wallet.receive(old.clone(), Some(&[0; 32])), Err(WalletError::Issuer(got)) if got == key)
+    );
+    let mut unsigned = old.clone();
+    unsigned.signature.0[9] ^= 1;
+    assert!(matches!(wallet.receive(unsigned, None), Err(WalletError::Credential(CredentialError::Root(_)))));
+    issuer.publish(PASSPHRASE, false, NOW, &mut rng()).unwrap();
+    let new = issuer.credential("ann").unwrap();
+    assert_eq!(wallet.receive(new, Some(&key)).unwrap().root().generation, 2);
+    assert!(matches!(wallet.receive(old, None), Err(WalletError::Older { got: 1, known: 2 })));
+    let (_, foreign) = credential(&wallet, &parent.path().join("two"), 2);
+    assert!(
+        matches!(wallet.receive(foreign.clone(), None), Err(WalletError::IssuerChanged { known, .. }) if known == key)
+    );
+    wallet.forget(&TENANT).unwrap();
+    assert!(wallet.forget(&TENANT).is_err());
+    wallet.receive(foreign, None).unwrap();
+}
+
+#[test]
+fn damaged_content_is_refused() {
+    let wallet = Wallet::create(&mut rng());
+    let plain = codec::encode(&wallet);
+    assert!(codec::decode(&plain).is_ok());
+    for cut in 0..plain.len() {
+        assert!(matches!(codec::decode(&plain[..cut]), Err(WalletError::Content(_))), "cut at {cut}");
+    }
+    let longer = [plain.as_slice(), &[0]].concat();
+    assert!(matches!(codec::decode(&longer), Err(WalletError::Content("bytes at the end"))));
+}
