@@ -77,6 +77,7 @@ impl Prepared {
             let user = &world.users[lane.user];
             let ticket = Ticket { number, person: user.person, expected: lane.expected };
             LaneRequest {
+                reveal: None,
                 session: world.population.people[user.person].session,
                 template: user.template.clone(),
                 probe: lane.probe.clone(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trefoil_attest::Decision;
+use trefoil_attest::{Decision, Reveal};
 use trefoil_matching::{Embedding, Template};
 
 use crate::TenantId;
@@ -25,6 +25,8 @@ pub struct LaneRequest<R> {
     pub nonce: Vec<u8>,
     /// SHA3-256 of the request as its client authenticated it.
     pub request_digest: [u8; 32],
+    /// What the holder revealed of the session's hash chain, accepted; present exactly if the session has one.
+    pub reveal: Option<Reveal>,
     /// Where the answer goes.
     pub reply: R,
 }

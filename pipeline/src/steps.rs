@@ -188,6 +188,7 @@ impl<R> Run<R> {
             let admitted =
                 verdicts.get(&request.session, self.now).ok_or(Stale::Missing).and_then(|verdict| {
                     let root = verdict.admits(tenant, &request.template.handle, audience, self.now)?;
+                    verdict.covers(request.reveal.is_some())?;
                     Ok((verdict, root))
                 });
             match admitted {
@@ -232,7 +233,7 @@ impl<R> Run<R> {
                     level: verdict.level,
                     epoch: verdict.epoch,
                 }),
-                reveal: None,
+                reveal: request.reveal,
                 batch_id: self.batch_id,
                 lane: lane.index() as u8,
                 issued_at: self.now,

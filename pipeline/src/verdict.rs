@@ -18,7 +18,7 @@ use crate::tenant::Tenant;
 pub const VERIFIER_VERSION: u16 = 1;
 
 /// Bytes of the encoding; at most 160 so that an entry with its key stays within three cache lines.
-const ENCODED: usize = 32 + 32 + 32 + 16 + 16 + 8 + 4 + 4 + 4 + 2 + 2 + 1;
+const ENCODED: usize = 32 + 32 + 32 + 16 + 16 + 8 + 4 + 4 + 4 + 2 + 2 + 1 + 1;
 
 /// What is remembered of an accepted proof.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Verdict {
     verifier: u16,
     /// Credential level that was proven.
     pub level: u8,
+    /// Whether the proof commits to a hash chain, so that each request must reveal a value.
+    pub has_chain: bool,
 }
 
 /// Why a session does not carry a request. The names are for logs and tests: a client is told only
@@ -57,7 +59,8 @@ pub enum Stale {
     /// The proof names a root older than the tenant now accepts.
     #[error("the credential root of this session is no longer accepted")]
     Root,
-    /// The verdict belongs to another tenant, audience, subject or policy, or proves too low a level.
+    /// The verdict belongs to another tenant, audience, subject or policy, proves too low a level, or commits to a hash
+    /// chain of which the request reveals nothing (or the reverse).
     #[error("the session does not cover this request")]
     Scope,
     /// The verdict was reached by an older verifier.
@@ -87,6 +90,7 @@ impl Verdict {
             circuit: statement.circuit.id(),
             verifier: VERIFIER_VERSION,
             level: statement.level,
+            has_chain: envelope.chain.is_some(),
         })
     }
 
@@ -120,6 +124,14 @@ impl Verdict {
             && self.policy_id == tenant.policy.id
             && self.level >= tenant.policy.level_min;
         if same { Ok(root) } else { Err(Stale::Scope) }
+    }
+
+    /// Whether a request that reveals a value of a hash chain, or does not, fits the session.
+    ///
+    /// # Errors
+    /// [`Stale::Scope`] if it does not.
+    pub fn covers(&self, reveals: bool) -> Result<(), Stale> {
+        if self.has_chain == reveals { Ok(()) } else { Err(Stale::Scope) }
     }
 }
 
@@ -159,6 +171,7 @@ impl Value for Verdict {
             circuit,
             verifier,
             level,
+            has_chain,
         } = self;
         put(handle);
         put(tag);
@@ -171,7 +184,7 @@ impl Value for Verdict {
         put(&policy_id.to_le_bytes());
         put(&circuit.to_le_bytes());
         put(&verifier.to_le_bytes());
-        put(&[*level]);
+        put(&[*level, u8::from(*has_chain)]);
         pack(&bytes)
     }
 
@@ -191,6 +204,7 @@ impl Value for Verdict {
             circuit: u16::from_le_bytes(part(&bytes, &mut at)),
             verifier: u16::from_le_bytes(part(&bytes, &mut at)),
             level: u8::from_le_bytes(part(&bytes, &mut at)),
+            has_chain: part(&bytes, &mut at) != [0],
         }
     }
 }
@@ -199,4 +213,32 @@ fn part<const B: usize>(bytes: &[u8; ENCODED], at: &mut usize) -> [u8; B] {
     let from = *at;
     *at += B;
     std::array::from_fn(|i| bytes[from + i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_has_at_most_160_bytes_and_reads_back_with_every_field_distinct() {
+        assert!(size_of::<<Verdict as Value>::Words>() <= 160);
+        let verdict = Verdict {
+            handle: [1; 32],
+            tag: [2; 32],
+            session_key: [3; 32],
+            tenant: [4; 16],
+            audience: AudienceId([5; 16]),
+            not_after: 6 << 32,
+            root_generation: 7 << 24,
+            epoch: 8 << 16,
+            policy_id: 9 << 8,
+            circuit: 10,
+            verifier: 11 << 8,
+            level: 12,
+            has_chain: true,
+        };
+        assert!(Verdict::from_words(&verdict.to_words()) == verdict);
+        let without = Verdict { has_chain: false, ..verdict };
+        assert!(Verdict::from_words(&without.to_words()) == without);
+    }
 }

@@ -1,5 +1,6 @@
 //! What request handlers share.
 
+use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::Directory;
 use crate::metrics::{Gauges, Metrics};
@@ -31,6 +32,7 @@ pub(crate) struct App {
     pub(crate) directory: Directory,
     pub(crate) keyholder: Arc<dyn Role>,
     pub(crate) verdicts: Verdicts,
+    pub(crate) chains: Chains,
     pub(crate) proofs: ProofPool,
     /// What callers may spend on proof uploads.
     pub(crate) quota: Arc<Quota>,

@@ -7,6 +7,7 @@
 
 mod api;
 mod app;
+mod chains;
 pub mod cli;
 pub mod client;
 pub mod clock;

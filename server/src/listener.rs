@@ -25,6 +25,10 @@ const CONNECTION_AGE_MAX: Duration = Duration::from_secs(600);
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Streams of one HTTP/2 connection; with bodies of at most 256 KiB this bounds what a connection can make us hold.
 const STREAMS_MAX: u32 = 128;
+/// Bytes of a body that a peer may send before we read them: a refused upload costs no more, and a connection not more
+/// than a few uploads.
+const STREAM_WINDOW: u32 = 128 * 1024;
+const CONNECTION_WINDOW: u32 = 512 * 1024;
 /// Bytes of a request head.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
@@ -137,6 +141,8 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_INTERVAL);
     builder

@@ -51,6 +51,8 @@ pub enum Code {
     TenantExists,
     /// The nonce was already used in this session.
     NonceReplayed,
+    /// The value of the session's hash chain is missing, used, or not of this chain.
+    ChainValueRefused,
     /// A request with the same idempotency key is still running.
     IdempotencyInFlight,
     /// The credential root's generation is not above the current one.
@@ -127,6 +129,9 @@ impl Code {
             Code::TemplateExists => (S::CONFLICT, "template-exists", "The subject is already enrolled"),
             Code::TenantExists => (S::CONFLICT, "tenant-exists", "The tenant exists"),
             Code::NonceReplayed => (S::CONFLICT, "nonce-replayed", "The nonce was already used"),
+            Code::ChainValueRefused => {
+                (S::CONFLICT, "chain-value-refused", "The chain value is not the next")
+            }
             Code::IdempotencyInFlight => {
                 (S::CONFLICT, "idempotency-in-flight", "The same request is still running")
             }

@@ -1,6 +1,7 @@
 //! A running service: what is opened, started and joined, in which order.
 
 use crate::app::{App, InFlight};
+use crate::chains::Chains;
 use crate::config::{self, Config};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
@@ -150,6 +151,7 @@ impl Server {
                 Arc::clone(&metrics.proofs),
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            chains: Chains::new(config.proofs.cache_capacity),
             quota: Quota::new(config.proofs.quota()),
             replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
@@ -358,6 +360,7 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         let app = Arc::clone(&app);
         let swept = tokio::task::spawn_blocking(move || {
             app.verdicts.sweep(now);
+            app.chains.sweep(now);
             app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S))
         });
         if let Ok(Err(cause)) = swept.await {

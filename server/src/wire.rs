@@ -285,6 +285,22 @@ pub enum AttestationForm {
     Compact,
 }
 
+/// A value of a session's hash chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reveal {
+    /// Counted from the chain's tip, 1 for the first request of a session.
+    pub position: u32,
+    /// The value.
+    pub value: Hex<32>,
+}
+
+impl From<trefoil_attest::Reveal> for Reveal {
+    fn from(reveal: trefoil_attest::Reveal) -> Reveal {
+        Reveal { position: reveal.position, value: Hex(reveal.value) }
+    }
+}
+
 /// `POST /v1/authentications`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -302,6 +318,9 @@ pub struct Authentication {
     pub issued_at: u64,
     /// The face.
     pub embedding: Vector,
+    /// The next value of the session's hash chain, if its proof commits to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reveal: Option<Reveal>,
     /// MAC under the session's key, see [`Authentication::header`].
     pub mac: Hex<32>,
     /// How much of the attestation to answer with.
@@ -310,6 +329,11 @@ pub struct Authentication {
 }
 
 impl Authentication {
+    /// What the request reveals, as the attestation will say it.
+    pub fn reveal(&self) -> Option<trefoil_attest::Reveal> {
+        self.reveal.map(|Reveal { position, value }| trefoil_attest::Reveal { position, value: value.0 })
+    }
+
     /// What `mac` covers; `probe_digest` is [`Vector::digest`] of the embedding.
     pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
         RequestHeader {
@@ -319,7 +343,7 @@ impl Authentication {
             nonce: self.nonce.as_bytes(),
             issued_at: self.issued_at,
             probe_digest,
-            reveal: None,
+            reveal: self.reveal(),
         }
     }
 }

@@ -9,8 +9,9 @@ use trefoil_pipeline::Clock;
 use trefoil_server::client::{Admin, Client, ClientError, Holder, Membership, attested_digest};
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Config;
-use trefoil_server::credentials::{IssuerPublicKey, RootStatement, SignedRoot, sign};
+use trefoil_server::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use trefoil_server::demo::{Arguments, run};
+use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
 use trefoil_server::tenant::{Attempts, Policy, Scope, Threshold};
 use trefoil_server::wire::{
@@ -163,7 +164,7 @@ fn face(frequency: f32) -> Vector {
 /// The first root of a tenant, signed by a fresh key.
 fn signed(tenant: &CreatedTenant, root: Digest, now: u64) -> (IssuerPublicKey, SignedRoot) {
     let mut key = MlDsa65::generate(&mut rand::rng()).unwrap();
-    let issuer = IssuerPublicKey::of(&key);
+    let issuer = public_key(&key);
     let (tenant, previous, key_id) = (tenant.tenant_id.0, [0; 32], issuer.id());
     let statement =
         RootStatement { tenant, generation: 1, generation_min: 1, root, issued_at: now, previous, key_id };

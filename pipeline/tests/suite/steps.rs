@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use trefoil_attest::{Decision, Statement};
+use trefoil_attest::{Decision, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{Decisions, KeyHolderError, KeyHolding, MatchJob};
 use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Refusal, Stale, Verdict};
@@ -86,8 +86,11 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     other_subject.session = PEOPLE_ONCE.0[1].session;
     let mut other_audience = world.request(1, 1, 1);
     other_audience.audience = "elsewhere.example".into();
-    let outcome = run(&pipeline, &clock, vec![other_subject, other_audience, world.request(2, 2, 2)]);
-    assert_eq!(refusals(&outcome), [(0, scope), (1, scope)]);
+    let mut without_chain = world.request(3, 3, 3);
+    without_chain.reveal = Some(Reveal { position: 1, value: [0; 32] });
+    let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain];
+    let outcome = run(&pipeline, &clock, lanes);
+    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, scope)]);
     assert_eq!(outcome.bound.len(), 1);
     world.put_tenant(vec![(1, PEOPLE_ONCE.1)], 3);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(2, 2, 2)])), [(2, scope)]);

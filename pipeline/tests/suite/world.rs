@@ -186,6 +186,7 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
         let people = &PEOPLE_ONCE.0;
         LaneRequest {
+            reveal: None,
             session: people[person].session,
             template: self.templates[person].clone(),
             probe: Embedding::quantise(&people[shown].face).expect("face"),

@@ -5,6 +5,7 @@ use super::caller::Caller;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
 use crate::app::App;
 use crate::directory::KEY_HOLDER_UNAVAILABLE;
+use crate::chains;
 use crate::problem::{Code, Problem};
 use crate::replay::{FRESHNESS_S, Use};
 use crate::seal_log::Answer;
@@ -49,6 +50,7 @@ pub(super) async fn authenticate(
     let digest = check_mac(&request, &verdict)?;
     admit(&app, tenant, &request, &verdict, now)?;
     spend_nonce(&app, &request, now)?;
+    accept_reveal(&app, &request, &verdict)?;
     let template = templates::load(&app, tenant, &request.subject.0).await?;
     let answer = match decide(&app, tenant, &request, &template, &probe, digest).await {
         Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
@@ -110,6 +112,22 @@ fn spend_nonce(app: &App, request: &Authentication, now: u64) -> Result<(), Prob
     }
 }
 
+/// Moves the session's hash chain to the value that the request reveals. A value that was accepted is used, even if the
+/// request is refused afterwards: the holder then reveals the next one.
+fn accept_reveal(app: &App, request: &Authentication, verdict: &Verdict) -> Result<(), Problem> {
+    let refused = |detail: String| Err(Problem::new(Code::ChainValueRefused, detail));
+    match (verdict.has_chain, request.reveal()) {
+        (false, None) => Ok(()),
+        (true, Some(reveal)) => match app.chains.accept(&request.session_id.0, &reveal) {
+            Ok(()) => Ok(()),
+            Err(chains::Refused::Unknown) => Err(proof_sessions::ended()),
+            Err(cause) => refused(cause.to_string()),
+        },
+        (true, None) => refused("the session has a hash chain: reveal its next value".to_owned()),
+        (false, Some(_)) => refused("the session has no hash chain: send no `reveal`".to_owned()),
+    }
+}
+
 /// Hands the request to the pipeline and waits for its sealed decision.
 async fn decide(
     app: &Arc<App>,
@@ -128,6 +146,7 @@ async fn decide(
             audience: request.audience.as_str().into(),
             nonce: request.nonce.as_bytes().to_vec(),
             request_digest,
+            reveal: request.reveal(),
             reply,
         };
         submit(app, tenant, lane)?;

@@ -8,7 +8,7 @@ use super::{body, caller::Caller};
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use crate::proofs::metrics::Event;
-use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
+use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
 use crate::store::{Session, SessionId};
 use crate::tenant::{POLICY_ID, Scope, Tenant};
 use crate::wire::{Hex, PROOF_MEDIA_TYPE, ProofSession};
@@ -18,7 +18,9 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_pipeline::Verdict;
+use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::context;
 use trefoil_zkp::{EPOCH_SECONDS, Statement, epoch_at};
 
 /// How long a caller without credit waits for its refusal. Its body is not read meanwhile, so the flow control of its
@@ -34,13 +36,13 @@ pub(super) async fn open(
     caller.require(Scope::Authenticate)?;
     let (upload, caller) = enter(&app, caller).await?;
     let opened = match read(&app, request).await {
-        Ok((bytes, envelope)) => session(&app, &caller.tenant, &bytes, envelope).await,
+        Ok((bytes, envelope)) => session(&app, &caller, &bytes, envelope).await,
         Err(problem) => {
             app.metrics.proofs.count(Event::Malformed);
             Err(problem)
         }
     };
-    upload.settle(cost(&opened), app.clock.monotonic_ns());
+    upload.settle(cost(&opened));
     body::answer(StatusCode::CREATED, &opened?)
 }
 
@@ -59,7 +61,7 @@ pub(super) async fn revive(
     }
     let bytes = tenant.key.open_session(&id, &session.wrapped).map_err(Problem::internal)?;
     let envelope = ProofEnvelope::decode(&bytes).map_err(Problem::internal)?;
-    let verdict = verify(app, envelope, session.expires_at).await?;
+    let verdict = verify(app, None, envelope, session.expires_at).await?;
     app.verdicts.insert(id, verdict, now);
     Ok(verdict)
 }
@@ -112,10 +114,11 @@ async fn read(app: &App, request: Request) -> Result<(axum::body::Bytes, ProofEn
 /// The session of an envelope, opened now or before.
 async fn session(
     app: &Arc<App>,
-    tenant: &Arc<Tenant>,
+    caller: &Caller,
     bytes: &[u8],
     envelope: ProofEnvelope,
 ) -> Result<ProofSession, Problem> {
+    let tenant = &caller.tenant;
     let now = app.now();
     check(&envelope, tenant, now).inspect_err(|_| app.metrics.proofs.count(Event::Stale))?;
     let id = envelope.statement.digest();
@@ -125,7 +128,13 @@ async fn session(
         app.metrics.proofs.count(Event::Known);
         return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
     }
-    let verdict = verify(app, envelope, expires_at).await?;
+    let tip = chain_tip(&envelope);
+    let verdict = verify(app, Some(caller.id), envelope, expires_at).await?;
+    if let Some(tip) = tip {
+        app.chains.open(&id, tip, expires_at).map_err(|_| {
+            Problem::new(Code::Overloaded, "too many sessions with a hash chain are open; retry later")
+        })?;
+    }
     let wrapped = tenant.key.wrap_session(&id, bytes);
     let session = Session { tenant: tenant.id, id, expires_at, wrapped };
     let store = Arc::clone(&app.store);
@@ -134,9 +143,22 @@ async fn session(
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
 
-async fn verify(app: &App, envelope: ProofEnvelope, expires_at: u64) -> Result<Verdict, Problem> {
+/// Where the session's hash chain begins, if it has one. Its values are keyed with the context without the chain.
+fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
+    let ProofEnvelope { statement, audience, session_key, policy_id, chain, .. } = envelope;
+    let Statement { tenant, epoch, .. } = statement;
+    let context = || context(tenant, audience, &session_key.commitment(), *epoch, *policy_id);
+    chain.as_ref().map(|chain| ChainTip::new(context(), chain))
+}
+
+async fn verify(
+    app: &App,
+    caller: Option<CallerId>,
+    envelope: ProofEnvelope,
+    expires_at: u64,
+) -> Result<Verdict, Problem> {
     let envelope = Arc::new(envelope);
-    let verified = app.proofs.verify(Arc::clone(&envelope)).await?;
+    let verified = app.proofs.verify(caller, Arc::clone(&envelope)).await?;
     Verdict::new(&verified, &envelope, expires_at)
         .ok_or_else(|| Problem::internal("a proof was verified for another statement"))
 }

@@ -255,7 +255,12 @@ fn publish(
         let now = crate::clock::SystemClock::default().unix_s();
         issuer.publish(passphrase.as_bytes(), withdraw, now, &mut rand::rng()).map_err(text)?;
     }
-    let known = fetch(remote, issuer, generation_after(issuer))?;
+    // The last page is enough to know what the service lacks, unless it lacks more than that.
+    let recent = issuer.last_root().map_or(0, |last| last.generation.saturating_sub(64));
+    let known = match fetch(remote, issuer, recent)? {
+        known if known.is_empty() && recent > 0 => fetch(remote, issuer, 0)?,
+        known => known,
+    };
     let sent = missing(issuer, &known)?;
     let last = remote::block_on(async {
         let mut last = None;
@@ -271,11 +276,6 @@ fn publish(
         "{state}: generation {generation}, accepted from {generation_min}, root {}\n",
         hex::encode(root.as_bytes())
     ))
-}
-
-/// Where the service's log is read from: its last page is enough to know what it lacks.
-fn generation_after(issuer: &Issuer) -> u32 {
-    issuer.last_root().map_or(0, |last| last.generation.saturating_sub(64))
 }
 
 /// The roots of this issuer that follow the end of the service's log.

@@ -1,10 +1,13 @@
 //! `trefoil verify`: an attestation against a trust root, offline.
 
+mod proof;
+
 use super::time;
 use crate::trust;
 use crate::wire::{Authenticated, Hex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use proof::Proof;
 use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -23,18 +26,25 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read, or a\n\
-    compact attestation without --seal).\n\n\
+    compact attestation without --seal). With --proof, valid means that the proof verifies\n\
+    and, together with an attestation, that it backs it.\n\n\
     A relying party gives --audience and --nonce; without them the attestation could have been made for someone else\n\
     or be replayed, and the answer says so.\n\n\
     Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience shop.example --proof session.proof\n  \
+    trefoil verify --proof session.proof\n  \
     trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"
 )]
 pub(super) struct Verify {
     /// The attestation: CBOR, base64, or the JSON answer of the service.
-    file: PathBuf,
+    #[arg(required_unless_present = "proof", requires = "trust_root")]
+    file: Option<PathBuf>,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
-    trust_root: PathBuf,
+    trust_root: Option<PathBuf>,
+    /// A stored credential proof (`trefoil wallet open --record`): verify it again, and that it backs the attestation.
+    #[arg(long, value_name = "FILE")]
+    proof: Option<PathBuf>,
     /// The seal of a compact attestation, from the issuer's /v1/seals/{number}.
     #[arg(long, value_name = "FILE")]
     seal: Option<PathBuf>,
@@ -91,8 +101,21 @@ impl Verify {
 
     /// The error is why nothing can be decided.
     fn decide(&self) -> Result<Outcome, String> {
-        let root = read(&self.trust_root, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
-        let root = trust::read(&root).map_err(|cause| named(&self.trust_root, &cause))?;
+        let proof = match self.proof.as_deref().map(Proof::check).transpose()? {
+            Some(Err(reason)) => return Ok(Outcome::Invalid(reason)),
+            Some(Ok(proof)) => Some(proof),
+            None => None,
+        };
+        match (&self.file, &self.trust_root, proof) {
+            (Some(file), Some(root), proof) => self.attestation(file, root, proof.as_ref()),
+            (_, _, Some(proof)) => Ok(proof.outcome()),
+            _ => Err("give an attestation with --trust-root, or --proof".to_owned()),
+        }
+    }
+
+    fn attestation(&self, file: &Path, root_file: &Path, proof: Option<&Proof>) -> Result<Outcome, String> {
+        let root = read(root_file, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
+        let root = trust::read(&root).map_err(|cause| named(root_file, &cause))?;
         let seal = match &self.seal {
             None => None,
             Some(path) => {
@@ -100,7 +123,7 @@ impl Verify {
                 Some(Seal::decode(&bytes).map_err(|cause| named(path, &cause))?)
             }
         };
-        let bytes = attestation_bytes(&read(&self.file, FILE_BYTES_MAX)?);
+        let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
         let now = self.at.unwrap_or_else(|| crate::clock::SystemClock::default().unix_s());
         let policy = match self.policy(root, &bytes) {
             Ok(policy) => policy,
@@ -111,7 +134,10 @@ impl Verify {
             Some(seal) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
         };
         Ok(match verified {
-            Ok(verified) => self.report(&verified),
+            Ok(verified) => match proof.map(|proof| proof.backs(&verified)).transpose() {
+                Ok(_) => self.report(&verified, proof),
+                Err(reason) => Outcome::Invalid(reason),
+            },
             Err(cause) => refused(&cause),
         })
     }
@@ -133,7 +159,7 @@ impl Verify {
         Ok(if self.any_decision { policy.any_decision() } else { policy })
     }
 
-    fn report(&self, verified: &Verified<'_>) -> Outcome {
+    fn report(&self, verified: &Verified<'_>, proof: Option<&Proof>) -> Outcome {
         let statement = verified.statement();
         let unchecked = [("audience", self.audience.is_none()), ("nonce", self.nonce.is_none())];
         let unchecked: Vec<&str> =
@@ -167,7 +193,13 @@ impl Verify {
             .collect();
         let statement: serde_json::Map<String, Value> =
             rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
-        let json = json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        let mut json =
+            json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        if let Some(proof) = proof {
+            let lines = proof.lines();
+            text += &lines.text;
+            json["proof"] = Value::Object(lines.json);
+        }
         Outcome::Valid { text, json }
     }
 }

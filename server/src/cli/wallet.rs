@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_pipeline::Clock as _;
 use trefoil_zkp::EPOCH_SECONDS;
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::record::ProofRecord;
 use zeroize::Zeroizing;
 
 #[derive(clap::Args)]
@@ -157,6 +159,14 @@ struct Claim {
     /// Level to show. Absent: the credential's own.
     #[arg(long, value_name = "L")]
     level: Option<u8>,
+    /// Give the session a hash chain for this many requests, 1 to 65536: each attestation then carries a value that
+    /// only this wallet could reveal.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    chain: Option<u32>,
+    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows both
+    /// pseudonyms, and who has such files of several relying parties can join them.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     which: Which,
 }
@@ -338,7 +348,15 @@ fn print_opened(opened: &crate::wire::ProofSession) {
 impl Claim {
     fn prove(&self, wallet: &Wallet) -> Result<crate::client::OpenRequest, String> {
         let tenant = self.which.of(wallet)?;
-        wallet.prove(&tenant, &self.audience, self.level, now(), &mut rand::rng()).map_err(text)
+        let chain = self.chain;
+        let request = wallet
+            .prove(&tenant, &self.audience, self.level, chain, now(), &mut rand::rng())
+            .map_err(text)?;
+        if let Some(path) = &self.record {
+            let envelope = ProofEnvelope::decode(&request.envelope).map_err(text)?;
+            write_private(path, &ProofRecord::from(&envelope).encode().map_err(text)?)?;
+        }
+        Ok(request)
     }
 }
 
@@ -354,6 +372,10 @@ fn authenticate(
     let session = open.wallet.session(audience, now()).map_err(text)?;
     let request = session.holder.authentication(face.read()?, nonce, now(), AttestationForm::Full);
     let client = remote.client()?;
+    if session.holder.requests_left().is_some() {
+        // A value that was revealed and not noted would be revealed again, which the service refuses.
+        open.save()?;
+    }
     let answer = remote::block_on(client.authenticate(&request))?;
     let json = serde_json::to_vec(&answer).map_err(text)?;
     remote::write(output, &json)?;

@@ -2,7 +2,9 @@
 
 use crate::wire::{AttestationForm, Authentication, Hex, Nonce, Vector, request_digest};
 use rand::CryptoRng;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
+use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, handle, prove};
@@ -44,6 +46,21 @@ pub struct HolderSession {
     tag: [u8; 32],
     audience: String,
     key: SessionKey,
+    chain: Option<HolderChain>,
+}
+
+/// The holder's side of a hash chain.
+#[derive(Debug)]
+struct HolderChain {
+    /// What its steps are keyed with.
+    context: [u8; 32],
+    chain: Mutex<Chain>,
+}
+
+impl HolderChain {
+    fn lock(&self) -> MutexGuard<'_, Chain> {
+        self.chain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Why no session can be opened.
@@ -52,6 +69,9 @@ pub enum HolderError {
     /// The credential does not support the statement.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// The chain's length is not allowed.
+    #[error(transparent)]
+    Chain(#[from] ChainLength),
     /// The audience or the proof does not fit an envelope.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
@@ -80,9 +100,39 @@ impl Holder {
         now: u64,
         rng: &mut (impl CryptoRng + ?Sized),
     ) -> Result<OpenRequest, HolderError> {
+        self.prove(audience, 0, now, rng)
+    }
+
+    /// As [`Holder::open`], with a hash chain for `requests` requests: each attestation then carries a value that only
+    /// this holder could reveal.
+    ///
+    /// # Errors
+    /// As [`Holder::open`]; also when `requests` is not 1 to 65536.
+    pub fn open_with_chain(
+        &self,
+        audience: &str,
+        requests: u32,
+        now: u64,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Result<OpenRequest, HolderError> {
+        if requests == 0 {
+            return Err(HolderError::Chain(ChainLength(0)));
+        }
+        self.prove(audience, requests, now, rng)
+    }
+
+    /// Zero `requests` is no chain.
+    fn prove(
+        &self,
+        audience: &str,
+        requests: u32,
+        now: u64,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Result<OpenRequest, HolderError> {
         let Membership { tenant, policy_id, root_generation, level } = self.membership;
         let key = SessionKey::random(rng);
-        let statement = self.witness.statement(&SessionClaim {
+        let key_commitment = key.commitment();
+        let mut claim = SessionClaim {
             circuit: Circuit::Cred1,
             tenant,
             audience,
@@ -90,15 +140,24 @@ impl Holder {
             epoch: epoch_at(now),
             level,
             policy_id,
-            key_commitment: &key.commitment(),
+            key_commitment: &key_commitment,
             chain: None,
-        });
+        };
+        let context = claim.context();
+        let chain = match requests {
+            0 => None,
+            length => Some(Chain::random(context, length, rng)?),
+        };
+        let commitment = chain.as_ref().map(|chain| *chain.commitment());
+        claim.chain = commitment.as_ref();
+        let statement = self.witness.statement(&claim);
         let session = HolderSession {
             id: statement.digest(),
             subject: statement.handle.to_bytes(),
             tag: statement.tag.to_bytes(),
             audience: audience.to_owned(),
             key: key.clone(),
+            chain: chain.map(|chain| HolderChain { context, chain: Mutex::new(chain) }),
         };
         let proof = prove(&self.witness, &statement, rng)?;
         let envelope = ProofEnvelope {
@@ -106,7 +165,7 @@ impl Holder {
             audience: audience.to_owned(),
             session_key: key,
             policy_id,
-            chain: None,
+            chain: commitment,
             proof,
         };
         Ok(OpenRequest { envelope: envelope.encode()?, session })
@@ -126,20 +185,37 @@ impl HolderSession {
         self.tag
     }
 
+    /// The holder's pseudonym at its tenant: the `subject` of the API.
+    #[must_use]
+    pub fn subject(&self) -> Hex<32> {
+        Hex(self.subject)
+    }
+
     /// The relying party that the session is for.
     #[must_use]
     pub fn audience(&self) -> &str {
         &self.audience
     }
 
-    /// The session as its holder keeps it, session key included: id, subject, tag, key, and the audience.
+    /// The session as its holder keeps it, secrets included: id, subject, tag, key, u32 values of the chain (zero without
+    /// one) and with a chain its context, seed and u32 values revealed, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4 * 32 + self.audience.len()));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(6 * 32 + 8 + self.audience.len()));
         bytes.extend(self.id);
         bytes.extend(self.subject);
         bytes.extend(self.tag);
         bytes.extend(self.key.to_bytes().iter());
+        match &self.chain {
+            None => bytes.extend(0_u32.to_le_bytes()),
+            Some(held) => {
+                let chain = held.lock();
+                bytes.extend(chain.commitment().length().to_le_bytes());
+                bytes.extend(held.context);
+                bytes.extend(chain.seed().iter());
+                bytes.extend(chain.revealed().to_le_bytes());
+            }
+        }
         bytes.extend(self.audience.as_bytes());
         bytes
     }
@@ -151,17 +227,35 @@ impl HolderSession {
         let (subject, rest) = rest.split_first_chunk()?;
         let (tag, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
+        let (length, mut rest) = rest.split_first_chunk()?;
+        let chain = match u32::from_le_bytes(*length) {
+            0 => None,
+            length => {
+                let (context, tail) = rest.split_first_chunk()?;
+                let (seed, tail) = tail.split_first_chunk()?;
+                let (revealed, tail) = tail.split_first_chunk()?;
+                rest = tail;
+                let chain = Chain::restore(*context, length, seed, u32::from_le_bytes(*revealed)).ok()?;
+                Some(HolderChain { context: *context, chain: Mutex::new(chain) })
+            }
+        };
         let audience = str::from_utf8(rest).ok()?.to_owned();
-        Some(HolderSession {
-            id: *id,
-            subject: *subject,
-            tag: *tag,
-            audience,
-            key: SessionKey::from_bytes(*key),
+        let key = SessionKey::from_bytes(*key);
+        Some(HolderSession { id: *id, subject: *subject, tag: *tag, audience, key, chain })
+    }
+
+    /// Requests that the session's hash chain still allows; `None` without a chain.
+    #[must_use]
+    pub fn requests_left(&self) -> Option<u32> {
+        self.chain.as_ref().map(|held| {
+            let chain = held.lock();
+            chain.commitment().length() - chain.revealed()
         })
     }
 
-    /// A request that `probe` is the holder's face, under the relying party's nonce.
+    /// A request that `probe` is the holder's face, under the relying party's nonce. In a session with a hash chain it
+    /// reveals the next value: keep [`HolderSession::to_bytes`] before sending it. A chain that is used up reveals
+    /// nothing, and the service then refuses.
     #[must_use]
     pub fn authentication(
         &self,
@@ -178,6 +272,7 @@ impl HolderSession {
             nonce,
             issued_at,
             embedding: probe,
+            reveal: self.chain.as_ref().and_then(|held| held.lock().reveal()).map(Into::into),
             mac: Hex([0; 32]),
             attestation,
         };

@@ -13,6 +13,4 @@ pub mod sealed;
 
 pub use file::{CREDENTIAL_FORMAT, CredentialError, CredentialFile};
 pub use root_log::{ChainError, RootLog};
-pub use root_statement::{
-    IssuerKeyId, IssuerPublicKey, RootError, RootStatement, SignedRoot, SigningError, sign,
-};
+pub use root_statement::{IssuerKeyId, IssuerPublicKey, RootError, RootStatement, SignedRoot};

@@ -102,7 +102,7 @@ impl RootLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::credentials::sign;
+    use crate::issuer::{public_key, sign};
     use rand::SeedableRng as _;
     use rand::rngs::StdRng;
     use trefoil_sign::{MlDsa65, SignatureFamily as _};
@@ -112,7 +112,7 @@ mod tests {
     fn only_the_next_root_is_taken() {
         let mut rng = StdRng::seed_from_u64(2);
         let mut key = MlDsa65::generate(&mut rng).unwrap();
-        let public = IssuerPublicKey::of(&key);
+        let public = public_key(&key);
         let mut log = RootLog::new([1; 16], None);
         let mut make = |change: &dyn Fn(&mut RootStatement), head: [u8; 32]| {
             let mut statement = RootStatement {

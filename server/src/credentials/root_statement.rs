@@ -1,16 +1,14 @@
 //! One credential root, as its issuer signs it.
 
 use crate::store::TenantId;
-use rand::CryptoRng;
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
 use trefoil_attest::{Family, ML_DSA_65_PUBLIC_KEY_BYTES, ML_DSA_65_SIGNATURE_BYTES};
-use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::Digest;
 
 /// Prefix of what is signed and hashed.
 const DOMAIN: &[u8] = b"trefoil/credential-root/1";
-const MAGIC: [u8; 4] = *b"TFR1";
+const MAGIC: [u8; 4] = *b"TFC1";
 
 /// Names an issuer key: SHA3-256("trefoil/issuer-key/1" | public key).
 pub type IssuerKeyId = [u8; 32];
@@ -51,7 +49,7 @@ pub struct SignedRoot {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RootError {
     /// Not a statement of this version.
-    #[error("not a credential root of version 1: expected {expected} bytes that begin with TFR1, got {got}")]
+    #[error("not a credential root of version 1: expected {expected} bytes that begin with TFC1, got {got}")]
     Form {
         /// Bytes of a statement.
         expected: usize,
@@ -82,21 +80,10 @@ pub enum RootError {
     Signature,
 }
 
-/// The issuer's key made no signature.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the issuer key made no valid signature: {0}")]
-pub struct SigningError(String);
-
 impl IssuerPublicKey {
     /// The key with these bytes; `None` for another length.
     pub fn from_bytes(bytes: &[u8]) -> Option<IssuerPublicKey> {
         Some(IssuerPublicKey(Box::new(bytes.try_into().ok()?)))
-    }
-
-    /// The public half of `key`.
-    pub fn of(key: &MlDsa65) -> IssuerPublicKey {
-        let bytes = key.public_key();
-        IssuerPublicKey::from_bytes(&bytes).expect("ML-DSA-65 public keys have one length")
     }
 
     /// The key's bytes.
@@ -149,6 +136,11 @@ impl RootStatement {
         Ok(RootStatement { tenant, generation, generation_min, root, issued_at, previous, key_id })
     }
 
+    /// What is signed: "trefoil/credential-root/1" | encoding.
+    pub fn message(&self) -> Vec<u8> {
+        [DOMAIN, &self.encode()].concat()
+    }
+
     /// SHA3-256("trefoil/credential-root/1" | encoding): what the next statement names as its predecessor.
     pub fn digest(&self) -> [u8; 32] {
         Sha3_256::new().chain_update(DOMAIN).chain_update(self.encode()).finalize().into()
@@ -185,18 +177,6 @@ impl SignedRoot {
     }
 }
 
-/// Signs a statement, which must name `key`.
-pub fn sign(
-    statement: &RootStatement,
-    key: &mut MlDsa65,
-    rng: &mut impl CryptoRng,
-) -> Result<SignedRoot, SigningError> {
-    let statement = statement.encode();
-    let message = [DOMAIN, &statement].concat();
-    let signature = key.sign(&message, rng).map_err(|cause| SigningError(cause.to_string()))?;
-    Ok(SignedRoot { statement, signature })
-}
-
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk::<N>()?;
     *rest = tail;
@@ -206,13 +186,15 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::issuer::{public_key, sign};
     use rand::SeedableRng as _;
     use rand::rngs::StdRng;
+    use trefoil_sign::{MlDsa65, SignatureFamily as _};
 
     fn signed() -> (SignedRoot, IssuerPublicKey, RootStatement) {
         let mut rng = StdRng::seed_from_u64(1);
         let mut key = MlDsa65::generate(&mut rng).unwrap();
-        let public = IssuerPublicKey::of(&key);
+        let public = public_key(&key);
         let statement = RootStatement {
             tenant: [1; 16],
             generation: 0x0203_0405,

@@ -2,7 +2,8 @@
 
 use super::DemoError;
 use crate::client::{Holder, Membership};
-use crate::credentials::{IssuerPublicKey, RootStatement, SignedRoot, sign};
+use crate::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
+use crate::issuer::{public_key, sign};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
 
@@ -50,7 +51,7 @@ impl Population {
         };
         let holders = members.into_iter().map(holder).collect::<Result<_, _>>()?;
         let mut key = MlDsa65::generate(rng).map_err(|cause| failed(&cause))?;
-        let issuer = IssuerPublicKey::of(&key);
+        let issuer = public_key(&key);
         let statement = RootStatement {
             tenant,
             generation: ROOT_GENERATION,

@@ -7,14 +7,15 @@
 
 mod change;
 mod journal;
+mod signing;
 
 pub use change::{Member, NAME_BYTES_MAX};
 pub use journal::JournalError;
+pub use signing::{SigningError, public_key, sign};
 
 use crate::credentials::sealed::{self, Cost, SealedError};
 use crate::credentials::{
     CREDENTIAL_FORMAT, ChainError, CredentialFile, IssuerPublicKey, RootLog, RootStatement, SignedRoot,
-    SigningError, sign,
 };
 use crate::data_dir::{DataDir, DataDirError};
 use crate::store::TenantId;
@@ -155,7 +156,7 @@ impl Issuer {
         let sealed = sealed::seal(&key.to_secret_bytes(), passphrase, KEY_KIND, cost, rng)?;
         // The key comes first: a journal that names a key which is nowhere could never publish.
         issuer.directory.write(KEY_FILE, &sealed)?;
-        let public_key = IssuerPublicKey::of(&key).as_bytes().to_vec();
+        let public_key = signing::public_key(&key).as_bytes().to_vec();
         issuer.change(Change::Init { tenant, policy_id, public_key })?;
         Ok(issuer)
     }

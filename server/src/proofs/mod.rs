@@ -2,7 +2,7 @@
 //!
 //! A proof costs about a millisecond, a thousand times a request's other checks, so it never runs on an I/O thread or a
 //! matching worker, and when the queue is full the caller is told to come back. Three more rules keep a flood outside:
-//! a tenant holds at most half of the queue; a proof that waited longer than the deadline, or whose caller has gone,
+//! a tenant holds at most half of the queue and an API key a quarter; a proof that waited longer than the deadline, or whose caller has gone,
 //! is not verified at all; and the threads run at a lower priority than those that answer requests. Refused proofs are
 //! not remembered: one changed byte makes another proof, so what is remembered is the caller, see [`quota`].
 //!
@@ -15,6 +15,7 @@ pub(crate) mod quota;
 use crate::problem::{Code, Problem};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{Event, ProofMetrics};
+use quota::CallerId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +27,7 @@ use trefoil_zkp::{ProofError, Verified};
 /// Uploads that may wait for another upload of the same statement; each holds a proof.
 const FOLLOWERS_MAX: usize = 16;
 /// Added to the niceness of a verifying thread, so that a flood of proofs takes what requests leave over.
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 5;
 
 type Outcome = Result<Verified, Unverified>;
 type Verifier = dyn Fn(&ProofEnvelope) -> Result<Verified, ProofError> + Send + Sync;
@@ -54,6 +55,7 @@ pub(crate) struct ProofPool {
     queue: Sender<SessionId>,
     shared: Arc<Shared>,
     per_tenant_max: usize,
+    per_caller_max: usize,
 }
 
 struct Shared {
@@ -67,6 +69,8 @@ struct Shared {
 /// The uploads of one statement, in the order of their arrival.
 struct Flight {
     tenant: TenantId,
+    /// Who sent the first one; none for a proof that was stored.
+    caller: Option<CallerId>,
     uploads: Vec<Upload>,
 }
 
@@ -102,12 +106,22 @@ impl ProofPool {
                 .name(format!("proof-{number}"))
                 .spawn(move || work(&jobs, &shared))?;
         }
-        Ok(ProofPool { queue: sender, shared, per_tenant_max: (queue / 2).max(1) })
+        Ok(ProofPool {
+            queue: sender,
+            shared,
+            per_tenant_max: (queue / 2).max(1),
+            per_caller_max: (queue / 4).max(1),
+        })
     }
 
     /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
-    pub(crate) async fn verify(&self, envelope: Arc<ProofEnvelope>) -> Result<Verified, Problem> {
-        match self.join(envelope)?.await {
+    /// `caller` is absent for a proof that was accepted before.
+    pub(crate) async fn verify(
+        &self,
+        caller: Option<CallerId>,
+        envelope: Arc<ProofEnvelope>,
+    ) -> Result<Verified, Problem> {
+        match self.join(caller, envelope)?.await {
             Ok(Ok(verified)) => Ok(verified),
             Ok(Err(Unverified::Refused(cause))) => Err(Problem::new(Code::ProofRejected, cause.to_string())),
             Ok(Err(Unverified::Late)) => {
@@ -124,7 +138,11 @@ impl ProofPool {
         self.queue.len()
     }
 
-    fn join(&self, envelope: Arc<ProofEnvelope>) -> Result<oneshot::Receiver<Outcome>, Problem> {
+    fn join(
+        &self,
+        caller: Option<CallerId>,
+        envelope: Arc<ProofEnvelope>,
+    ) -> Result<oneshot::Receiver<Outcome>, Problem> {
         let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
         let (answer, outcome) = oneshot::channel();
         let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns(), answer };
@@ -145,9 +163,13 @@ impl ProofPool {
         if flights.values().filter(|flight| flight.tenant == tenant).count() >= self.per_tenant_max {
             return full("too many proofs of this tenant wait; retry after a second");
         }
+        let own = |flight: &&Flight| caller.is_some() && flight.caller == caller;
+        if flights.values().filter(own).count() >= self.per_caller_max {
+            return full("too many proofs of this API key wait; retry after a second");
+        }
         match self.queue.try_send(id) {
             Ok(()) => {
-                flights.insert(id, Flight { tenant, uploads: vec![upload] });
+                flights.insert(id, Flight { tenant, caller, uploads: vec![upload] });
                 Ok(outcome)
             }
             Err(TrySendError::Full(_)) => full("too many proofs wait; retry after a second"),

@@ -14,7 +14,8 @@ use trefoil_attest::TrustRoot;
 use trefoil_pipeline::Clock;
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
-use trefoil_server::credentials::{self, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
+use trefoil_server::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
+use trefoil_server::issuer::{public_key, sign as sign_root};
 use trefoil_server::server::Server;
 use trefoil_server::wire::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Vector};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
@@ -83,6 +84,8 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
     config.proofs.cache_capacity = 1000;
+    // A loaded machine must not turn a slow verification into a refused one.
+    config.proofs.deadline_ms = 60_000;
     config
 }
 
@@ -101,19 +104,24 @@ pub(crate) fn policy() -> Value {
 
 impl Service {
     pub(crate) async fn new(config: Config) -> Service {
+        Service::with_policy(config, policy()).await
+    }
+
+    /// A service whose tenant has this policy.
+    pub(crate) async fn with_policy(config: Config, policy: Value) -> Service {
         let clock = Arc::new(TestClock::default());
         let server = start(config, &clock).await;
         let (public, admin) = endpoints(&server);
-        let created = admin.post("/v1/tenants", &json!({"name": "shop", "policy": policy()})).await;
+        let created = admin.post("/v1/tenants", &json!({"name": "shop", "policy": policy})).await;
         assert_eq!(created.status, 201, "{}", created.text());
         let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
         let tenant = Hex::<16>::parse(&tenant).unwrap().0;
         let trust_root = server.trust_root().clone();
         let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
-        let public_key = IssuerPublicKey::of(&key);
+        let registered = public_key(&key);
         let issuer = Mutex::new((key, RootLog::new(tenant, None)));
         let mut service = Service { server, clock, public, admin, tenant, trust_root, issuer };
-        service.register(&public_key).await;
+        service.register(&registered).await;
         let key = service.api_key(&["enrol", "authenticate", "issue"]).await;
         service.public = service.public.with_bearer(&key);
         service
@@ -155,7 +163,6 @@ impl Service {
     /// The next root of the tenant's chain, signed.
     pub(crate) fn next_root(&self, root: [u8; 32], generation: u32, generation_min: u32) -> SignedRoot {
         let (key, log) = &mut *self.issuer.lock().unwrap();
-        let public_key = IssuerPublicKey::of(key);
         let statement = RootStatement {
             tenant: self.tenant,
             generation,
@@ -163,9 +170,9 @@ impl Service {
             root: trefoil_zkp::Digest::from_bytes(&root).unwrap(),
             issued_at: self.clock.unix_s(),
             previous: log.head(),
-            key_id: public_key.id(),
+            key_id: public_key(key).id(),
         };
-        credentials::sign(&statement, key, &mut StdRng::seed_from_u64(1)).unwrap()
+        sign_root(&statement, key, &mut StdRng::seed_from_u64(1)).unwrap()
     }
 
     pub(crate) async fn send_root(&self, root: &SignedRoot) -> Reply {
@@ -257,6 +264,7 @@ impl Service {
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
             issued_at: self.clock.unix_s(),
             embedding: Vector::new(*face),
+            reveal: None,
             mac: Hex([0; 32]),
             attestation: AttestationForm::Full,
         };
