@@ -3,9 +3,13 @@
 mod cli;
 mod connections;
 mod crash;
+mod credentials;
 mod enrolment;
 mod http;
+mod intake;
 mod malformed;
+mod members;
+mod revocation;
 mod service;
 mod session;
 mod shutdown;

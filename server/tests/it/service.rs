@@ -86,6 +86,10 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     config.proofs.cache_capacity = 1000;
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
+    config.limits.handshake_timeout_s = 60;
+    config.limits.header_timeout_s = 60;
+    config.limits.body_timeout_s = 60;
+    config.limits.answer_timeout_s = 60;
     config
 }
 
