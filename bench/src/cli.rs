@@ -1,6 +1,7 @@
 //! The command line.
 
 mod cache;
+mod flood;
 mod hit_ratio;
 mod ladder;
 mod numbers;
@@ -33,6 +34,7 @@ use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
+use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
 use numbers::{multiple_of_32, seconds, workers};
@@ -67,6 +69,8 @@ Examples:
     trefoil-bench zkp --iters 30
   How long do three signatures take, and what does waiting for them add under load?
     trefoil-bench sign
+  What does a flood of invalid proofs cost honest callers?
+    trefoil-bench flood
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -106,6 +110,8 @@ enum Command {
     Zkp(ZkpArgs),
     /// Time signing, alone and as the sealer does it under a scheduled load
     Sign(SignArgs),
+    /// Log in over HTTPS with and without a flood of invalid proofs
+    Flood(FloodArgs),
 }
 
 #[derive(Debug, Args)]
@@ -282,6 +288,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Simulate(args) => ("simulate", &args.output),
         Command::Zkp(args) => ("zkp", &args.output),
         Command::Sign(args) => ("sign", &args.output),
+        Command::Flood(args) => ("flood", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
     let report = match &cli.command {
@@ -296,6 +303,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         Command::Simulate(args) => args.run()?,
         Command::Zkp(args) => args.run()?,
         Command::Sign(args) => args.run(tier)?,
+        Command::Flood(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -11,7 +11,8 @@
 //! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs;
-//! * [`sign`] times signatures, and the sealer under a scheduled load.
+//! * [`sign`] times signatures, and the sealer under a scheduled load;
+//! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -26,6 +27,7 @@ mod distribution;
 pub mod exact;
 mod exhibits;
 mod failure;
+pub mod flood;
 pub mod hit_ratio;
 mod host;
 pub mod in_pipeline;

@@ -193,7 +193,7 @@ fn milliseconds(began: Instant) -> f64 {
 }
 
 /// A figure of this process in KiB: `VmRSS`, the memory it has now, or `VmHWM`, the most it had. None off Linux.
-fn resident_kib(name: &str) -> Option<u64> {
+pub(crate) fn resident_kib(name: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().trim_end_matches(" kB").parse().ok()

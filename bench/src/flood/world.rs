@@ -1,0 +1,186 @@
+//! The service under flood, its honest callers and the flooder.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
+use trefoil_server::clock::SystemClock;
+use trefoil_server::config::Config;
+use trefoil_server::credentials::RootStatement;
+use trefoil_server::issuer::{public_key, sign};
+use trefoil_server::server::Server;
+use trefoil_server::tenant::{Attempts, Policy, Scope, Threshold};
+use trefoil_server::wire::{CreateTenant, Enrolment, Vector};
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
+
+use crate::failure::Failure;
+
+const AUDIENCE: &str = "shop.example";
+/// Proven this far ahead, so that no session ends with its epoch during a run.
+const AHEAD_S: u64 = 600;
+
+/// See the module.
+pub(super) struct World {
+    server: Server,
+    admin: Admin,
+    honest: Client,
+    flooder: Client,
+    people: Vec<(HolderSession, Vector)>,
+    proofs: Vec<Vec<u8>>,
+    _directory: tempfile::TempDir,
+}
+
+impl World {
+    /// A service with the embedded defaults, and `people` with open sessions.
+    pub(super) async fn new(people: usize) -> Result<World, Failure> {
+        let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
+        let mut config = Config::embedded();
+        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        config.server.data_dir = directory.path().join("data");
+        (config.server.listen, config.server.admin_listen) = (loopback, loopback);
+        config.proofs.session_lifetime_s = 3600;
+        let server = Server::start(config, Arc::new(SystemClock::default())).await;
+        let server = server.map_err(Failure::in_step("service"))?;
+        let certificate =
+            std::fs::read(server.certificate_path()).map_err(Failure::in_step("certificate"))?;
+        let address = format!("https://{}", server.admin_address());
+        let admin = Admin::new(&address, &certificate, server.admin_token()).map_err(call("admin"))?;
+        let tenant = CreateTenant { name: "flood".to_owned(), policy: policy() };
+        let tenant = admin.create_tenant(&tenant).await.map_err(call("tenant"))?;
+        let address = format!("https://{}", server.public_address());
+        let client = async |scopes, connections| -> Result<Client, Failure> {
+            let key = admin.create_api_key(tenant.tenant_id, scopes).await.map_err(call("API key"))?;
+            Client::new(&address, &certificate, &key.api_key, connections).map_err(call("client"))
+        };
+        let honest = client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], 2).await?;
+        // 64 streams at one time on a connection, so that the flooder is not held back by its own connections.
+        let flooder = client(vec![Scope::Authenticate], 4).await?;
+        let membership = Membership {
+            tenant: tenant.tenant_id.0,
+            policy_id: tenant.policy_id,
+            root_generation: 1,
+            level: 2,
+        };
+        let holders = issue(people, &membership, &admin, &honest).await?;
+        let mut world =
+            World { server, admin, honest, flooder, people: vec![], proofs: vec![], _directory: directory };
+        for (holder, face) in holders {
+            // A second session of each, never opened: what is known is not verified again.
+            let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
+            world.proofs.push(unopened.map_err(Failure::in_step("proof"))?.envelope);
+            world.welcome(&holder, face).await?;
+        }
+        Ok(world)
+    }
+
+    async fn welcome(&mut self, holder: &Holder, face: Vector) -> Result<(), Failure> {
+        let enrolment = Enrolment { embedding: face.clone(), consent_ref: "measurement".to_owned() };
+        let key = hex::encode(holder.subject().0);
+        self.honest.enrol(holder.subject(), &enrolment, &key).await.map_err(call("enrolment"))?;
+        let opened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
+        let opened = opened.map_err(Failure::in_step("proof"))?;
+        self.honest.open_session(opened.envelope).await.map_err(call("session"))?;
+        self.people.push((opened.session, face));
+        Ok(())
+    }
+
+    pub(super) fn people(&self) -> usize {
+        self.people.len()
+    }
+
+    pub(super) fn person(&self, at: usize) -> (&Client, &HolderSession, &Vector) {
+        let (session, face) = &self.people[at];
+        (&self.honest, session, face)
+    }
+
+    pub(super) fn flooder(&self) -> &Client {
+        &self.flooder
+    }
+
+    /// An upload of the right size and form, for a session that is not open, whose proof is wrong in one bit past the
+    /// first grinding check.
+    pub(super) fn invalid(&self, lane: usize) -> Vec<u8> {
+        let mut bytes = self.proofs[lane % self.proofs.len()].clone();
+        let at = bytes.len() / 3 + lane;
+        bytes[at] ^= 1;
+        bytes
+    }
+
+    /// The value of a metric.
+    pub(super) async fn metric(&self, name: &str) -> Result<f64, Failure> {
+        let text = self.admin.metrics().await.map_err(call("metrics"))?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        value.ok_or_else(|| Failure::fault(format!("no metric {name}")))
+    }
+
+    pub(super) async fn stop(self) -> Result<(), Failure> {
+        match self.server.shutdown().await {
+            true => Ok(()),
+            false => Err(Failure::fault("shutdown: requests were still in flight")),
+        }
+    }
+}
+
+/// Credentials for `people` under a published root, each with a face.
+async fn issue(
+    people: usize,
+    membership: &Membership,
+    admin: &Admin,
+    client: &Client,
+) -> Result<Vec<(Holder, Vector)>, Failure> {
+    let (mut rng, now) = (StdRng::seed_from_u64(1), unix_now());
+    let (mut tree, mut members) = (CredentialTree::new(), Vec::new());
+    for index in (0_u32..).take(people) {
+        let secret = Secret::random(&mut rng);
+        let attributes = Attributes::new(epoch_at(now) + 24, membership.level, 0, index, &mut rng);
+        let attributes = attributes.map_err(Failure::in_step("attributes"))?;
+        let leaf = leaf(&commitment(&secret), &attributes);
+        tree.update(index, leaf).map_err(Failure::in_step("tree"))?;
+        members.push((index, secret, attributes));
+    }
+    let mut key = MlDsa65::generate(&mut rng).map_err(Failure::in_step("issuer key"))?;
+    let public = public_key(&key);
+    let statement = RootStatement {
+        tenant: membership.tenant,
+        generation: membership.root_generation,
+        generation_min: membership.root_generation,
+        root: tree.root(),
+        issued_at: now,
+        previous: [0; 32],
+        key_id: public.id(),
+    };
+    let signed = sign(&statement, &mut key, &mut rng).map_err(Failure::in_step("root"))?;
+    let tenant = trefoil_server::wire::Hex(membership.tenant);
+    admin.register_issuer_key(tenant, &public).await.map_err(call("issuer key"))?;
+    client.publish_root(&signed).await.map_err(call("root"))?;
+    let holder = |(index, secret, attributes)| {
+        let path = tree.path(index).map_err(Failure::in_step("path"))?;
+        let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
+        let witness = Witness { secret, attributes, index, path };
+        Ok((Holder::new(witness, membership.clone()), Vector::new(face)))
+    };
+    members.into_iter().map(holder).collect()
+}
+
+fn policy() -> Policy {
+    Policy {
+        embedder: "random-128".to_owned(),
+        threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
+        audiences: vec![AUDIENCE.to_owned()],
+        level_min: 2,
+        attempts: Attempts::default(),
+        attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+    }
+}
+
+pub(super) fn unix_now() -> u64 {
+    SystemClock::default().unix_s()
+}
+
+fn call(step: &'static str) -> impl FnOnce(ClientError) -> Failure {
+    Failure::in_step(step)
+}
