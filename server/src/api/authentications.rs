@@ -4,8 +4,8 @@
 use super::caller::Caller;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
 use crate::app::App;
-use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::chains;
+use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::problem::{Code, Problem};
 use crate::replay::{FRESHNESS_S, Use};
 use crate::seal_log::Answer;
