@@ -1,9 +1,11 @@
 //! The command line.
 
 mod cache;
+mod fhe_peers;
 mod flood;
 mod hit_ratio;
 mod ladder;
+mod modes;
 mod numbers;
 mod overhead;
 mod registry;
@@ -26,17 +28,21 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use crate::exact::{Exact, Source, exact};
 use crate::failure::Failure;
 use crate::host;
+use crate::match_stages::{MatchStages, match_stages};
 use crate::population::Population;
 use crate::record::{self, Report};
+use crate::roles::{KeyStructure, ProbeMode};
 use crate::run::{Run, run};
 use crate::stages::{Stages, stages};
 use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
 
 use cache::CacheArgs;
+use fhe_peers::PeersArgs;
 use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
+use modes::Modes;
 use numbers::{multiple_of_32, seconds, workers};
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
@@ -52,6 +58,10 @@ Examples:
     trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
   Where does the time of one batch of 32 go?
     trefoil-bench stages --users 4096
+  How long do the roles take when neither sees the probe?
+    trefoil-bench stages --mode shared --users 4096
+  And another library, for the same inner products?
+    trefoil-bench peers
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
@@ -92,6 +102,8 @@ enum Command {
     Exact(ExactArgs),
     /// Time each step of one batch of 32 on one pinned worker
     Stages(StagesArgs),
+    /// Compute the same inner products with fhe.rs, in turn with ours
+    Peers(PeersArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
     /// Replay recorded requests through the engine, other caches and textbook policies
@@ -129,6 +141,8 @@ struct ExactArgs {
     /// How rows become templates and probes
     #[arg(long, value_enum, default_value_t = ProtocolName::Enrol1)]
     protocol: ProtocolName,
+    #[command(flatten)]
+    modes: Modes,
     /// Folder of the sets [default: bench/data of the source tree]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -141,12 +155,8 @@ struct ExactArgs {
 
 #[derive(Debug, Args)]
 struct StagesArgs {
-    /// How probes arrive; sharing between matcher and key-holder does not exist yet
-    #[arg(long, value_enum, default_value_t = Mode::Plain)]
-    mode: Mode,
-    /// Key structure; keys per tenant do not exist yet
-    #[arg(long, value_enum, default_value_t = KeyStructure::PerSubject)]
-    keys: KeyStructure,
+    #[command(flatten)]
+    modes: Modes,
     /// Timed batches
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iters: u32,
@@ -237,18 +247,6 @@ enum ProtocolName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Mode {
-    /// Over the channel to the matcher, in the clear
-    Plain,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum KeyStructure {
-    /// One key per template
-    PerSubject,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
 enum CadenceName {
     /// One seal over every batch that waits
     Group,
@@ -279,6 +277,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
     let (name, output) = match &cli.command {
         Command::Exact(args) => ("exact", &args.output),
         Command::Stages(args) => ("stages", &args.output),
+        Command::Peers(args) => ("peers", &args.output),
         Command::Run(args) => ("run", &args.output),
         Command::HitRatio(args) => ("hit-ratio", &args.output),
         Command::Cache(args) => ("cache", &args.output),
@@ -294,6 +293,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
     let report = match &cli.command {
         Command::Exact(args) => args.run(tier)?,
         Command::Stages(args) => args.run(tier)?,
+        Command::Peers(args) => args.run(tier)?,
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,
         Command::Cache(args) => args.run()?,
@@ -330,7 +330,10 @@ impl ExactArgs {
             },
             _ => return Err(Failure::usage("give either --set, or both --x and --y")),
         };
+        let (mode, keys) = self.modes.checked()?;
         exact(&Exact {
+            mode,
+            keys,
             source,
             protocol: match self.protocol {
                 ProtocolName::Enrol1 => Protocol::Enrol1,
@@ -345,8 +348,20 @@ impl ExactArgs {
 impl StagesArgs {
     fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
-        // Both have one value today; naming it keeps recorded commands meaningful when there are more.
-        let (Mode::Plain, KeyStructure::PerSubject) = (self.mode, self.keys);
+        let (mode, keys) = self.modes.checked()?;
+        let arithmetic = match_stages(MatchStages {
+            mode,
+            keys,
+            users: self.world.users,
+            iterations: self.iters as usize,
+            warmup: self.warmup as usize,
+            seed: self.world.seed,
+            tier,
+        })?;
+        if (mode, keys) != (ProbeMode::Plain, KeyStructure::PerSubject) {
+            // The service's pipeline has the other mode only; the remaining stages do not depend on it.
+            return Ok(arithmetic);
+        }
         let parameters = Stages {
             users: self.world.users,
             iterations: self.iters as usize,
@@ -355,7 +370,7 @@ impl StagesArgs {
             cache: self.cache,
             tier,
         };
-        stages(parameters, self.world.population()?)
+        Ok(stages(parameters, self.world.population()?)?.with_arithmetic(arithmetic))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
 //!
 //! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe meets every batch.
-//! Each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
+//! Keys per subject and probes in the clear go through the roles of the service; the other modes through the same arithmetic
+//! alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
 //! gives the scores. The matrix of scores must be that of plain arithmetic, bit for bit, and the bits must be those
 //! that the scores imply.
+
+mod by_roles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +28,7 @@ use crate::opener::{Keys, OpenVault, Opener};
 use crate::parallel;
 use crate::population::TENANT;
 use crate::record::Report;
+use crate::roles::{KeyStructure, ProbeMode};
 use crate::world::NO_LIMIT;
 
 /// Which vectors to compare.
@@ -57,6 +61,10 @@ pub struct Exact {
     pub workers: usize,
     /// Highest tier for the matcher.
     pub tier: Tier,
+    /// How probes arrive.
+    pub mode: ProbeMode,
+    /// How templates are encrypted.
+    pub keys: KeyStructure,
 }
 
 /// False-match rate 10^-3 on `lfw_facenet128` with `enrol1`; for the comparison of bits any threshold serves.
@@ -67,22 +75,28 @@ const THRESHOLD: i32 = 16_046;
 /// # Errors
 /// When the set cannot be read or a step refuses. A difference is in the report, not here.
 pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
-    let Exact { source, protocol, workers, tier } = parameters;
+    let Exact { source, protocol, workers, tier, mode, keys } = parameters;
     let set = load(source)?;
     let reference = reference(source, *protocol)?;
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
     let plain = trials
         .score(|row| Embedding::quantise(row), Embedding::dot)
         .map_err(|error| Failure::usage(format!("an embedding cannot be quantised: {error}")))?;
-    let enrolment = Enrolment::new(&trials)?;
     let started = Instant::now();
-    let (encrypted, bits_wrong) = enrolment.compare(&trials, *workers, *tier)?;
+    let (encrypted, bits_wrong) = match (mode, keys) {
+        (ProbeMode::Plain, KeyStructure::PerSubject) => {
+            let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, *workers, *tier)?;
+            (scores, Some(wrong))
+        }
+        // The key-holder decides batches of the first kind only; here there are scores and no decisions.
+        _ => (by_roles::compare(&trials, *mode, *keys, *workers, *tier)?, None),
+    };
     let seconds = started.elapsed().as_secs_f64();
     let sha256 = hex::encode(encrypted.sha256());
     let plain_sha256 = hex::encode(plain.sha256());
     let equal = reference.as_ref().map(|reference| *reference == sha256);
     let jobs = encrypted.probes() * encrypted.templates().div_ceil(LANES);
-    let problem = problem(equal, sha256 == plain_sha256, bits_wrong);
+    let problem = problem(equal, sha256 == plain_sha256, bits_wrong.unwrap_or(0));
     let scores = encrypted.probes() * encrypted.templates();
     let result = json!({
         "set": match source { Source::Set { name, .. } => Some(name), Source::Files { .. } => None },
@@ -91,7 +105,7 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
         "sha256": sha256, "expected": reference, "equal": equal,
         "plain_sha256": plain_sha256, "equal_to_plain": sha256 == plain_sha256,
         "threshold": THRESHOLD, "decisions_wrong": bits_wrong,
-        "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
+        "mode": mode.name(), "keys": keys.name(), "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
     });
     let verdict = match (&problem, equal) {
         (Some(problem), _) => format!("WRONG: {problem}"),

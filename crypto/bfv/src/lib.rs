@@ -35,6 +35,8 @@ mod ciphertext;
 mod decrypt;
 mod drbg;
 mod embedding;
+#[cfg(test)]
+mod foreign;
 mod keys;
 mod lanes;
 mod mask;

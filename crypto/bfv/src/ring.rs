@@ -129,6 +129,11 @@ fn root_of_unity(modulus: &Modulus) -> u64 {
 
 #[cfg(test)]
 impl Limb {
+    /// The NTT, not reduced, of a polynomial with reduced coefficients, in place.
+    pub(crate) fn transform(&self, x: &mut [u64]) {
+        self.ntt.forward(x);
+    }
+
     /// The coefficients, centred, of a polynomial given by its NTT. The inverse transform is the forward one with the inverse
     /// root, but for powers of the root before and after.
     pub(crate) fn centred_coefficients(&self, values: &[u64]) -> Vec<i64> {

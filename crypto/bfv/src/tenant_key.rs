@@ -41,11 +41,16 @@ impl TenantKey {
         TernarySampler::new(scheme.cpu()).expand(seed, &mut digits[0]);
         let mut small = Zeroizing::new([0; N]);
         sample::sum_ternary(scheme.cpu(), &*digits, &mut small);
+        TenantKey::of(scheme, &small)
+    }
+
+    /// The key whose secret has these coefficients.
+    pub(crate) fn of(scheme: &Arc<Scheme>, small: &[i32; N]) -> TenantKey {
         let mut s = vec![0; scheme.polynomial_words()];
         let mut s_squared = s.clone();
         let parts = s.chunks_exact_mut(N).zip(s_squared.chunks_exact_mut(N));
         for (limb, (s, square)) in scheme.limbs().iter().zip(parts) {
-            limb.transform_small(&*small, s);
+            limb.transform_small(small, s);
             for (s, square) in s.iter_mut().zip(square) {
                 *s = limb.modulus().reduce(*s);
                 *square = limb.modulus().mul(*s, *s);

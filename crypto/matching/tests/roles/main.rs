@@ -1,9 +1,11 @@
 //! The two roles together, through the public interface only.
 
+mod attacks;
 mod budgets;
 mod codec;
 mod decisions;
 mod enrolment;
+mod isolation;
 mod malformed;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};

@@ -4,9 +4,9 @@ use super::*;
 use trefoil_matching::{KeyHolderError, TenantRecord, Vault};
 
 /// Bytes of the masked batch at the end of a job, and of `c0` at its head.
-const MASKED: usize = 2 * (32 + 4096) * 6;
-const C0: usize = 2 * 32 * 6;
-const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+pub(super) const MASKED: usize = 2 * (32 + 4096) * 6;
+pub(super) const C0: usize = 2 * 32 * 6;
+pub(super) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
 /// A job with one subject that would match, and its encoding.
 fn honest(world: &mut World) -> (MatchJob, Vec<u8>) {
@@ -17,23 +17,23 @@ fn honest(world: &mut World) -> (MatchJob, Vec<u8>) {
     (job, bytes)
 }
 
-fn read(bytes: &[u8]) -> MatchJob {
+pub(super) fn read(bytes: &[u8]) -> MatchJob {
     MatchJob::from_bytes(bytes).expect("canonical")
 }
 
 /// Writes one residue in place of another.
-fn put(bytes: &mut [u8], at: usize, residue: u64) {
+pub(super) fn put(bytes: &mut [u8], at: usize, residue: u64) {
     bytes[at..at + 6].copy_from_slice(&residue.to_le_bytes()[..6]);
 }
 
-fn get(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn get(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word[..6].copy_from_slice(&bytes[at..at + 6]);
     u64::from_le_bytes(word)
 }
 
 /// Adds `value` to coefficient `index` of `c0`.
-fn add_to_c0(bytes: &mut [u8], index: usize, value: u128) {
+pub(super) fn add_to_c0(bytes: &mut [u8], index: usize, value: u128) {
     for (limb, q) in PRIMES.iter().enumerate() {
         let at = bytes.len() - MASKED + 6 * (32 * limb + index);
         let sum = (u128::from(get(bytes, at)) + value) % u128::from(*q);
@@ -41,7 +41,7 @@ fn add_to_c0(bytes: &mut [u8], index: usize, value: u128) {
     }
 }
 
-fn delta() -> u128 {
+pub(super) fn delta() -> u128 {
     u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537
 }
 

@@ -1,0 +1,216 @@
+//! One tenant's store under one of the two key structures, and the two roles' arithmetic over it, without the service
+//! around them: what [`crate::match_stages`] times and [`crate::exact`] compares where no pipeline exists.
+
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use trefoil_bfv::{
+    Arena, Basis, Decryptor, Embedding, LANES, MaskedBatch, MaskedProduct, Masker, MasterKey, Opened,
+    PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey,
+    TemplateCiphertext, TenantKey, Zero,
+};
+use trefoil_kernels::Tier;
+
+use crate::failure::Failure;
+
+/// How templates are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyStructure {
+    /// A key per template, 48 KiB each.
+    PerSubject,
+    /// One key per tenant, 96 KiB per template.
+    PerTenant,
+}
+
+/// How probes arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeMode {
+    /// At the matcher, in the clear.
+    Plain,
+    /// In two shares, one at each role.
+    Shared,
+}
+
+impl KeyStructure {
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            KeyStructure::PerSubject => "per-subject",
+            KeyStructure::PerTenant => "per-tenant",
+        }
+    }
+}
+
+impl ProbeMode {
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProbeMode::Plain => "plain",
+            ProbeMode::Shared => "shared",
+        }
+    }
+}
+
+/// All templates of a tenant and the keys to them. Template `i` is in lane `i % 32`.
+pub(crate) enum Store {
+    Subjects { basis: Basis, keys: Vec<SubjectKey>, templates: Vec<TemplateCiphertext> },
+    Tenant { key: Box<TenantKey>, zero: Box<Zero>, templates: Vec<PairCiphertext> },
+}
+
+/// The key-holder's share of the work before the match: nothing, or the probes' ciphertext.
+pub(crate) type Encrypted = Option<PairCiphertext>;
+
+/// What the matcher hands over.
+pub(crate) enum Masked {
+    Batch(MaskedBatch),
+    Product(MaskedProduct),
+}
+
+/// The scheme on `tier`.
+pub(crate) fn scheme(tier: Tier) -> Arc<Scheme> {
+    Scheme::new(Params::lanes94(), tier)
+}
+
+impl Store {
+    /// Encrypts `templates`, blinded as in enrolment, into an arena.
+    ///
+    /// # Errors
+    /// When the system gives no memory.
+    pub(crate) fn new(
+        scheme: &Arc<Scheme>,
+        keys: KeyStructure,
+        templates: impl ExactSizeIterator<Item = Embedding>,
+        rng: &mut StdRng,
+    ) -> Result<Self, Failure> {
+        let master = MasterKey::random(rng);
+        let full = || Failure::fault("the system gives no memory for the store");
+        let count = templates.len();
+        let shares = templates.enumerate().map(|(i, template)| (i, i % LANES, Share::of(&template)));
+        match keys {
+            KeyStructure::PerSubject => {
+                let arena = Arena::new(scheme.template_bytes(), count);
+                let basis = Basis::from_seed(scheme, rand::random());
+                let (mut keys, mut templates) = (Vec::with_capacity(count), Vec::with_capacity(count));
+                for (i, lane, share) in shares {
+                    let mut handle = [0; 32];
+                    handle[..8].copy_from_slice(&(i as u64).to_le_bytes());
+                    let key = master.subject_key(&handle, 0, &Salt::random(rng));
+                    let rho = Share::random(rng);
+                    let blinded = basis.encrypt_lane(&key, lane, &share.plus(&rho), rng);
+                    let template = blinded.subtract(scheme, lane, &rho);
+                    templates.push(template.stored_in(&arena).ok_or_else(full)?);
+                    keys.push(key);
+                }
+                Ok(Store::Subjects { basis, keys, templates })
+            }
+            KeyStructure::PerTenant => {
+                let arena = Arena::new(2 * scheme.template_bytes(), count);
+                let key = Box::new(master.tenant_key(scheme));
+                let zero = Box::new(key.zero(rand::random(), rng));
+                let mut templates = Vec::with_capacity(count);
+                for (_, lane, share) in shares {
+                    let rho = Share::random(rng);
+                    let blinded = key.encrypt_lane(lane, &share.plus(&rho), rng);
+                    let template = blinded.subtract(scheme, lane, &rho);
+                    templates.push(template.stored_in(&arena).ok_or_else(full)?);
+                }
+                Ok(Store::Tenant { key, zero, templates })
+            }
+        }
+    }
+
+    /// The stored bytes of template `i`.
+    pub(crate) fn bytes(&self, i: usize) -> &[u8] {
+        match self {
+            Store::Subjects { templates, .. } => templates[i].as_bytes(),
+            Store::Tenant { templates, .. } => templates[i].as_bytes(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Store::Subjects { templates, .. } => templates.len(),
+            Store::Tenant { templates, .. } => templates.len(),
+        }
+    }
+
+    /// The key-holder's part before the match: encrypts its shares of the probes, if they come in shares.
+    pub(crate) fn encrypt(&self, shares: &[(Share, Share)], rng: &mut StdRng) -> Encrypted {
+        match self {
+            Store::Subjects { .. } => None,
+            Store::Tenant { key, .. } => {
+                let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+                Some(key.encrypt_probes(&of_keyholder, rng))
+            }
+        }
+    }
+
+    /// The matcher's part, with probes in the clear: template `users[i]`, which is in lane `i`, against probe `i`.
+    pub(crate) fn mask(&self, masker: &mut Masker, users: &[usize], probes: &[Embedding]) -> Masked {
+        let each = users.iter().zip(probes).enumerate();
+        Masked::Batch(match self {
+            Store::Subjects { basis, templates, .. } => {
+                let placed: Vec<_> = each
+                    .map(|(lane, (user, probe))| Placed { lane, template: &templates[*user], probe })
+                    .collect();
+                masker.mask(basis, &placed)
+            }
+            Store::Tenant { templates, .. } => {
+                let placed: Vec<_> = each
+                    .map(|(lane, (user, probe))| PlacedPair { lane, template: &templates[*user], probe })
+                    .collect();
+                masker.mask_pairs(&placed)
+            }
+        })
+    }
+
+    /// The matcher's part, with its shares of the probes and the key-holder's ciphertext of the others.
+    ///
+    /// # Errors
+    /// With keys per subject, which have no product.
+    pub(crate) fn mask_shared(
+        &self,
+        masker: &mut Masker,
+        users: &[usize],
+        shares: &[(Share, Share)],
+        encrypted: &PairCiphertext,
+    ) -> Result<Masked, Failure> {
+        let Store::Tenant { zero, templates, .. } = self else {
+            return Err(Failure::fault("shared probes need one key per tenant"));
+        };
+        let placed: Vec<_> = users
+            .iter()
+            .zip(shares)
+            .enumerate()
+            .map(|(lane, (user, (share, _)))| PlacedShare { lane, template: &templates[*user], share })
+            .collect();
+        Ok(Masked::Product(masker.mask_shared(zero, &placed, encrypted)))
+    }
+
+    /// The key-holder's part after the match.
+    ///
+    /// # Errors
+    /// When the noise is not that of an honest matcher.
+    pub(crate) fn open(
+        &self,
+        decryptor: &mut Decryptor,
+        users: &[usize],
+        masked: &Masked,
+    ) -> Result<Opened, Failure> {
+        let opened = match (self, masked) {
+            (Store::Subjects { keys, .. }, Masked::Batch(masked)) => {
+                decryptor.decrypt(users.iter().map(|user| &keys[*user]), masked)
+            }
+            (Store::Tenant { key, .. }, Masked::Batch(masked)) => decryptor.decrypt_pairs(key, masked),
+            (Store::Tenant { key, .. }, Masked::Product(masked)) => decryptor.decrypt_product(key, masked),
+            (Store::Subjects { .. }, Masked::Product(_)) => {
+                return Err(Failure::fault("shared probes need one key per tenant"));
+            }
+        };
+        if opened.within_band() {
+            Ok(opened)
+        } else {
+            Err(Failure::fault("the noise of a batch is outside the band of an honest matcher"))
+        }
+    }
+}
