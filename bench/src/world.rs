@@ -128,6 +128,7 @@ fn enrol(
     let mut captures = StdRng::seed_from_u64(FACES_SEED + 1);
     let lanes: Vec<Lane> = Lane::all().collect();
     let mut enrolled_users = Vec::with_capacity(users);
+    let arena = Template::arena(users);
     for user in 0..users {
         let (person, generation) = (user % faces.len(), user / faces.len() + 1);
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
@@ -137,7 +138,11 @@ fn enrol(
         let encrypted = keyholder
             .enrol(TENANT, handle, generation, lanes[person % LANES], &blinded)
             .map_err(Failure::in_step("enrolment"))?;
-        enrolled_users.push(User { person, template: unblind(basis, encrypted, blind), enrolled });
+        enrolled_users.push(User {
+            person,
+            template: unblind(basis, encrypted, blind).stored_in(&arena),
+            enrolled,
+        });
     }
     Ok(enrolled_users)
 }

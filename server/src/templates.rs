@@ -1,16 +1,19 @@
 //! Templates in memory, loaded from the store on first use.
 //!
 //! Two generations approximate least-recently-used within a hard bound: a look-up moves a template into the newer one,
-//! and when that is full it becomes the older and the older is dropped. A template is 48 KiB behind an `Arc`, so the
-//! entries themselves are small.
+//! and when that is full it becomes the older and the older is dropped. A template is 48 KiB in a slot of an arena, shared
+//! by reference count, so the entries themselves are small.
 
 use crate::store::{Handle, TenantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_matching::Template;
+use trefoil_matching::{Arena, Template};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
+
+/// Templates that batches in flight may hold beside those held here.
+const IN_FLIGHT: usize = 1024;
 
 type Key = (TenantId, Handle);
 
@@ -18,6 +21,7 @@ type Key = (TenantId, Handle);
 pub(crate) struct Templates {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
+    arena: Arena,
 }
 
 #[derive(Default)]
@@ -29,7 +33,10 @@ struct Generations {
 impl Templates {
     /// Holds at most about `capacity` templates.
     pub(crate) fn new(capacity: usize) -> Templates {
-        Templates { shards: Default::default(), per_generation_max: (capacity / SHARDS / 2).max(1) }
+        let per_generation_max = (capacity / SHARDS / 2).max(1);
+        // Both generations of all shards, and as many again as batches may still read after they were dropped.
+        let slots = 2 * SHARDS * per_generation_max + IN_FLIGHT;
+        Templates { shards: Default::default(), per_generation_max, arena: Template::arena(slots) }
     }
 
     /// The template, if it is held.
@@ -46,6 +53,7 @@ impl Templates {
 
     /// Holds a template.
     pub(crate) fn insert(&self, template: Template) {
+        let template = template.stored_in(&self.arena);
         let key = (template.tenant, template.handle);
         let mut shard = self.shard(&template.handle);
         shard.older.remove(&key);

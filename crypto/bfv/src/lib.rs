@@ -5,6 +5,29 @@
 //! 32 constant coefficients are all that is ever decrypted. Every subject has a key of its own over a public
 //! polynomial `a` that the tenant's subjects share; the sum of their ciphertexts is a ciphertext under the sum of their keys.
 //!
+//! ```text
+//! Z_t[X]/(X^4096 + 1)    =    lane 0  x  lane 1  x  ...  x  lane 31        lane i = Z_t[X]/(X^128 - c_i),  c_i^32 = -1
+//!
+//! probe of lane i:      x_0 + x_1 X   + x_2 X^2     + ... + x_127 X^127
+//! template of lane i:   y_0 + (y_127 X + ... + y_2 X^126 + y_1 X^127) / c_i
+//!
+//!                        x_k X^k  *  y_k X^(128-k) / c_i  =  x_k y_k X^128 / c_i  =  x_k y_k
+//!
+//! product, lane i:      <x, y>  +  (...) X  +  ...  +  (...) X^127
+//!                       ^^^^^^ all that is ever decrypted: one coefficient of each lane
+//!
+//! batch:   template 0      template 1      ...     template 31         32 ciphertexts, each zero outside its lane
+//!              \_______________|_______________________/
+//!                             sum                                       one ciphertext with all 32 lanes
+//!                              *
+//!          probe 0  | probe 1  | ...  | probe 31                        one plaintext (or ciphertext) with all 32 probes
+//! ```
+//!
+//! Two **key structures**: a key per template ([`SubjectKey`], 48 KiB each, erasable one by one), or one per tenant
+//! ([`TenantKey`], 96 KiB each). Two **probe modes**: `plain`, the matcher knows the probes; `shared`, each role has one of
+//! two shares of a probe, and the matcher multiplies ciphertexts ([`Masker::mask_shared`], keys per tenant only).
+//! `examples/lanes.rs` walks through both with the noise at every step.
+//!
 //! This crate is the raw scheme: whoever holds the keys gets scores. The roles, with decisions instead of scores, are
 //! in `trefoil-matching`. `NOTES.md` has the derivations, the parameters and what each role learns.
 //!

@@ -21,7 +21,7 @@ pub const HONEST_MAX: u128 = N as u128 * (LANES as u128 * ERROR_MAX) * MULTIPLIE
     + N as u128 * MESSAGE_MAX * MULTIPLIER_MAX / T as u128
     + 1;
 
-/// Largest possible error of a coefficient of a product of two ciphertexts, about 2^42.2, as [`HONEST_MAX`].
+/// Largest possible error of a coefficient of a product of two ciphertexts, about 2^42.0, as [`HONEST_MAX`].
 ///
 /// The error of the templates times the probes, a probe being the sum of two centred shares; their messages times the error
 /// of the probes; `t` times the product of both errors; the multiples of `t` in message times probe; and the encryption

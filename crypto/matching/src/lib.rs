@@ -57,7 +57,7 @@ pub use lane::{Lane, LaneSet};
 pub use matcher::{MatchError, Matcher};
 pub use policy::{AttemptPolicy, DecisionPolicy};
 pub use template::{EncryptedTemplate, Template, TemplateError};
-pub use trefoil_bfv::{DIM, Embedding, LANES, QuantiseError, ShareError};
+pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, ShareError};
 pub use trefoil_kernels::Tier;
 pub use vault::{MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
 

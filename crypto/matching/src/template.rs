@@ -2,7 +2,7 @@
 
 use crate::{Handle, Lane, TenantId};
 use std::fmt;
-use trefoil_bfv::{CiphertextError, Scheme, TemplateCiphertext};
+use trefoil_bfv::{Arena, CiphertextError, Scheme, TemplateCiphertext};
 
 /// First bytes of an encoded [`Template`]: format and version.
 const MAGIC: [u8; 4] = *b"TFT2";
@@ -50,6 +50,19 @@ pub enum TemplateError {
 }
 
 impl Template {
+    /// Memory for `templates` templates: whole huge pages where the system has them, which batches of arbitrary subjects
+    /// are read from faster. It is taken as it is used and kept for the life of the process.
+    pub fn arena(templates: usize) -> Arena {
+        Arena::new(CIPHERTEXT_BYTES, templates)
+    }
+
+    /// This template with its polynomial in `arena`, or as it is when the arena is full. Takes constant time, also under load.
+    #[must_use]
+    pub fn stored_in(self, arena: &Arena) -> Template {
+        let ciphertext = self.ciphertext.stored_in(arena).unwrap_or(self.ciphertext);
+        Template { ciphertext, ..self }
+    }
+
     /// Length of the encoding: magic, tenant, handle, generation (little-endian), lane, ciphertext.
     pub const BYTES: usize = 4 + 16 + 32 + 4 + 1 + CIPHERTEXT_BYTES;
 

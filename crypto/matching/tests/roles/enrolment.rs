@@ -141,3 +141,20 @@ fn a_restarted_key_holder_goes_on() {
     let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
 }
+
+#[test]
+fn templates_in_an_arena_are_the_same_and_give_their_slot_back() {
+    let mut world = World::new(lenient(30_000));
+    let arena = Template::arena(2);
+    let face = world.face();
+    let templates: Vec<Template> = (0..3).map(|i| world.enrol(i, i, &face)).collect();
+    let stored: Vec<Template> = templates.iter().map(|template| template.clone().stored_in(&arena)).collect();
+    // The third found no room, and works all the same.
+    assert_eq!((arena.size().used, arena.size().slots_max), (2, 2));
+    assert!(stored == templates);
+    let lanes: Vec<_> = stored.iter().map(|template| (template, &face)).collect();
+    let job = world.mask(&lanes);
+    assert_eq!(world.keyholder.decide(&job, NOW).expect("honest").lanes().len(), 3);
+    drop(stored);
+    assert_eq!(arena.size().used, 0);
+}

@@ -1,0 +1,92 @@
+//! One batch from end to end, with the noise at every step: split, enrol, match, decide.
+//! `cargo run --release -p trefoil-bfv --example lanes`.
+
+use trefoil_bfv::{
+    Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, Opened, Placed, PlacedShare, Salt, Scheme,
+    Share, SubjectKey, TemplateCiphertext, noise,
+};
+
+/// Cosine 0.4 of 175^2.
+const THRESHOLD: i32 = 12_250;
+
+fn main() -> Result<(), trefoil_bfv::QuantiseError> {
+    let scheme = Scheme::shared();
+    let mut rng = Drbg::from_rng(&mut rand::rng());
+    let log_q = (scheme.params().modulus() as f64).log2();
+    let limit = log_q - (2.0 * trefoil_bfv::T as f64).log2();
+    println!("N = {}, t = {}, log2 Q = {log_q:.2}", trefoil_bfv::N, trefoil_bfv::T);
+    println!("decryption is right while |error| < Q/2t = 2^{limit:.2}\n");
+
+    // Split: neither share says anything about the embedding.
+    let people: Vec<Embedding> = (0..LANES).map(|i| face(i, 0.0)).collect::<Result<_, _>>()?;
+    let splits: Vec<(Share, Share)> = people.iter().map(|person| Share::of(person).split(&mut rng)).collect();
+    println!("split    {LANES} embeddings into two shares of {} bytes each", Share::BYTES);
+
+    // Enrol: the key-holder encrypts one share in the subject's lane, the matcher takes the other one out again.
+    let basis = Basis::from_seed(scheme, [1; 32]);
+    let master = MasterKey::random(&mut rng);
+    let keys: Vec<SubjectKey> =
+        (0..LANES).map(|i| master.subject_key(&[i as u8; 32], 0, &Salt::random(&mut rng))).collect();
+    let templates: Vec<TemplateCiphertext> = (0..LANES)
+        .map(|lane| {
+            let (rho, rest) = &splits[lane];
+            // y + rho at the key-holder, rho at the matcher: here y + rho is rest + 2 rho.
+            let blinded = basis.encrypt_lane(&keys[lane], lane, &rest.plus(rho).plus(rho), &mut rng);
+            blinded.subtract(scheme, lane, rho)
+        })
+        .collect();
+    println!("enrol    {LANES} ciphertexts of {} bytes, one per lane", scheme.template_bytes());
+
+    // Match: even lanes see the same person again, odd lanes somebody else.
+    let probes: Vec<Embedding> =
+        (0..LANES).map(|lane| face(lane + 40 * (lane % 2), 0.3)).collect::<Result<_, _>>()?;
+    let placed: Vec<Placed<'_>> =
+        (0..LANES).map(|lane| Placed { lane, template: &templates[lane], probe: &probes[lane] }).collect();
+    let masked = Masker::new(scheme, rand::random()).mask(&basis, &placed);
+    println!("match    one product; {} bytes leave the matcher", masked.to_bytes().len());
+    let predicted = noise::predicted_deviation(LANES).log2();
+    println!(
+        "         predicted error 2^{predicted:.2}, flooded to at most 2^{:.2}",
+        (noise::BAND_MAX as f64).log2()
+    );
+
+    // Decide: one bit per lane.
+    let opened = Decryptor::new(scheme).decrypt(&keys, &masked);
+    decide(&opened, &people, &probes, limit);
+
+    // The same in the shared mode: neither role sees the probes.
+    let key = master.tenant_key(scheme);
+    let zero = key.zero([2; 32], &mut rng);
+    let pairs: Vec<_> =
+        people.iter().enumerate().map(|(lane, y)| key.encrypt_lane(lane, &Share::of(y), &mut rng)).collect();
+    let shares: Vec<(Share, Share)> = probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
+    let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+    let encrypted = key.encrypt_probes(&of_keyholder, &mut rng);
+    let placed: Vec<PlacedShare<'_>> =
+        (0..LANES).map(|lane| PlacedShare { lane, template: &pairs[lane], share: &shares[lane].0 }).collect();
+    let masked = Masker::new(scheme, rand::random()).mask_shared(&zero, &placed, &encrypted);
+    println!("\nshared   a product of ciphertexts; {} bytes leave the matcher", masked.to_bytes().len());
+    let predicted = noise::predicted_product_deviation(LANES).log2();
+    println!("         predicted error 2^{predicted:.2}");
+    decide(&Decryptor::new(scheme).decrypt_product(&key, &masked), &people, &probes, limit);
+    Ok(())
+}
+
+fn decide(opened: &Opened, people: &[Embedding], probes: &[Embedding], limit: f64) {
+    let largest = opened.errors().iter().fold(0.0, |max: f64, error| max.max(error.abs()));
+    println!("decide   error 2^{:.2}: {:.2} bits of budget left", largest.log2(), limit - largest.log2());
+    assert!(opened.within_band());
+    let expected: Vec<i32> = people.iter().zip(probes).map(|(y, x)| y.dot(x)).collect();
+    assert_eq!(opened.scores()[..], expected, "every score is the inner product in the clear");
+    let bits: String =
+        opened.scores().iter().map(|score| if *score >= THRESHOLD { '1' } else { '0' }).collect();
+    println!("         {bits}");
+}
+
+fn face(person: usize, noise: f32) -> Result<Embedding, trefoil_bfv::QuantiseError> {
+    let coordinate = |k: usize| {
+        let own = ((person * 131 + k * k * 7) as f32 * 0.37).sin();
+        own + noise * ((k * 31 + person) as f32).cos()
+    };
+    Embedding::quantise(&(0..128).map(coordinate).collect::<Vec<_>>())
+}
