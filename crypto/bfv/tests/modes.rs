@@ -111,6 +111,22 @@ fn changing_one_lane_leaves_the_other_31_scores_identical() {
 }
 
 #[test]
+fn vectors_of_maximal_length_do_not_wrap() {
+    let mut tenant = Tenant::new(Tier::detected(), 7);
+    let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
+    let vector: Vec<f32> = (0..128).map(|k| sign(k) * if k < 123 { 15.5001 } else { 14.5001 }).collect();
+    let longest = Embedding::quantise(&vector).expect("finite");
+    let faces = vec![longest.clone(); LANES];
+    let templates = tenant.enrol(&faces);
+    let shares = vec![Share::of(&longest); LANES];
+    // `examples/margin.rs` does the same for a million lanes.
+    for _ in 0..32 {
+        assert_eq!(tenant.plain(&templates, &faces), [longest.norm_squared(); LANES]);
+        assert_eq!(tenant.shared(&templates, &shares), [longest.norm_squared(); LANES]);
+    }
+}
+
+#[test]
 fn a_probe_that_is_not_short_gives_a_random_score() {
     // No modular norm can tell: this is why the shared mode is for devices whose key the tenant trusts.
     let mut tenant = Tenant::new(Tier::detected(), 3);

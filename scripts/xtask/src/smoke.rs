@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 10] = [
+const RUNS: [Smoke; 12] = [
     // Whole sets: a score that differs anywhere fails the run.
     Smoke {
         binary: "trefoil-bench",
@@ -24,6 +24,18 @@ const RUNS: [Smoke; 10] = [
         binary: "trefoil-bench",
         arguments: &["exact", "--set", "lfw_dlib128", "--protocol", "enrol3", "--json"],
         pointers: &["/scores", "/equal_to_plain"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "stages", "--mode", "shared", "--users", "256", "--iters", "20", "--warmup", "4", "--json",
+        ],
+        pointers: &["/stages_us/match", "/bytes_per_batch", "/share_of_sequential_read", "/batches_wrong"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["peers", "--iters", "5", "--users", "256", "--json"],
+        pointers: &["/match_us", "/times_faster", "/batches_wrong"],
     },
     Smoke {
         binary: "trefoil-bench",
