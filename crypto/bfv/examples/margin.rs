@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (0..LANES).map(|lane| if lane % 3 == 0 { &opposite } else { &longest }).collect();
     let expected: Vec<i32> = probes.iter().map(|probe| probe.dot(&longest)).collect();
 
-    let mut tally = |name: &str, open: &mut dyn FnMut() -> Opened| {
+    let tally = |name: &str, open: &mut dyn FnMut() -> Opened| {
         let (mut failures, mut largest) = (0, 0f64);
         for _ in 0..batches {
             let opened = open();
