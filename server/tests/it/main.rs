@@ -1,15 +1,21 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+mod canary;
 mod cli;
 mod connections;
 mod crash;
 mod credentials;
 mod enrolment;
+mod flood;
 mod http;
 mod intake;
+mod key_holder;
+mod log;
 mod malformed;
 mod members;
 mod revocation;
+#[path = "../../key-holder/tests/process/scan.rs"]
+mod scan;
 mod service;
 mod session;
 mod shutdown;

@@ -1,9 +1,12 @@
 //! A new root ends the sessions that it should, at once, and no others.
 
+use crate::enrolment::join_all;
 use crate::members::{Members, Proven, client};
 use crate::service::{self, Service, answer};
-use trefoil_server::client::Client;
-use trefoil_server::wire::{Decision, Enrolment};
+use rayon::prelude::*;
+use tokio::task::JoinSet;
+use trefoil_server::client::{Client, ClientError};
+use trefoil_server::wire::{Authentication, Decision, Enrolment};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() {
@@ -70,4 +73,93 @@ async fn enrol(client: &Client, members: &Members, proven: &Proven) {
     let enrolment = Enrolment { embedding, consent_ref: "form 7".to_owned() };
     let subject = proven.session.subject();
     client.enrol(subject, &enrolment, &hex::encode(subject.0)).await.unwrap();
+}
+
+/// Sessions of the test below, and how many belong to one member.
+const SESSIONS: usize = 1000;
+const PER_MEMBER: usize = 20;
+/// Members from this one on show somebody else's face.
+const IMPOSTORS_FROM: usize = SESSIONS / PER_MEMBER * 4 / 5;
+
+/// One answer: the session, and what came back.
+type Outcome = (usize, Result<Decision, ClientError>);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_sessions_across_a_root_change_and_no_wrong_decision() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.session_lifetime_s = 3000;
+    config.proofs.queue = 256;
+    // As a service has by default; in the tests' small cache so many sessions would evict one another.
+    config.proofs.cache_capacity = 100_000;
+    let mut policy = service::policy();
+    // Impostors try twenty times and more here, and must be refused for their faces, not for their number.
+    policy["attempts"] =
+        serde_json::json!({"consecutive": u32::MAX, "per_day": u32::MAX, "per_generation": u32::MAX});
+    let service = Service::with_policy(config, policy).await;
+    let client = client(&service, service.public.bearer.as_deref().unwrap(), 16);
+    let members = Members::new(&service, SESSIONS / PER_MEMBER, 2);
+    // Every second session is proven under the second root, in parallel: a proof takes some 40 ms of a core.
+    let sessions: Vec<Proven> = (0..SESSIONS)
+        .into_par_iter()
+        .map(|i| members.prove(i / PER_MEMBER, generation(i), i as u64))
+        .collect();
+    service.publish(members.root(), 1).await;
+    service.publish_keeping(members.root(), 2, 1).await;
+    for proven in sessions.iter().step_by(PER_MEMBER) {
+        enrol(&client, &members, proven).await;
+    }
+    for some in sessions.chunks(32) {
+        for opened in join_all(some.iter().map(|proven| client.open_session(proven.envelope.clone()))).await {
+            opened.unwrap();
+        }
+    }
+    let requests = |nonce: u64| -> Vec<Authentication> {
+        let shown = |proven: &Proven| match proven.member < IMPOSTORS_FROM {
+            true => proven.member,
+            false => proven.member - 1,
+        };
+        sessions.iter().map(|proven| proven.request(&service, &members.face(shown(proven)), nonce)).collect()
+    };
+
+    let before = all_at_once(&client, requests(1)).await;
+    // The root changes somewhere between the first and the last of these thousand.
+    let change = service.publish_keeping(members.root(), 3, 2);
+    let (during, ()) = tokio::join!(all_at_once(&client, requests(2)), change);
+    let after = all_at_once(&client, requests(3)).await;
+
+    let wrong = |(session, outcome): &&Outcome, may_end: bool, must_end: bool| {
+        let expected =
+            if session / PER_MEMBER < IMPOSTORS_FROM { Decision::Match } else { Decision::NoMatch };
+        let old = generation(*session) == 1;
+        match outcome {
+            Ok(decision) => *decision != expected || (old && must_end),
+            Err(problem) => !(old && may_end && problem.code() == Some("session-expired")),
+        }
+    };
+    assert_eq!([before.len(), during.len(), after.len()], [SESSIONS; 3]);
+    let count = |outcomes: &[Outcome], may_end, must_end| {
+        let wrong: Vec<_> = outcomes.iter().filter(|outcome| wrong(outcome, may_end, must_end)).collect();
+        assert!(wrong.is_empty(), "{} wrong, the first is {:?}", wrong.len(), wrong[0]);
+    };
+    count(&before, false, false);
+    count(&during, true, false);
+    count(&after, true, true);
+    assert!(service.server.shutdown().await);
+}
+
+fn generation(session: usize) -> u32 {
+    1 + (session % 2) as u32
+}
+
+/// Sends all requests at one time.
+async fn all_at_once(client: &Client, requests: Vec<Authentication>) -> Vec<Outcome> {
+    let mut flying = JoinSet::new();
+    for (session, request) in requests.into_iter().enumerate() {
+        let client = client.clone();
+        flying.spawn(
+            async move { (session, client.authenticate(&request).await.map(|answer| answer.decision)) },
+        );
+    }
+    flying.join_all().await
 }
