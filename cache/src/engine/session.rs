@@ -43,7 +43,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
 
     /// The value that `tenant` holds under `key`, if `now` is before its expiry and it was stored after the tenant's
     /// last invalidation.
-    #[inline]
+    #[inline(always)]
     pub fn get_in(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
         self.count(tenant);
         let sampled = self.recorder.begin_get(key);
@@ -180,7 +180,7 @@ impl Samples {
 }
 
 impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
-    #[inline]
+    #[inline(always)]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
         self.get_in(Tenant(0), key, now)
     }

@@ -57,7 +57,7 @@ pub(super) struct Ledger {
 }
 
 /// One entry, on its own cache lines.
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub(super) struct Entry<W: Words> {
     pub(super) key: [AtomicU64; 4],
     pub(super) expires_at: AtomicU64,
