@@ -2,6 +2,7 @@
 
 use crate::ciphertext::TemplateCiphertext;
 use crate::keys::SubjectKey;
+use crate::lines::Lines;
 use crate::sample::{ErrorSampler, TernarySampler};
 use crate::{Drbg, N, Scheme, Share};
 use rand::CryptoRng;
@@ -14,15 +15,15 @@ use zeroize::Zeroizing;
 pub struct Basis {
     scheme: Arc<Scheme>,
     seed: [u8; 32],
-    values: Vec<u64>,
-    quotients: Vec<u64>,
+    values: Lines<u64>,
+    quotients: Lines<u64>,
 }
 
 impl Basis {
     /// Expands `seed` with SHAKE256 into uniform values in the NTT domain: for each prime in turn, 4096 little-endian
     /// words of six bytes, cut to the prime's length in bits, of which those not below the prime are skipped.
     pub fn from_seed(scheme: &Arc<Scheme>, seed: [u8; 32]) -> Basis {
-        let values = expand(scheme, b"trefoil/bfv/basis/1", &seed);
+        let values = Lines::of(&expand(scheme, b"trefoil/bfv/basis/1", &seed));
         let quotients = quotients(scheme, &values);
         Basis { scheme: Arc::clone(scheme), seed, values, quotients }
     }
@@ -110,8 +111,8 @@ pub(crate) fn uniform(scheme: &Scheme, mut read: impl FnMut(&mut [u8])) -> Vec<u
 }
 
 /// The quotients that products with a fixed polynomial need.
-pub(crate) fn quotients(scheme: &Scheme, values: &[u64]) -> Vec<u64> {
-    let mut quotients = vec![0; values.len()];
+pub(crate) fn quotients(scheme: &Scheme, values: &[u64]) -> Lines<u64> {
+    let mut quotients = Lines::new(values.len());
     let limbs = scheme.limbs().iter().zip(values.chunks_exact(N)).zip(quotients.chunks_exact_mut(N));
     limbs.for_each(|((limb, values), quotients)| limb.quotients(values, quotients));
     quotients
@@ -132,7 +133,7 @@ mod tests {
         assert!(a.values != b.values);
         // Stored templates depend on it.
         assert_eq!((a.values[0], a.values[4095], a.values[8191]), PINNED_VALUES);
-        assert_eq!(a.values, Basis::from_seed(scheme, a.seed()).values);
+        assert!(a.values == Basis::from_seed(scheme, a.seed()).values);
         for (limb, (values, _)) in scheme.limbs().iter().zip(a.limbs()) {
             let q = limb.modulus().value();
             assert!(values.iter().all(|v| *v < q));

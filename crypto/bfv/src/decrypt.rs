@@ -1,6 +1,7 @@
 //! The key-holder's computation: 32 scores from a masked batch.
 
 use crate::keys::SubjectKey;
+use crate::lines::Lines;
 use crate::masked::{MaskedBatch, MaskedProduct};
 use crate::noise::{BAND_MAX, BAND_MIN};
 use crate::ring::Limb;
@@ -18,7 +19,7 @@ pub struct Decryptor {
     ternary: TernarySampler,
     digits: Box<[TritBytes; LANES]>,
     key: Box<[i32; N]>,
-    key_hat: Vec<u64>,
+    key_hat: Lines<u64>,
 }
 
 /// A decrypted batch. Only the key-holder may hold one: scores and noise both help an attacker. Wiped on drop, and neither
@@ -40,7 +41,7 @@ impl Decryptor {
             ternary: TernarySampler::new(scheme.cpu()),
             digits: vec![[0; size_of::<TritBytes>()]; LANES].try_into().expect("32 polynomials"),
             key: vec![0; N].try_into().expect("N coefficients"),
-            key_hat: vec![0; N],
+            key_hat: Lines::new(N),
         }
     }
 

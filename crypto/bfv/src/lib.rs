@@ -62,6 +62,7 @@ mod embedding;
 mod foreign;
 mod keys;
 mod lanes;
+mod lines;
 mod mask;
 mod masked;
 mod modulus;

@@ -1,6 +1,7 @@
 //! The matcher's computation: multiply, re-randomise, flood.
 
 use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
+use crate::lines::Lines;
 use crate::masked::MaskedBatch;
 use crate::product;
 use crate::ring::Limb;
@@ -39,10 +40,10 @@ pub struct Masker {
     pub(crate) ternary: TernarySampler,
     pub(crate) errors: ErrorSampler,
     /// The multiplier `p + t * r`, then the error of `c1`.
-    pub(crate) small: Vec<i32>,
-    pub(crate) multiplier: Vec<u64>,
+    pub(crate) small: Lines<i32>,
+    pub(crate) multiplier: Lines<u64>,
     /// Sums of `c0`, then of `c1` where templates have one.
-    pub(crate) sum: Vec<u64>,
+    pub(crate) sum: Lines<u64>,
     /// What only products of ciphertexts need; made by the first.
     pub(crate) product: Option<Box<product::Scratch>>,
 }
@@ -56,9 +57,9 @@ impl Masker {
             drbg: Drbg::from_seed(seed),
             ternary: TernarySampler::new(scheme.cpu()),
             errors: ErrorSampler::new(scheme.cpu()),
-            small: vec![0; N],
-            multiplier: vec![0; words],
-            sum: vec![0; 2 * words],
+            small: Lines::new(N),
+            multiplier: Lines::new(words),
+            sum: Lines::new(2 * words),
             product: None,
         }
     }

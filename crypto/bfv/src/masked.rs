@@ -1,6 +1,7 @@
 //! What leaves the matcher: 32 flooded coefficients of `c0` and the re-randomised polynomial `c1`.
 
 use crate::ciphertext::check_reduced;
+use crate::lines::Lines;
 use crate::{LANES, N, Scheme};
 use trefoil_kernels::packed;
 
@@ -8,7 +9,7 @@ use trefoil_kernels::packed;
 #[derive(Clone, PartialEq, Eq)]
 pub struct MaskedBatch {
     /// `c0`, then `c1`: one allocation.
-    words: Box<[u64]>,
+    words: Lines<u64>,
     c0_words: usize,
 }
 
@@ -35,7 +36,7 @@ pub enum MaskedError {
 #[derive(Clone, PartialEq, Eq)]
 pub struct MaskedProduct {
     /// `c0`, then `c1`, then `c2`.
-    words: Box<[u64]>,
+    words: Lines<u64>,
     c0_words: usize,
 }
 
@@ -101,8 +102,8 @@ impl MaskedProduct {
     }
 }
 
-fn zeros(scheme: &Scheme, polynomials: usize) -> Box<[u64]> {
-    vec![0; scheme.folded_words() + polynomials * scheme.polynomial_words()].into()
+fn zeros(scheme: &Scheme, polynomials: usize) -> Lines<u64> {
+    Lines::new(scheme.folded_words() + polynomials * scheme.polynomial_words())
 }
 
 fn to_bytes(words: &[u64]) -> Vec<u8> {
@@ -112,7 +113,7 @@ fn to_bytes(words: &[u64]) -> Vec<u8> {
 }
 
 /// Reads `c0` and `polynomials` polynomials, each reduced and none of them zero modulo a prime.
-fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Box<[u64]>, MaskedError> {
+fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Lines<u64>, MaskedError> {
     let mut words = zeros(scheme, polynomials);
     let expected = packed::RESIDUE_BYTES * words.len();
     if bytes.len() != expected {

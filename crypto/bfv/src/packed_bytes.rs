@@ -2,6 +2,7 @@
 
 use crate::arena::{Arena, Slot};
 use crate::ciphertext::{CiphertextError, check_reduced};
+use crate::lines::Lines;
 use crate::{N, Scheme};
 use std::sync::Arc;
 use trefoil_kernels::packed::{self, RESIDUE_BYTES};
@@ -13,16 +14,16 @@ pub(crate) struct PackedBytes {
 }
 
 enum Place {
-    Heap(Box<[u8]>),
+    Heap(Lines<u8>),
     Arena(Slot),
 }
 
 impl PackedBytes {
     /// Packs reduced residues.
     pub(crate) fn pack(values: &[u64]) -> PackedBytes {
-        let mut bytes = vec![0; RESIDUE_BYTES * values.len()];
+        let mut bytes = Lines::new(RESIDUE_BYTES * values.len());
         packed::pack(values, &mut bytes);
-        PackedBytes::on_heap(bytes.into())
+        PackedBytes::on_heap(bytes)
     }
 
     /// Reads `polynomials` polynomials and nothing else.
@@ -41,10 +42,10 @@ impl PackedBytes {
             packed::unpack(polynomial, &mut values);
             check_reduced(scheme, &values, N).map_err(|at| CiphertextError::NotReduced(i * words + at))?;
         }
-        Ok(PackedBytes::on_heap(bytes.into()))
+        Ok(PackedBytes::on_heap(Lines::of(bytes)))
     }
 
-    fn on_heap(bytes: Box<[u8]>) -> PackedBytes {
+    fn on_heap(bytes: Lines<u8>) -> PackedBytes {
         PackedBytes { place: Arc::new(Place::Heap(bytes)) }
     }
 

@@ -12,6 +12,7 @@
 //! operands to whoever knows `s`, so a fresh multiple of an encryption of zero of degree 2 is added.
 
 use crate::ciphertext::PairCiphertext;
+use crate::lines::Lines;
 use crate::mask::{Masker, add_flood};
 use crate::masked::MaskedProduct;
 use crate::sample::flood;
@@ -34,11 +35,11 @@ pub struct PlacedShare<'a> {
 /// Scratch memory of a product. Wiped on drop.
 pub(crate) struct Scratch {
     /// The probes' ciphertext, `d0 + x1` and `d1`.
-    probes: Vec<u64>,
+    probes: Lines<u64>,
     /// The multiplier `u` of the encryption of zero, transformed.
-    u: Vec<u64>,
-    error_1: Vec<i32>,
-    error_2: Vec<i32>,
+    u: Lines<u64>,
+    error_1: Lines<i32>,
+    error_2: Lines<i32>,
 }
 
 impl Masker {
@@ -117,7 +118,12 @@ impl Masker {
 impl Scratch {
     fn new(masker: &Masker) -> Scratch {
         let words = masker.scheme.polynomial_words();
-        Scratch { probes: vec![0; 2 * words], u: vec![0; words], error_1: vec![0; N], error_2: vec![0; N] }
+        Scratch {
+            probes: Lines::new(2 * words),
+            u: Lines::new(words),
+            error_1: Lines::new(N),
+            error_2: Lines::new(N),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Sampling: uniform ternary polynomials, centred binomial errors, flooding.
 
 use crate::drbg::Drbg;
+use crate::lines::Lines;
 use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
+use crate::wipe::wipe;
 use crate::{LANES, N};
 use trefoil_kernels::sample::{TRIT_BYTES, TritBytes};
 use trefoil_kernels::{Cpu, sample};
@@ -67,12 +69,12 @@ impl Drop for TernarySampler {
 /// Errors of the centred binomial distribution with parameter 21: standard deviation 3.24.
 pub(crate) struct ErrorSampler {
     cpu: Cpu,
-    random: Vec<u8>,
+    random: Lines<u8>,
 }
 
 impl ErrorSampler {
     pub(crate) fn new(cpu: Cpu) -> ErrorSampler {
-        ErrorSampler { cpu, random: vec![0; sample::BINOMIAL_BYTES * N] }
+        ErrorSampler { cpu, random: Lines::new(sample::BINOMIAL_BYTES * N) }
     }
 
     /// Writes N fresh errors.
@@ -84,7 +86,7 @@ impl ErrorSampler {
 
 impl Drop for ErrorSampler {
     fn drop(&mut self) {
-        self.random.zeroize();
+        wipe(&mut self.random);
     }
 }
 

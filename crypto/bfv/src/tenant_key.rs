@@ -5,19 +5,21 @@
 
 use crate::basis::{expand, quotients, uniform};
 use crate::ciphertext::PairCiphertext;
+use crate::lines::Lines;
 use crate::sample::{ErrorSampler, TernarySampler};
+use crate::wipe::wipe;
 use crate::{Drbg, MasterKey, N, Scheme, Share, T};
 use rand::CryptoRng;
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// A tenant's secret `s`, transformed, and its square: 128 KiB. Wiped on drop.
 pub struct TenantKey {
     scheme: Arc<Scheme>,
     /// `s` and `s^2`, reduced.
-    s: Vec<u64>,
-    s_squared: Vec<u64>,
+    s: Lines<u64>,
+    s_squared: Lines<u64>,
 }
 
 /// A public encryption of zero of degree 2, `(b0, b1, b2)` with `b0 + b1 s + b2 s^2` small: the matcher adds a random multiple
@@ -25,7 +27,7 @@ pub struct TenantKey {
 pub struct Zero {
     seed: [u8; 32],
     /// Values and quotients of `b0`, `b1`, `b2`.
-    parts: [(Vec<u64>, Vec<u64>); 3],
+    parts: [(Lines<u64>, Lines<u64>); 3],
 }
 
 impl MasterKey {
@@ -46,7 +48,7 @@ impl TenantKey {
 
     /// The key whose secret has these coefficients.
     pub(crate) fn of(scheme: &Arc<Scheme>, small: &[i32; N]) -> TenantKey {
-        let mut s = vec![0; scheme.polynomial_words()];
+        let mut s = Lines::new(scheme.polynomial_words());
         let mut s_squared = s.clone();
         let parts = s.chunks_exact_mut(N).zip(s_squared.chunks_exact_mut(N));
         for (limb, (s, square)) in scheme.limbs().iter().zip(parts) {
@@ -167,7 +169,7 @@ impl Zero {
             seed,
             parts: [b0, b1, b2].map(|values| {
                 let quotients = quotients(scheme, &values);
-                (values, quotients)
+                (Lines::of(&values), quotients)
             }),
         }
     }
@@ -201,7 +203,7 @@ impl Zero {
 
 impl Drop for TenantKey {
     fn drop(&mut self) {
-        self.s.zeroize();
-        self.s_squared.zeroize();
+        wipe(&mut self.s);
+        wipe(&mut self.s_squared);
     }
 }

@@ -15,6 +15,11 @@ use crate::{Cpu, portable_ntt};
 /// Points of the transform.
 pub const POINTS: usize = 4096;
 
+/// A vector's worth of words in one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Line(pub(crate) [u64; 8]);
+
 /// Twiddle factors that one broadcast serves: those of the first nine stages.
 const BROADCAST: usize = 512;
 
@@ -27,7 +32,7 @@ pub struct Ntt {
     /// `w_k * 2^52 mod q`, and that over `q` modulo 2^52, for k below 512.
     pub(crate) broadcast: Vec<[u64; 2]>,
     /// The same for the last three stages: for each group of 64 values seven vectors, one lane per eighth of the group.
-    pub(crate) lanes: Vec<[[[u64; 8]; 2]; 7]>,
+    pub(crate) lanes: Vec<[[Line; 2]; 7]>,
 }
 
 impl Ntt {
@@ -52,7 +57,7 @@ impl Ntt {
         let vector = |group: usize, first: usize, stride: usize| {
             let each: [[u64; 2]; 8] =
                 std::array::from_fn(|lane| montgomery(factor(first + stride * (8 * group + lane))));
-            [each.map(|pair| pair[0]), each.map(|pair| pair[1])]
+            [Line(each.map(|pair| pair[0])), Line(each.map(|pair| pair[1]))]
         };
         let lanes = |group: usize| {
             let stages = [(512, 1), (1024, 2), (1025, 2), (2048, 4), (2049, 4), (2050, 4), (2051, 4)];

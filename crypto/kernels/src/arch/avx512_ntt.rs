@@ -69,7 +69,7 @@ fn later_passes(ntt: &Ntt, x: &mut Vectors) {
         v = transposed(&v);
         let mut w = [[q; 2]; 7];
         for (w, [factor, quotient]) in w.iter_mut().zip(lanes) {
-            *w = [load(factor), load(quotient)];
+            *w = [load(&factor.0), load(&quotient.0)];
         }
         radix_8(&mut v, &w, q);
         scatter(x, 8 * group, 1, &v);
