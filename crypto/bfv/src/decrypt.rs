@@ -11,13 +11,13 @@ use crate::wipe::wipe;
 use crate::{LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// Scratch memory for decryption. Wiped after each batch.
 pub struct Decryptor {
     scheme: Arc<Scheme>,
     ternary: TernarySampler,
-    digits: Box<[TritBytes; LANES]>,
+    digits: Lines<u8>,
     key: Box<[i32; N]>,
     key_hat: Lines<u64>,
 }
@@ -39,7 +39,7 @@ impl Decryptor {
         Decryptor {
             scheme: Arc::clone(scheme),
             ternary: TernarySampler::new(scheme.cpu()),
-            digits: vec![[0; size_of::<TritBytes>()]; LANES].try_into().expect("32 polynomials"),
+            digits: Lines::new(LANES * size_of::<TritBytes>()),
             key: vec![0; N].try_into().expect("N coefficients"),
             key_hat: Lines::new(N),
         }
@@ -55,12 +55,15 @@ impl Decryptor {
         keys: impl IntoIterator<Item = &'a SubjectKey>,
         masked: &MaskedBatch,
     ) -> Opened {
+        let mut seeds = Zeroizing::new([[0; 32]; LANES]);
         let mut count = 0;
         for key in keys {
-            key.expand(&mut self.ternary, &mut self.digits[count]);
+            seeds[count] = *key.seed();
             count += 1;
         }
-        sample::sum_ternary(self.scheme.cpu(), &self.digits[..count], &mut self.key);
+        let digits = &mut self.digits.as_chunks_mut::<{ size_of::<TritBytes>() }>().0[..count];
+        self.ternary.expand(&seeds[..count], digits);
+        sample::sum_ternary(self.scheme.cpu(), digits, &mut self.key);
         let mut phases = Phases::default();
         let (c0, c1) = masked.parts();
         let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
@@ -98,7 +101,7 @@ impl Decryptor {
     }
 
     fn wipe(&mut self) {
-        wipe(self.digits.as_flattened_mut());
+        wipe(&mut self.digits);
         wipe(&mut self.key[..]);
         wipe(&mut self.key_hat);
     }
@@ -178,7 +181,7 @@ mod tests {
         let opened = decryptor.decrypt([&key], &batch);
         assert!(!opened.within_band());
         assert!(decryptor.key.iter().all(|x| *x == 0) && decryptor.key_hat.iter().all(|x| *x == 0));
-        assert!(decryptor.digits.as_flattened().iter().all(|x| *x == 0));
+        assert!(decryptor.digits.iter().all(|x| *x == 0));
         assert_eq!((decryptor.key.len(), decryptor.key_hat.len()), (N, N));
     }
 

@@ -2,30 +2,27 @@
 //!
 //! A request of n bytes takes the blocks `AES(k, 0), AES(k, 1), ...`: the first `ceil(n / 16)` are the output, the next
 //! two replace the key. A later compromise therefore reveals nothing about earlier output. AES runs on the
-//! processor's instructions where they exist and on a bit-sliced implementation elsewhere, both without
-//! secret-dependent branches or addresses (crate `aes`). The distinguishing advantage is that of AES-256 plus the
+//! processor's instructions where they exist (`trefoil-kernels`) and on a bit-sliced implementation elsewhere, both without
+//! secret-dependent branches or addresses. The distinguishing advantage is that of AES-256 plus the
 //! birthday term of one request, below 2^-104 for the 2^12 blocks that a request takes at most.
 
-use aes::Aes256Enc;
-use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use rand::{CryptoRng, TryCryptoRng, TryRng};
 use std::convert::Infallible;
+use trefoil_kernels::{Cpu, aes};
 use zeroize::{Zeroize, Zeroizing};
-
-/// Bytes that are generated at once: small enough to stay in the first-level cache between its two passes.
-const STRIDE: usize = 4096;
 
 /// A deterministic generator with 256-bit keys. Wiped on drop; `Debug` prints no state.
 pub struct Drbg {
-    cipher: Aes256Enc,
+    cpu: Cpu,
+    key: Zeroizing<[u8; aes::KEY_BYTES]>,
 }
 
 impl Drbg {
     /// The generator of `seed`. The same seed gives the same bytes for the same requests.
     pub fn from_seed(mut seed: [u8; 32]) -> Drbg {
-        let cipher = Aes256Enc::new(&seed.into());
+        let key = Zeroizing::new(seed);
         seed.zeroize();
-        Drbg { cipher }
+        Drbg { cpu: Cpu::detected(), key }
     }
 
     /// A generator seeded with 32 bytes of another.
@@ -35,37 +32,18 @@ impl Drbg {
         Drbg::from_seed(*seed)
     }
 
-    /// What the generator of `seed` gives to its first request, without the key for a second one.
-    pub(crate) fn first_request(seed: &[u8; 32], out: &mut [u8]) {
-        Drbg { cipher: Aes256Enc::new(seed.into()) }.blocks(&mut 0, out);
+    /// The same generator on the instructions of `cpu`.
+    pub(crate) fn on(self, cpu: Cpu) -> Drbg {
+        Drbg { cpu, ..self }
     }
 
     /// Fills `out` and replaces the key.
     pub fn fill(&mut self, out: &mut [u8]) {
-        let mut counter = 0u128;
-        let mut key = Zeroizing::new([0; 32]);
-        for stride in out.chunks_mut(STRIDE) {
-            self.blocks(&mut counter, stride);
-        }
-        self.blocks(&mut counter, &mut *key);
-        self.cipher = Aes256Enc::new(&(*key).into());
-    }
-
-    /// Encrypts the counter over `out`; a last partial block takes its own counter.
-    fn blocks(&self, counter: &mut u128, out: &mut [u8]) {
-        let (blocks, rest) = Array::slice_as_chunks_mut(out);
-        for block in blocks.iter_mut() {
-            *block = counter.to_le_bytes().into();
-            *counter += 1;
-        }
-        self.cipher.encrypt_blocks(blocks);
-        if !rest.is_empty() {
-            let mut block = counter.to_le_bytes().into();
-            *counter += 1;
-            self.cipher.encrypt_block(&mut block);
-            rest.copy_from_slice(&block[..rest.len()]);
-            block.as_mut_slice().zeroize();
-        }
+        aes::stream(self.cpu, &self.key, 0, out);
+        let blocks = out.len().div_ceil(aes::BLOCK_BYTES) as u128;
+        let mut next = Zeroizing::new([0; aes::KEY_BYTES]);
+        aes::stream(self.cpu, &self.key, blocks, &mut *next);
+        self.key = next;
     }
 }
 
@@ -103,26 +81,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_is_aes_256_of_the_counter() {
-        // FIPS 197, appendix C.3: AES-256 of 00112233445566778899aabbccddeeff under 000102..1f. A single block of the
-        // generator at that counter must be that ciphertext.
-        let seed: [u8; 32] = std::array::from_fn(|i| i as u8);
-        let mut counter = u128::from_le_bytes(std::array::from_fn(|i| 0x11 * i as u8));
-        let expected = 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089_u128.to_be_bytes();
-        let mut out = [0; 16];
-        Drbg::from_seed(seed).blocks(&mut counter, &mut out);
-        assert_eq!(out, expected);
-        let mut partial = [0; 5];
-        counter -= 1;
-        Drbg::from_seed(seed).blocks(&mut counter, &mut partial);
-        assert_eq!(partial, expected[..5]);
-    }
-
-    #[test]
     fn a_request_is_the_keystream_and_the_next_uses_its_continuation_as_key() {
-        for n in [0, 1, 16, 17, STRIDE - 1, STRIDE, STRIDE + 1, 3 * STRIDE + 5] {
-            let (mut stream, mut counter) = (vec![0; n.next_multiple_of(16) + 32], 0);
-            Drbg::from_seed([3; 32]).blocks(&mut counter, &mut stream);
+        let cpu = Cpu::detected();
+        for n in [0usize, 1, 16, 17, 4095, 4096, 4097] {
+            let mut stream = vec![0; n.next_multiple_of(16) + 32];
+            aes::stream(cpu, &[3; 32], 0, &mut stream);
             let mut drbg = Drbg::from_seed([3; 32]);
             let (mut first, mut second) = (vec![0; n], [0; 64]);
             drbg.fill(&mut first);

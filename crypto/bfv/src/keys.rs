@@ -4,7 +4,6 @@ use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
-use trefoil_kernels::sample::TritBytes;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The secret from which a tenant's template keys are derived. Wiped on drop.
@@ -80,9 +79,9 @@ impl Salt {
 }
 
 impl SubjectKey {
-    /// The digits of this key's polynomial.
-    pub(crate) fn expand(&self, sampler: &mut TernarySampler, digits: &mut TritBytes) {
-        sampler.expand(&self.0, digits);
+    /// The seed that [`TernarySampler::expand`] takes.
+    pub(crate) fn seed(&self) -> &[u8; 32] {
+        &self.0
     }
 
     /// Adds `scale` times this key's polynomial to `acc`.

@@ -54,7 +54,7 @@ impl Masker {
         let words = scheme.polynomial_words();
         Masker {
             scheme: Arc::clone(scheme),
-            drbg: Drbg::from_seed(seed),
+            drbg: Drbg::from_seed(seed).on(scheme.cpu()),
             ternary: TernarySampler::new(scheme.cpu()),
             errors: ErrorSampler::new(scheme.cpu()),
             small: Lines::new(N),
@@ -356,7 +356,7 @@ mod tests {
         masker.wipe();
         assert!(
             masker.small.iter().all(|x| *x == 0)
-                && masker.multiplier.iter().chain(&masker.sum).all(|x| *x == 0)
+                && masker.multiplier.iter().chain(masker.sum.iter()).all(|x| *x == 0)
         );
     }
 }

@@ -6,8 +6,8 @@ use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
 use crate::wipe::wipe;
 use crate::{LANES, N};
 use trefoil_kernels::sample::{TRIT_BYTES, TritBytes};
-use trefoil_kernels::{Cpu, sample};
-use zeroize::{Zeroize, Zeroizing};
+use trefoil_kernels::{Cpu, aes, sample};
+use zeroize::Zeroizing;
 
 /// Bytes drawn at once. 243 of 256 are accepted: 911 on average, with a deviation of 7, where 820 are needed.
 const TRIT_BYTES_DRAWN: usize = 960;
@@ -18,6 +18,7 @@ const TRIT_BYTES_DRAWN: usize = 960;
 pub(crate) struct TernarySampler {
     cpu: Cpu,
     drawn: [u8; TRIT_BYTES_DRAWN],
+    streams: [[u8; TRIT_BYTES_DRAWN]; aes::KEYS],
     /// Room for a whole draw after one byte too few, and the kernel's slack.
     accepted: [u8; TRIT_BYTES + TRIT_BYTES_DRAWN + sample::ACCEPT_SLACK],
 }
@@ -27,6 +28,7 @@ impl TernarySampler {
         TernarySampler {
             cpu,
             drawn: [0; TRIT_BYTES_DRAWN],
+            streams: [[0; TRIT_BYTES_DRAWN]; aes::KEYS],
             accepted: [0; TRIT_BYTES + TRIT_BYTES_DRAWN + sample::ACCEPT_SLACK],
         }
     }
@@ -37,17 +39,34 @@ impl TernarySampler {
         sample::add_ternary(self.cpu, &self.accepted[..TRIT_BYTES], scale, acc);
     }
 
-    /// The digits of the polynomial that a generator of `seed` gives to [`TernarySampler::add`].
-    pub(crate) fn expand(&mut self, seed: &[u8; 32], digits: &mut TritBytes) {
-        Drbg::first_request(seed, &mut self.drawn);
-        let count = sample::accept_trits(self.cpu, &self.drawn, &mut self.accepted);
+    /// The digits of the polynomials that generators of `seeds` give to [`TernarySampler::add`].
+    pub(crate) fn expand(&mut self, seeds: &[[u8; aes::KEY_BYTES]], digits: &mut [TritBytes]) {
+        assert_eq!(seeds.len(), digits.len());
+        let (together, alone) = seeds.as_chunks::<{ aes::KEYS }>();
+        for (seeds, digits) in together.iter().zip(digits.as_chunks_mut::<{ aes::KEYS }>().0) {
+            let [a, b, c, d] = &mut self.streams;
+            aes::streams(self.cpu, seeds, [a, b, c, d]);
+            for (i, (seed, digits)) in seeds.iter().zip(digits).enumerate() {
+                self.accept(seed, i, digits);
+            }
+        }
+        for (seed, digits) in alone.iter().zip(&mut digits[together.len() * aes::KEYS..]) {
+            aes::stream(self.cpu, seed, 0, &mut self.streams[0]);
+            self.accept(seed, 0, digits);
+        }
+    }
+
+    /// The accepted bytes of stream `i`, the first request of a generator of `seed`.
+    fn accept(&mut self, seed: &[u8; aes::KEY_BYTES], i: usize, digits: &mut TritBytes) {
+        let count = sample::accept_trits(self.cpu, &self.streams[i], digits);
         if count < TRIT_BYTES {
             // Thirteen standard deviations off: the generator is run from its start, with its second request.
-            let mut drbg = Drbg::from_seed(*seed);
+            let mut drbg = Drbg::from_seed(*seed).on(self.cpu);
             drbg.fill(&mut self.drawn);
+            self.accepted[..count].copy_from_slice(&digits[..count]);
             self.draw(&mut drbg, count);
+            digits[..TRIT_BYTES].copy_from_slice(&self.accepted[..TRIT_BYTES]);
         }
-        digits[..TRIT_BYTES].copy_from_slice(&self.accepted[..TRIT_BYTES]);
     }
 
     /// Fills `accepted`, of which the first `count` bytes are there.
@@ -61,8 +80,9 @@ impl TernarySampler {
 
 impl Drop for TernarySampler {
     fn drop(&mut self) {
-        self.drawn.zeroize();
-        self.accepted.zeroize();
+        wipe(&mut self.drawn);
+        wipe(self.streams.as_flattened_mut());
+        wipe(&mut self.accepted);
     }
 }
 
@@ -129,11 +149,13 @@ mod tests {
     #[test]
     fn an_expanded_seed_is_what_its_generator_gives() {
         let mut sampler = TernarySampler::new(Cpu::detected());
-        for seed in 0..20 {
+        // Groups of four and single ones.
+        let seeds: Vec<[u8; 32]> = (0..23).map(|seed| [seed; 32]).collect();
+        let mut digits = vec![[0; size_of::<TritBytes>()]; seeds.len()];
+        sampler.expand(&seeds, &mut digits);
+        for (seed, digits) in seeds.iter().zip(digits) {
             let (mut expected, mut sum) = (vec![0; N], [0; N]);
-            sampler.add(&mut Drbg::from_seed([seed; 32]), 1, &mut expected);
-            let mut digits = [0; size_of::<TritBytes>()];
-            sampler.expand(&[seed; 32], &mut digits);
+            sampler.add(&mut Drbg::from_seed(*seed), 1, &mut expected);
             sample::sum_ternary(Cpu::detected(), &[digits], &mut sum);
             assert!(sum[..] == expected);
         }

@@ -40,7 +40,7 @@ impl MasterKey {
 impl TenantKey {
     fn expand(scheme: &Arc<Scheme>, seed: &[u8; 32]) -> TenantKey {
         let mut digits: Zeroizing<[TritBytes; 1]> = Zeroizing::new([[0; size_of::<TritBytes>()]]);
-        TernarySampler::new(scheme.cpu()).expand(seed, &mut digits[0]);
+        TernarySampler::new(scheme.cpu()).expand(&[*seed], &mut *digits);
         let mut small = Zeroizing::new([0; N]);
         sample::sum_ternary(scheme.cpu(), &*digits, &mut small);
         TenantKey::of(scheme, &small)

@@ -71,12 +71,14 @@ pub struct UnknownTier(String);
 /// Proof that the instructions of one tier exist on this machine. Kernels dispatch on it.
 ///
 /// The SHA extensions are not a tier: processors of either vector tier have them or not. From [`Tier::Avx2`] upwards
-/// the token carries them when detected.
+/// the token carries them when detected; and VAES in [`Tier::Avx512`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     token: Token,
     #[cfg(target_arch = "x86_64")]
     sha_ni: Option<ShaNi>,
+    #[cfg(target_arch = "x86_64")]
+    vaes: Option<Vaes>,
 }
 
 /// The private half of [`Cpu`]: one zero-sized token per tier.
@@ -110,6 +112,8 @@ impl Cpu {
             token,
             #[cfg(target_arch = "x86_64")]
             sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
+            #[cfg(target_arch = "x86_64")]
+            vaes: if matches!(token, Token::Avx512(_)) { Vaes::detected() } else { None },
         }
     }
 
@@ -150,6 +154,11 @@ impl Cpu {
     pub(crate) fn sha_ni(self) -> Option<ShaNi> {
         self.sha_ni
     }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn vaes(self) -> Option<Vaes> {
+        self.vaes
+    }
 }
 
 /// AVX2 is present. Made only by [`Cpu::at_most`], after detection.
@@ -166,6 +175,18 @@ pub(crate) struct Avx512(());
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShaNi(());
+
+/// VAES is present, beside every feature of [`Tier::Avx512`]. Made only by detection.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vaes(());
+
+#[cfg(target_arch = "x86_64")]
+impl Vaes {
+    fn detected() -> Option<Vaes> {
+        is_x86_feature_detected!("vaes").then_some(Vaes(()))
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 impl ShaNi {

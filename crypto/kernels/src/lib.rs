@@ -11,6 +11,7 @@
 //! Invariants: no allocation, no branch or address that depends on the data; slices of the wrong length
 //! panic before anything is written.
 
+pub mod aes;
 #[cfg(target_arch = "x86_64")]
 mod arch;
 #[cfg(test)]

@@ -90,8 +90,8 @@ fn subtract_once(x: u64, q: u64) -> u64 {
 #[inline(always)]
 pub(crate) fn centred_binomial_21(random: &[u8], out: &mut [i32]) {
     const MASK: u64 = (1 << 21) - 1;
-    for (sample, word) in out.iter_mut().zip(random.as_chunks().0) {
-        let word = u64::from_le_bytes(*word);
+    for (sample, six) in out.iter_mut().zip(random.as_chunks().0) {
+        let word = residue(six);
         *sample = (word & MASK).count_ones() as i32 - (word >> 21 & MASK).count_ones() as i32;
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn sum_ternary(polynomials: &[TritBytes], acc: &mut [i32; TRIT_POLYNO
 }
 
 /// Inverse twiddles `r^-rev(k)` in the order of the decimation below; index 0 is unused.
-const INVERSE_TWIDDLES: [i32; POINTS] = {
+pub(crate) const INVERSE_TWIDDLES: [i32; POINTS] = {
     let mut twiddles = [1; POINTS];
     let mut k = 1;
     while k < POINTS {
@@ -167,7 +167,7 @@ const INVERSE_TWIDDLES: [i32; POINTS] = {
 };
 
 /// The inverse of 32 modulo 65537, centred: 32 * 2048 = 2^16 = -1.
-const INVERSE_OF_POINTS: i32 = -2048;
+pub(crate) const INVERSE_OF_POINTS: i32 = -2048;
 
 #[inline(always)]
 pub(crate) fn interpolate_columns(matrix: &mut [i32]) {

@@ -3,7 +3,7 @@
 use crate::{Cpu, dispatch};
 
 /// Bytes that one centred binomial sample takes.
-pub const BINOMIAL_BYTES: usize = 8;
+pub const BINOMIAL_BYTES: usize = 6;
 
 /// Digits that one byte of [`add_ternary`] holds: 3^5 = 243 fits a byte.
 pub const TRITS_PER_BYTE: usize = 5;
@@ -12,10 +12,10 @@ pub const TRITS_PER_BYTE: usize = 5;
 pub const TRITS_BOUND: u8 = 243;
 
 /// Centred binomial samples of parameter 21 (variance 21/2): the weight of bits 0..21 minus that of bits 21..42 of
-/// each little-endian 8-byte word.
+/// each little-endian word of six bytes.
 ///
 /// # Panics
-/// Unless `random` has 8 bytes per sample.
+/// Unless `random` has six bytes per sample.
 pub fn centred_binomial_21(cpu: Cpu, random: &[u8], out: &mut [i32]) {
     assert_eq!(random.len(), BINOMIAL_BYTES * out.len());
     dispatch!(cpu, centred_binomial_21(random, out));
@@ -52,8 +52,9 @@ pub const TRIT_POLYNOMIAL: usize = 4096;
 /// Bytes that hold its digits, five to a byte.
 pub const TRIT_BYTES: usize = TRIT_POLYNOMIAL.div_ceil(TRITS_PER_BYTE);
 
-/// The digits of one polynomial as [`add_ternary`] takes them: 820 bytes that count, and padding to whole vectors.
-pub type TritBytes = [u8; TRIT_BYTES.next_multiple_of(64)];
+/// The digits of one polynomial as [`add_ternary`] takes them: 820 bytes that count, and room for [`accept_trits`] of 1024.
+/// Seventeen lines, an odd number, so that polynomials in a row spread over the cache.
+pub type TritBytes = [u8; 1088];
 
 /// Most polynomials of one [`sum_ternary`].
 pub const SUMMANDS_MAX: usize = 32;

@@ -4,21 +4,20 @@ use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
 use crate::ntt::inverse_mod_word;
 use crate::packed::STREAMS;
 use crate::portable::RECIPROCALS;
-use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
+use crate::sample::{BINOMIAL_BYTES, TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_loadu_si256, _mm512_add_epi16, _mm512_add_epi64,
-    _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16, _mm512_loadu_si512,
-    _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_mulhi_epu16, _mm512_mullo_epi16,
-    _mm512_reduce_add_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_srl_epi64, _mm512_storeu_si512, _mm512_sub_epi16, _mm512_sub_epi64,
+    __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_loadu_si256, _mm256_storeu_si256, _mm512_add_epi16,
+    _mm512_add_epi64, _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_cvtepi64_epi32, _mm512_cvtepu8_epi16,
+    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_compress_epi8,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_mulhi_epu16,
+    _mm512_mullo_epi16, _mm512_popcnt_epi64, _mm512_reduce_add_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srl_epi64, _mm512_srli_epi64, _mm512_storeu_si512,
+    _mm512_sub_epi16, _mm512_sub_epi64,
 };
 
-recompiled! { "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq":
+recompiled! { "avx512f,avx512bw,avx512dq,avx512vl":
     lift(q: u64, x: &[i32], out: &mut [u64]);
-    centred_binomial_21(random: &[u8], out: &mut [i32]);
     add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
-    interpolate_columns(matrix: &mut [i32]);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -97,6 +96,22 @@ pub(super) fn fold(x: &[u64], y: &[u64], out: &mut [u128]) {
         let high = _mm512_reduce_add_epi64(_mm512_add_epi64(high[0], high[1])) as u64;
         *sum = (u128::from(high) << 52) + u128::from(low);
     }
+}
+
+/// The portable twin's sample in each of eight lanes.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vpopcntdq")]
+pub(super) fn centred_binomial_21(random: &[u8], out: &mut [i32]) {
+    let order = load_bytes(&SPREAD);
+    let mask = _mm512_set1_epi64((1 << 21) - 1);
+    let (samples, rest) = out.as_chunks_mut::<8>();
+    for (samples, bytes) in samples.iter_mut().zip(random.as_chunks().0) {
+        let words = spread(bytes, order);
+        let added = _mm512_popcnt_epi64(_mm512_and_si512(words, mask));
+        let taken = _mm512_popcnt_epi64(_mm512_and_si512(_mm512_srli_epi64::<21>(words), mask));
+        store_half(samples, _mm512_cvtepi64_epi32(_mm512_sub_epi64(added, taken)));
+    }
+    let done = random.len() - BINOMIAL_BYTES * rest.len();
+    crate::portable::centred_binomial_21(&random[done..], rest);
 }
 
 /// Compresses in a register and stores the whole vector: compressing to memory is microcoded on some processors.
@@ -261,6 +276,13 @@ pub(super) fn store(words: &mut [u64; 8], value: __m512i) {
 fn load_256(bytes: &[u8; 32]) -> __m256i {
     // SAFETY: the reference covers the 32 bytes read, and the load has no alignment requirement.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_half(words: &mut [i32; 8], value: __m256i) {
+    // SAFETY: the reference covers the 32 bytes written, and the store has no alignment requirement.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
 }
 
 #[inline]

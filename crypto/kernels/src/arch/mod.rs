@@ -1,6 +1,7 @@
 //! The vector tiers of x86-64. All `unsafe` of the workspace is below this module.
 #![allow(unsafe_code)]
 
+use crate::aes::{KEY_BYTES, KEYS};
 use crate::keccak::State;
 use crate::ntt::{Ntt, POINTS};
 use crate::packed::STREAMS;
@@ -10,10 +11,12 @@ use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 mod avx2;
 mod avx512;
+mod avx512_fermat;
 mod avx512_ntt;
 mod avx512_sha256;
 mod keccak;
 mod sha_ni;
+mod vaes;
 
 /// Makes each listed kernel a method of a token: the one crossing from ordinary code into code that may use the
 /// tier's instructions.
@@ -44,7 +47,6 @@ macro_rules! all_crossings {
             accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
             add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);
             sum_ternary(polynomials: &[TritBytes], sum: &mut [i32; TRIT_POLYNOMIAL]);
-            interpolate_columns(matrix: &mut [i32]);
         })*
     };
 }
@@ -57,6 +59,12 @@ all_crossings! {
 crossings! { crate::cpu::Avx512, avx512_ntt:
     ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]);
     ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]);
+}
+crossings! { crate::cpu::Avx2, avx2: interpolate_columns(matrix: &mut [i32]); }
+crossings! { crate::cpu::Avx512, avx512_fermat: interpolate_columns(matrix: &mut [i32]); }
+crossings! { crate::cpu::Vaes, vaes:
+    aes_stream(key: &[u8; KEY_BYTES], first: u128, out: &mut [u8]);
+    aes_streams(keys: &[[u8; KEY_BYTES]; KEYS], out: [&mut [u8]; KEYS]);
 }
 crossings! { crate::cpu::Avx2, avx2: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
 crossings! { crate::cpu::Avx512, avx512_sha256:
