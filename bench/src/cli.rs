@@ -1,6 +1,7 @@
 //! The command line.
 
 mod cache;
+mod exact;
 mod fhe_peers;
 mod flood;
 mod hit_ratio;
@@ -9,45 +10,37 @@ mod modes;
 mod numbers;
 mod overhead;
 mod registry;
+mod run;
 mod sign;
 mod simulate;
+mod stages;
+mod world;
 mod zkp;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use serde_json::json;
-use trefoil_dataset::Protocol;
 use trefoil_kernels::Tier;
-use trefoil_pipeline::Cadence;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
-use crate::exact::{Exact, Source, exact};
 use crate::failure::Failure;
-use crate::host;
-use crate::match_stages::{MatchStages, match_stages};
-use crate::population::Population;
-use crate::record::{self, Report};
-use crate::roles::{KeyStructure, ProbeMode};
-use crate::run::{Run, run};
-use crate::stages::{Stages, stages};
-use crate::sweep::{Sweep, sweep};
-use crate::wiring::CacheChoice;
+use crate::{host, record};
 
 use cache::CacheArgs;
+use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
-use modes::Modes;
-use numbers::{multiple_of_32, seconds, workers};
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
+use run::RunArgs;
 use sign::SignArgs;
 use simulate::SimulateArgs;
+use stages::StagesArgs;
 use zkp::ZkpArgs;
 
 const EXAMPLES: &str = "\
@@ -127,105 +120,6 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Without a reference for the set the scores are compared with plain arithmetic only.")]
-struct ExactArgs {
-    /// Set to compare: a folder in --data with x.npy and y.npy, such as lfw_facenet128
-    #[arg(long, value_name = "NAME", required_unless_present = "x", conflicts_with_all = ["x", "y"])]
-    set: Option<String>,
-    /// Embeddings: a .npy file of float32 rows of 128
-    #[arg(long, value_name = "FILE", requires = "y")]
-    x: Option<PathBuf>,
-    /// People: a .npy file with one integer per row
-    #[arg(long, value_name = "FILE", requires = "x")]
-    y: Option<PathBuf>,
-    /// How rows become templates and probes
-    #[arg(long, value_enum, default_value_t = ProtocolName::Enrol1)]
-    protocol: ProtocolName,
-    #[command(flatten)]
-    modes: Modes,
-    /// Folder of the sets [default: bench/data of the source tree]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Threads [default: one per core]
-    #[arg(long, value_parser = workers)]
-    workers: Option<usize>,
-    #[command(flatten)]
-    output: Output,
-}
-
-#[derive(Debug, Args)]
-struct StagesArgs {
-    #[command(flatten)]
-    modes: Modes,
-    /// Timed batches
-    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    iters: u32,
-    /// Batches before them
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    warmup: u32,
-    /// Cache to look verdicts up in
-    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
-    cache: CacheChoice,
-    #[command(flatten)]
-    world: WorldArgs,
-    #[command(flatten)]
-    output: Output,
-}
-
-#[derive(Debug, Args)]
-struct RunArgs {
-    /// Pinned workers; more than cores is allowed and warned of [default: one per core]
-    #[arg(long, value_parser = workers)]
-    workers: Option<usize>,
-    /// Length of a window
-    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
-    seconds: f64,
-    /// Windows, all of which are kept
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    repeats: u32,
-    /// Seconds before the first window
-    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
-    warmup: f64,
-    /// Batches per seal
-    #[arg(long, value_enum, default_value_t = CadenceName::Group)]
-    cadence: CadenceName,
-    /// Cache to look verdicts up in
-    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
-    cache: CacheChoice,
-    /// Distinct batches that workers go round
-    #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    batches: u32,
-    /// Sweep: verify each session's proof again once per so many requests, then all cached; one result for each
-    #[arg(long, value_name = "R,...", num_args = 0..=1, value_delimiter = ',',
-          default_missing_values = ["1", "10", "100", "420", "1000"],
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    requests_per_proof: Option<Vec<u32>>,
-    /// Attestations to verify after the run
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    verify: u32,
-    #[command(flatten)]
-    world: WorldArgs,
-    #[command(flatten)]
-    output: Output,
-}
-
-#[derive(Debug, Args)]
-struct WorldArgs {
-    /// Enrolled templates, 48 KiB each; a multiple of 32
-    #[arg(long, default_value_t = 4_096, value_parser = multiple_of_32)]
-    users: usize,
-    /// People who hold them, each with a credential proof of their own; a multiple of 32
-    #[arg(long, default_value_t = 256, value_parser = multiple_of_32)]
-    people: usize,
-    /// Fixes who is drawn, what they show and who is an impostor
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
-    #[arg(long, value_name = "DIR")]
-    world_dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
 struct Output {
     /// Print the record as JSON instead of a summary
     #[arg(long)]
@@ -236,22 +130,6 @@ struct Output {
     /// Words that name this machine in the record
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ProtocolName {
-    /// A person's first row is the template
-    Enrol1,
-    /// The template is the mean of a person's first three rows
-    Enrol3,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CadenceName {
-    /// One seal over every batch that waits
-    Group,
-    /// One seal per batch
-    PerBatch,
 }
 
 /// Parses the process's arguments, runs, prints.
@@ -318,94 +196,6 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
         eprintln!("error: {problem}");
     }
     Ok(report.problem.is_none())
-}
-
-impl ExactArgs {
-    fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        let source = match (&self.set, &self.x, &self.y) {
-            (None, Some(x), Some(y)) => Source::Files { x: x.clone(), y: y.clone() },
-            (Some(name), None, None) => Source::Set {
-                data: self.data.clone().unwrap_or_else(|| in_source_tree("data")),
-                name: name.clone(),
-            },
-            _ => return Err(Failure::usage("give either --set, or both --x and --y")),
-        };
-        let (mode, keys) = self.modes.checked()?;
-        exact(&Exact {
-            mode,
-            keys,
-            source,
-            protocol: match self.protocol {
-                ProtocolName::Enrol1 => Protocol::Enrol1,
-                ProtocolName::Enrol3 => Protocol::Enrol3,
-            },
-            workers: self.workers.unwrap_or_else(cores),
-            tier,
-        })
-    }
-}
-
-impl StagesArgs {
-    fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        refuse_debug_build()?;
-        let (mode, keys) = self.modes.checked()?;
-        let arithmetic = match_stages(MatchStages {
-            mode,
-            keys,
-            users: self.world.users,
-            iterations: self.iters as usize,
-            warmup: self.warmup as usize,
-            seed: self.world.seed,
-            tier,
-        })?;
-        if (mode, keys) != (ProbeMode::Plain, KeyStructure::PerSubject) {
-            // The service's pipeline has the other mode only; the remaining stages do not depend on it.
-            return Ok(arithmetic);
-        }
-        let parameters = Stages {
-            users: self.world.users,
-            iterations: self.iters as usize,
-            warmup: self.warmup as usize,
-            seed: self.world.seed,
-            cache: self.cache,
-            tier,
-        };
-        Ok(stages(parameters, self.world.population()?)?.with_arithmetic(arithmetic))
-    }
-}
-
-impl RunArgs {
-    fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        refuse_debug_build()?;
-        let parameters = Run {
-            workers: self.workers.unwrap_or_else(cores),
-            seconds: self.seconds,
-            warmup_s: self.warmup,
-            repeats: self.repeats as usize,
-            cadence: match self.cadence {
-                CadenceName::Group => Cadence::Group,
-                CadenceName::PerBatch => Cadence::PerBatch,
-            },
-            cache: self.cache,
-            users: self.world.users,
-            batches: self.batches as usize,
-            seed: self.world.seed,
-            samples: self.verify as usize,
-            tier,
-        };
-        let population = self.world.population()?;
-        match self.requests_per_proof.clone() {
-            None => run(parameters, population),
-            Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
-        }
-    }
-}
-
-impl WorldArgs {
-    fn population(&self) -> Result<Arc<Population>, Failure> {
-        let folder = self.world_dir.clone().unwrap_or_else(|| in_source_tree("../target/bench-world"));
-        Ok(Arc::new(Population::new(self.people, &folder, cores())?))
-    }
 }
 
 /// A time without optimisation says nothing about the program.

@@ -7,7 +7,8 @@ use clap::Args;
 use trefoil_kernels::Tier;
 
 use super::Output;
-use super::overhead::{self, SmallWorldArgs};
+use super::overhead;
+use super::world::SmallWorldArgs;
 use crate::failure::Failure;
 use crate::ladder::{Ladder, ladder};
 use crate::record::Report;

@@ -1,11 +1,10 @@
 //! Arguments of `overhead`, and of the pipeline's part of `ladder`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::{Output, WorldArgs};
+use super::Output;
+use super::world::WorldArgs;
 use crate::failure::Failure;
 use crate::in_pipeline::PipelineLoad;
 use crate::overhead::overhead;
@@ -35,30 +34,6 @@ pub(super) struct OverheadArgs {
     world: WorldArgs,
     #[command(flatten)]
     pub(super) output: Output,
-}
-
-/// A world small enough to be made several times over.
-#[derive(Debug, Args)]
-pub(super) struct SmallWorldArgs {
-    /// Enrolled templates for each cache; a multiple of 32. Few make the match cheap and the cache's share large
-    #[arg(long, default_value_t = 256, value_parser = super::multiple_of_32)]
-    users: usize,
-    /// People who hold them; a multiple of 32
-    #[arg(long, default_value_t = 256, value_parser = super::multiple_of_32)]
-    people: usize,
-    /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
-    #[arg(long, value_name = "DIR")]
-    world_dir: Option<PathBuf>,
-    /// Fixes users, probes, impostors and requests
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
-}
-
-impl SmallWorldArgs {
-    pub(super) fn world(&self) -> WorldArgs {
-        let SmallWorldArgs { users, people, ref world_dir, seed } = *self;
-        WorldArgs { users, people, seed, world_dir: world_dir.clone() }
-    }
 }
 
 /// The load on a pipeline over `world`.

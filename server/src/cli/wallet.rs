@@ -1,18 +1,16 @@
 //! `trefoil wallet`: a holder's secret, credentials and sessions, and requests made with them.
 
+mod place;
+
 use super::issuer::tenant;
-use super::passphrase::Passphrase;
 use super::remote::{self, Remote};
 use super::{fail, time};
 use crate::clock::SystemClock;
 use crate::credentials::CredentialFile;
-use crate::credentials::sealed::Cost;
 use crate::wallet::{Session, Wallet};
 use crate::wire::{AttestationForm, Enrolment, Hex, Nonce, Vector};
 use clap::Subcommand;
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use place::{Place, write_private};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_pipeline::Clock as _;
@@ -134,15 +132,6 @@ enum Command {
     },
 }
 
-#[derive(clap::Args)]
-struct Place {
-    /// The wallet file.
-    #[arg(long, value_name = "FILE")]
-    wallet: PathBuf,
-    #[command(flatten)]
-    passphrase: Passphrase,
-}
-
 /// Which credential.
 #[derive(clap::Args)]
 struct Which {
@@ -262,55 +251,6 @@ impl Face {
     }
 }
 
-/// A wallet that this process has to itself.
-struct Open {
-    wallet: Wallet,
-    path: PathBuf,
-    passphrase: Zeroizing<String>,
-    _lock: File,
-}
-
-impl Place {
-    fn create(&self) -> Result<ExitCode, String> {
-        if self.wallet.exists() {
-            return Err(format!("{} exists; a secret is not overwritten", self.wallet.display()));
-        }
-        let lock = self.lock()?;
-        let passphrase = self.passphrase.choose("the new wallet")?;
-        let wallet = Wallet::create(&mut rand::rng());
-        let commitment = hex::encode(wallet.commitment().as_bytes());
-        Open { wallet, path: self.wallet.clone(), passphrase, _lock: lock }.save()?;
-        println!("commitment {commitment}");
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn open(&self) -> Result<Open, String> {
-        let sealed = remote::read(&self.wallet)?;
-        let lock = self.lock()?;
-        let passphrase = self.passphrase.read("the wallet")?;
-        let wallet = Wallet::open(&sealed, passphrase.as_bytes())
-            .map_err(|cause| format!("{}: {cause}", self.wallet.display()))?;
-        Ok(Open { wallet, path: self.wallet.clone(), passphrase, _lock: lock })
-    }
-
-    fn lock(&self) -> Result<File, String> {
-        let path = beside(&self.wallet, "lock");
-        let failed = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let lock = lock.map_err(|cause| failed(&cause))?;
-        lock.try_lock().map_err(|_| failed(&"the wallet is used by another process"))?;
-        Ok(lock)
-    }
-}
-
-impl Open {
-    /// Writes the wallet so that a crash leaves the old file or the new one.
-    fn save(&self) -> Result<(), String> {
-        let sealed = self.wallet.seal(self.passphrase.as_bytes(), Cost::RECOMMENDED, &mut rand::rng());
-        write_private(&self.path, &sealed.map_err(text)?)
-    }
-}
-
 fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String> {
     let mut open = place.open()?;
     let request = claim.prove(&open.wallet)?;
@@ -408,25 +348,6 @@ fn described(wallet: &Wallet) -> String {
         text += &format!("session     {} until {until}\n", session.holder.audience());
     }
     text
-}
-
-/// Writes a file that only its owner can read, whole or not at all.
-fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let draft = beside(path, "draft");
-    let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&draft, path)
-    };
-    write().map_err(|cause| format!("{}: {cause}", path.display()))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    name.into()
 }
 
 fn now() -> u64 {

@@ -6,30 +6,32 @@
 //! first asked for, and from then on each change costs the 20 hashes above its leaf.
 
 mod change;
+mod error;
 mod journal;
 mod signing;
+mod state;
 
 pub use change::{Member, NAME_BYTES_MAX};
+pub use error::IssuerError;
 pub use journal::JournalError;
 pub use signing::{SigningError, public_key, sign};
 
-use crate::credentials::sealed::{self, Cost, SealedError};
+use crate::credentials::sealed::{self, Cost};
 use crate::credentials::{
-    CREDENTIAL_FORMAT, ChainError, CredentialFile, IssuerPublicKey, RootLog, RootStatement, SignedRoot,
+    CREDENTIAL_FORMAT, CredentialFile, IssuerPublicKey, RootLog, RootStatement, SignedRoot,
 };
-use crate::data_dir::{DataDir, DataDirError};
+use crate::data_dir::DataDir;
 use crate::store::TenantId;
 use crate::wire::{Base64, Hex};
 use change::Change;
 use journal::Journal;
 use rand::CryptoRng;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use state::State;
 use std::path::Path;
-use thiserror::Error;
 use trefoil_pipeline::LIVE_ROOTS_MAX;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
-use trefoil_zkp::{Attributes, AttributesError, CAPACITY, CredentialTree, Digest, leaf};
+use trefoil_zkp::{Attributes, CAPACITY, CredentialTree, Digest, leaf};
 
 const KEY_FILE: &str = "issuer.key";
 /// What the key file is, for [`sealed`].
@@ -41,20 +43,6 @@ pub struct Issuer {
     journal: Journal,
     state: State,
     tree: Option<CredentialTree>,
-}
-
-#[derive(Default)]
-struct State {
-    identity: Option<Identity>,
-    members: BTreeMap<u32, Member>,
-    by_name: HashMap<String, u32>,
-    /// Indices below this were used.
-    next_index: u32,
-    next_serial: u32,
-    /// Somebody was removed or changed since the last root, so that older roots must end.
-    withdraws: bool,
-    roots: Vec<SignedRoot>,
-    log: Option<RootLog>,
 }
 
 /// Whom the issuer issues for, and its public key.
@@ -81,61 +69,6 @@ pub struct NewMember {
     pub expiry: u32,
     /// Role bits.
     pub roles: u16,
-}
-
-/// Why an issuer operation failed.
-#[derive(Debug, Error)]
-pub enum IssuerError {
-    /// The directory refused.
-    #[error(transparent)]
-    Directory(#[from] DataDirError),
-    /// The journal refused.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A frame holds before its check and makes no sense after it.
-    #[error("the journal says something impossible ({0}); was it written by another version?")]
-    Replay(&'static str),
-    /// A stored root does not follow the one before.
-    #[error("a root in the journal does not hold: {0}")]
-    Chain(#[from] ChainError),
-    /// The key file does not open.
-    #[error("{KEY_FILE}: {0}")]
-    Key(#[from] SealedError),
-    /// The key made no signature.
-    #[error(transparent)]
-    Signing(#[from] SigningError),
-    /// Not an issuer directory.
-    #[error("not an issuer directory: make one with `trefoil issuer init`")]
-    Uninitialised,
-    /// Already an issuer directory.
-    #[error("this is an issuer directory already; choose another")]
-    Initialised,
-    /// A name is out of bounds.
-    #[error("member name `{0}`: give 1 to 64 bytes without control characters")]
-    Name(String),
-    /// A name is taken.
-    #[error("`{0}` is a member already; use `update`, or revoke it first")]
-    Exists(String),
-    /// A name is unknown.
-    #[error("no member is called `{0}`")]
-    Unknown(String),
-    /// No leaf is free.
-    #[error("the tree is full: it holds 2^20 members")]
-    Full,
-    /// Attributes are out of range.
-    #[error("member `{name}`: {cause}")]
-    Attributes {
-        /// Whose.
-        name: String,
-        /// Why.
-        cause: AttributesError,
-    },
-    /// Nothing was published that a credential could refer to.
-    #[error("members changed since the last root, or there is none: `publish` first")]
-    Unpublished,
-    /// Generations are used up.
-    #[error("no generation is left after 2^32 - 1")]
-    Generations,
 }
 
 impl Issuer {
@@ -363,56 +296,6 @@ impl NewMember {
         let attributes = Attributes::new(*expiry, *level, *roles, serial, rng)
             .map_err(|cause| IssuerError::Attributes { name: name.clone(), cause })?;
         Ok(Member { name: name.clone(), index, commitment: *commitment, attributes })
-    }
-}
-
-impl State {
-    fn apply(&mut self, change: Change) -> Result<(), IssuerError> {
-        match change {
-            Change::Init { tenant, policy_id, public_key } => {
-                let public_key =
-                    IssuerPublicKey::from_bytes(&public_key).ok_or(IssuerError::Replay("an issuer key"))?;
-                if self.identity.replace(Identity { tenant, policy_id, public_key }).is_some() {
-                    return Err(IssuerError::Replay("a second beginning"));
-                }
-                self.log = Some(RootLog::new(tenant, None));
-            }
-            Change::Put(members) => members.into_iter().try_for_each(|member| self.put(member))?,
-            Change::Revoke(indices) => {
-                for index in indices {
-                    let member = self.members.remove(&index);
-                    let member = member.ok_or(IssuerError::Replay("the removal of nobody"))?;
-                    self.by_name.remove(&member.name);
-                    self.withdraws = true;
-                }
-            }
-            Change::Publish(root) => {
-                let missing = || IssuerError::Replay("a root before the beginning");
-                let key = &self.identity.as_ref().ok_or_else(missing)?.public_key;
-                self.log.as_mut().ok_or_else(missing)?.append(&root, key)?;
-                self.roots.push(root);
-                self.withdraws = false;
-            }
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, member: Member) -> Result<(), IssuerError> {
-        if member.index >= CAPACITY {
-            return Err(IssuerError::Replay("a member outside the tree"));
-        }
-        self.next_index = self.next_index.max(member.index + 1);
-        self.next_serial = self.next_serial.max(member.attributes.serial().saturating_add(1));
-        if let Some(old) = self.members.get(&member.index) {
-            if old.name != member.name {
-                return Err(IssuerError::Replay("two members in one place"));
-            }
-            self.withdraws = true;
-        } else if self.by_name.insert(member.name.clone(), member.index).is_some() {
-            return Err(IssuerError::Replay("two members of one name"));
-        }
-        self.members.insert(member.index, member);
-        Ok(())
     }
 }
 

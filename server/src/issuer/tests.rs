@@ -1,4 +1,6 @@
 use super::*;
+use crate::credentials::sealed::SealedError;
+use crate::data_dir::DataDirError;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_zkp::{Secret, commitment};

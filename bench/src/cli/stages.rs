@@ -1,0 +1,62 @@
+//! Arguments of `stages`.
+
+use clap::Args;
+use trefoil_kernels::Tier;
+
+use super::modes::Modes;
+use super::world::WorldArgs;
+use super::{Output, refuse_debug_build};
+use crate::failure::Failure;
+use crate::match_stages::{MatchStages, match_stages};
+use crate::record::Report;
+use crate::roles::{KeyStructure, ProbeMode};
+use crate::stages::{Stages, stages};
+use crate::wiring::CacheChoice;
+
+#[derive(Debug, Args)]
+pub(super) struct StagesArgs {
+    #[command(flatten)]
+    modes: Modes,
+    /// Timed batches
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    iters: u32,
+    /// Batches before them
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Cache to look verdicts up in
+    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
+    cache: CacheChoice,
+    #[command(flatten)]
+    world: WorldArgs,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl StagesArgs {
+    pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        refuse_debug_build()?;
+        let (mode, keys) = self.modes.checked()?;
+        let arithmetic = match_stages(MatchStages {
+            mode,
+            keys,
+            users: self.world.users,
+            iterations: self.iters as usize,
+            warmup: self.warmup as usize,
+            seed: self.world.seed,
+            tier,
+        })?;
+        if (mode, keys) != (ProbeMode::Plain, KeyStructure::PerSubject) {
+            // The service's pipeline has the other mode only; the remaining stages do not depend on it.
+            return Ok(arithmetic);
+        }
+        let parameters = Stages {
+            users: self.world.users,
+            iterations: self.iters as usize,
+            warmup: self.warmup as usize,
+            seed: self.world.seed,
+            cache: self.cache,
+            tier,
+        };
+        Ok(stages(parameters, self.world.population()?)?.with_arithmetic(arithmetic))
+    }
+}

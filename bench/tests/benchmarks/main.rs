@@ -1,0 +1,209 @@
+//! The benchmarks themselves, in process and with parameters so small that their numbers mean nothing.
+
+mod caches;
+#[path = "../report/mod.rs"]
+mod report;
+mod scores;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use report::{POPULATION, assert_keys, number};
+use trefoil_bench::run::{Run, run};
+use trefoil_bench::stages::{Stages, stages};
+use trefoil_bench::sweep::{Sweep, sweep};
+use trefoil_bench::wiring::CacheChoice;
+use trefoil_bench::zkp::{Zkp, zkp};
+use trefoil_matching::Tier;
+use trefoil_pipeline::Cadence;
+use trefoil_zkp::Circuit;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
+}
+
+fn caches() -> Vec<CacheChoice> {
+    let built = |cache: &CacheChoice| match cache {
+        CacheChoice::Engine => cfg!(feature = "cache-engine"),
+        CacheChoice::Dashmap => cfg!(feature = "cache-dashmap"),
+    };
+    [CacheChoice::Engine, CacheChoice::Dashmap].into_iter().filter(built).collect()
+}
+
+#[test]
+fn stages_are_timed_and_their_outputs_verified() {
+    for cache in caches() {
+        let parameters =
+            Stages { users: 64, iterations: 3, warmup: 1, seed: 7, cache, tier: Tier::detected() };
+        let report = stages(parameters, Arc::clone(&POPULATION)).expect("runs");
+        assert_eq!(report.problem, None);
+        for figure in ["/stages_us", "/min_us", "/p90_us", "/runs_us"] {
+            assert_keys(&report, figure, &["match", "keyholder", "proof_lookup", "digest", "seal", "total"]);
+        }
+        for runs in report.result["runs_us"].as_object().expect("object").values() {
+            assert_eq!(runs.as_array().expect("list").len(), 3);
+        }
+        assert_eq!(number(&report, "/verified/matches"), number(&report, "/verified/expected_matches"));
+        assert_eq!(number(&report, "/verified/matches") + number(&report, "/verified/denials"), 128.0);
+        assert_eq!(number(&report, "/verified/attestations"), 4.0, "one of each seal");
+        assert_eq!(report.result["template_store_bytes"], 64 * 49_152);
+        assert!(!report.summary.is_empty());
+    }
+}
+
+#[test]
+fn runs_count_what_was_sealed_and_verify_it() {
+    for cache in caches() {
+        for cadence in [Cadence::Group, Cadence::PerBatch] {
+            let report = run(
+                Run {
+                    workers: 2,
+                    seconds: 0.1,
+                    warmup_s: 0.1,
+                    repeats: 2,
+                    cadence,
+                    cache,
+                    users: 64,
+                    batches: 5,
+                    seed: 7,
+                    samples: 8,
+                    tier: Tier::detected(),
+                },
+                Arc::clone(&POPULATION),
+            )
+            .expect("runs");
+            assert_eq!(report.problem, None);
+            assert_eq!(report.result["auth_per_s_runs"].as_array().expect("list").len(), 2);
+            assert_eq!(report.result["windows"].as_array().expect("list").len(), 2);
+            assert_keys(
+                &report,
+                "/windows/0",
+                &[
+                    "auth_per_s",
+                    "seals_per_s",
+                    "batches_per_seal",
+                    "seconds",
+                    "lanes",
+                    "seals",
+                    "stages_us",
+                    "seal_us",
+                ],
+            );
+            let stages = ["match", "keyholder", "proof_lookup", "digest", "seal", "total"];
+            assert_keys(&report, "/stages_us", &stages);
+            assert!(number(&report, "/stages_us/seal") < number(&report, "/stages_us/total"));
+            assert!(number(&report, "/auth_per_s") > 0.0);
+            assert_eq!(number(&report, "/verified/wrong"), 0.0);
+            assert_eq!(number(&report, "/verified/denials"), number(&report, "/verified/expected_denials"));
+            let attestations = number(&report, "/verified/attestations");
+            assert!((1.0..=8.0).contains(&attestations));
+            if cadence == Cadence::PerBatch {
+                assert_eq!(number(&report, "/batches_per_seal"), 1.0);
+                assert_eq!(number(&report, "/stages_us/seal"), number(&report, "/seal_us"));
+                assert_eq!(number(&report, "/windows/0/lanes"), 32.0 * number(&report, "/windows/0/seals"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
+    for cache in caches() {
+        let run = Run {
+            workers: 1,
+            seconds: 0.1,
+            warmup_s: 0.0,
+            repeats: 1,
+            cadence: Cadence::Group,
+            cache,
+            users: 64,
+            batches: 5,
+            seed: 7,
+            samples: 4,
+            tier: Tier::detected(),
+        };
+        let parameters = Sweep { run, requests_per_proof: vec![1, 8] };
+        let report = sweep(parameters, Arc::clone(&POPULATION)).expect("runs");
+        assert_eq!(report.problem, None);
+        assert_eq!(report.result["points"].as_array().expect("list").len(), 3);
+        let keys = [
+            "requests_per_proof",
+            "auth_per_s",
+            "auth_per_s_runs",
+            "proof_us",
+            "proof_share",
+            "proofs_verified",
+            "requests",
+            "verified",
+        ];
+        for (at, expected) in [(0, Some(1)), (1, Some(8)), (2, None)] {
+            let point = format!("/points/{at}");
+            assert_keys(&report, &point, &keys);
+            assert_eq!(report.result["points"][at]["requests_per_proof"], serde_json::json!(expected));
+            let (requests, proofs) = (
+                number(&report, &format!("{point}/requests")),
+                number(&report, &format!("{point}/proofs_verified")),
+            );
+            assert!(requests > 0.0 && number(&report, &format!("{point}/auth_per_s")) > 0.0);
+            assert_eq!(number(&report, &format!("{point}/verified/wrong")), 0.0);
+            let share = number(&report, &format!("{point}/proof_share"));
+            assert!((0.0..1.0).contains(&share), "{share}");
+            match expected {
+                Some(1) => assert_eq!(proofs, requests, "one each"),
+                // 32 people, each at another point of the cycle of 8.
+                Some(every) => assert!((proofs - requests / f64::from(every)).abs() <= 32.0, "{proofs}"),
+                None => assert_eq!(proofs, 0.0),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_lasts_until_something_was_sealed() {
+    let parameters = Run {
+        workers: 1,
+        seconds: 0.000_1,
+        warmup_s: 0.0,
+        repeats: 2,
+        cadence: Cadence::PerBatch,
+        cache: CacheChoice::DEFAULT,
+        users: 32,
+        batches: 1,
+        seed: 7,
+        samples: 1,
+        tier: Tier::detected(),
+    };
+    let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");
+    assert_eq!(report.problem, None);
+    assert!(number(&report, "/windows/0/seals") >= 1.0 && number(&report, "/windows/1/seals") >= 1.0);
+}
+
+#[test]
+fn proofs_are_timed_and_verified() {
+    let report = zkp(Zkp { circuit: Circuit::Cred1, iterations: 2 }).expect("runs");
+    assert_eq!(report.problem, None);
+    for figure in [
+        "prove_ms",
+        "prove_cpu_ms",
+        "verify_ms",
+        "verify_cpu_ms",
+        "decode_ms",
+        "decode_cpu_ms",
+        "proof_bytes",
+    ] {
+        assert!(number(&report, &format!("/{figure}")) > 0.0, "{figure}");
+        assert!(number(&report, &format!("/{figure}_min")) > 0.0, "{figure}");
+        assert_eq!(report.result[format!("{figure}_runs")].as_array().expect("list").len(), 2);
+    }
+    assert!(
+        trefoil_zkp::proof_size_window(Circuit::Cred1).contains(&(number(&report, "/proof_bytes") as usize))
+    );
+    assert_keys(
+        &report,
+        "/security_bits",
+        &["proven_list_decoding", "proven_unique_decoding", "conjectured"],
+    );
+    assert!(number(&report, "/security_bits/proven_list_decoding") >= 120.0);
+    assert!(report.result["verify_includes_decoding"] == true);
+    assert!(number(&report, "/peak_rss_mb") > 1.0);
+}

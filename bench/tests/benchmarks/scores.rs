@@ -1,0 +1,115 @@
+//! `exact`, the arithmetic of `stages`, `peers`.
+
+use trefoil_bench::exact::{Exact, Source, exact};
+use trefoil_bench::fhe_peers::{FhePeers, fhe_peers};
+use trefoil_bench::match_stages::{MatchStages, match_stages};
+use trefoil_bench::roles::{KeyStructure, ProbeMode};
+use trefoil_dataset::Protocol;
+use trefoil_matching::Tier;
+
+use super::data;
+use super::report::{assert_keys, number};
+
+#[test]
+fn dlib_scores_equal_their_references() {
+    for protocol in [Protocol::Enrol1, Protocol::Enrol3] {
+        for tier in Tier::available() {
+            let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
+            let report = exact(&Exact {
+                source,
+                protocol,
+                workers: 2,
+                tier,
+                mode: ProbeMode::Plain,
+                keys: KeyStructure::PerSubject,
+            })
+            .expect("runs");
+            assert_eq!(report.problem, None, "{protocol} {tier:?}");
+            assert_eq!(report.result["equal"], true);
+            assert_eq!(report.result["sha256"], report.result["expected"]);
+            assert_keys(
+                &report,
+                "",
+                &[
+                    "set",
+                    "protocol",
+                    "quantiser",
+                    "probes",
+                    "templates",
+                    "scores",
+                    "sha256",
+                    "expected",
+                    "equal",
+                    "plain_sha256",
+                    "equal_to_plain",
+                    "threshold",
+                    "decisions_wrong",
+                    "mode",
+                    "keys",
+                    "jobs",
+                    "seconds",
+                    "workers",
+                    "tier",
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn dlib_scores_in_the_other_modes_equal_their_reference() {
+    for mode in [ProbeMode::Plain, ProbeMode::Shared] {
+        let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
+        let report = exact(&Exact {
+            source,
+            protocol: Protocol::Enrol1,
+            workers: 2,
+            tier: Tier::detected(),
+            mode,
+            keys: KeyStructure::PerTenant,
+        });
+        let report = report.expect("runs");
+        assert_eq!(report.problem, None, "{mode:?}");
+        assert_eq!((&report.result["equal"], &report.result["equal_to_plain"]), (&true.into(), &true.into()));
+    }
+}
+
+#[test]
+fn every_mode_is_timed_and_its_scores_verified() {
+    let modes = [
+        (ProbeMode::Plain, KeyStructure::PerSubject, &["match", "match_prepacked"][..]),
+        (ProbeMode::Plain, KeyStructure::PerTenant, &["match"]),
+        (ProbeMode::Shared, KeyStructure::PerTenant, &["match", "keyholder_encrypt"]),
+    ];
+    for (mode, keys, steps) in modes {
+        let parameters =
+            MatchStages { mode, keys, users: 64, iterations: 3, warmup: 1, seed: 7, tier: Tier::detected() };
+        let report = match_stages(parameters).expect("runs");
+        assert_eq!(report.problem, None);
+        assert_keys(&report, "/stages_us", &[steps, &["sequential_read", "sum", "keyholder"]].concat());
+        assert_eq!(number(&report, "/scores"), 128.0);
+        let bytes = if keys == KeyStructure::PerSubject { 32 * 49_152 } else { 64 * 49_152 };
+        assert_eq!(report.result["bytes_per_batch"], bytes);
+        assert!(number(&report, "/gb_per_s") > 0.0 && number(&report, "/share_of_sequential_read") > 0.0);
+    }
+    let mode = (ProbeMode::Shared, KeyStructure::PerSubject);
+    let parameters = MatchStages {
+        mode: mode.0,
+        keys: mode.1,
+        users: 32,
+        iterations: 1,
+        warmup: 0,
+        seed: 1,
+        tier: Tier::detected(),
+    };
+    assert!(match_stages(parameters).is_err(), "there is no product under keys per subject");
+}
+
+#[test]
+fn another_library_computes_the_same_scores() {
+    let parameters = FhePeers { iterations: 2, users: 32, seed: 1, tier: Tier::detected() };
+    let report = fhe_peers(&parameters).expect("runs");
+    assert_eq!(report.problem, None);
+    assert_keys(&report, "/match_us", &["fhe.rs", "trefoil", "trefoil_prepacked"]);
+    assert!(number(&report, "/times_faster") > 0.0 && number(&report, "/times_faster_prepacked") > 0.0);
+}

@@ -1,0 +1,63 @@
+//! Why an issuer refuses.
+
+use super::{JournalError, KEY_FILE, SigningError};
+use crate::credentials::ChainError;
+use crate::credentials::sealed::SealedError;
+use crate::data_dir::DataDirError;
+use thiserror::Error;
+use trefoil_zkp::AttributesError;
+
+/// Why an issuer operation failed.
+#[derive(Debug, Error)]
+pub enum IssuerError {
+    /// The directory refused.
+    #[error(transparent)]
+    Directory(#[from] DataDirError),
+    /// The journal refused.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A frame holds before its check and makes no sense after it.
+    #[error("the journal says something impossible ({0}); was it written by another version?")]
+    Replay(&'static str),
+    /// A stored root does not follow the one before.
+    #[error("a root in the journal does not hold: {0}")]
+    Chain(#[from] ChainError),
+    /// The key file does not open.
+    #[error("{KEY_FILE}: {0}")]
+    Key(#[from] SealedError),
+    /// The key made no signature.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+    /// Not an issuer directory.
+    #[error("not an issuer directory: make one with `trefoil issuer init`")]
+    Uninitialised,
+    /// Already an issuer directory.
+    #[error("this is an issuer directory already; choose another")]
+    Initialised,
+    /// A name is out of bounds.
+    #[error("member name `{0}`: give 1 to 64 bytes without control characters")]
+    Name(String),
+    /// A name is taken.
+    #[error("`{0}` is a member already; use `update`, or revoke it first")]
+    Exists(String),
+    /// A name is unknown.
+    #[error("no member is called `{0}`")]
+    Unknown(String),
+    /// No leaf is free.
+    #[error("the tree is full: it holds 2^20 members")]
+    Full,
+    /// Attributes are out of range.
+    #[error("member `{name}`: {cause}")]
+    Attributes {
+        /// Whose.
+        name: String,
+        /// Why.
+        cause: AttributesError,
+    },
+    /// Nothing was published that a credential could refer to.
+    #[error("members changed since the last root, or there is none: `publish` first")]
+    Unpublished,
+    /// Generations are used up.
+    #[error("no generation is left after 2^32 - 1")]
+    Generations,
+}
