@@ -15,11 +15,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// Scratch memory for decryption. Wiped after each batch.
 pub struct Decryptor {
-    scheme: Arc<Scheme>,
+    pub(crate) scheme: Arc<Scheme>,
     ternary: TernarySampler,
     digits: Lines<u8>,
-    key: Box<[i32; N]>,
-    key_hat: Lines<u64>,
+    /// Sum of the keys.
+    pub(crate) key: Box<[i32; N]>,
+    pub(crate) key_hat: Lines<u64>,
 }
 
 /// A decrypted batch. Only the key-holder may hold one: scores and noise both help an attacker. Wiped on drop, and neither
@@ -55,15 +56,7 @@ impl Decryptor {
         keys: impl IntoIterator<Item = &'a SubjectKey>,
         masked: &MaskedBatch,
     ) -> Opened {
-        let mut seeds = Zeroizing::new([[0; 32]; LANES]);
-        let mut count = 0;
-        for key in keys {
-            seeds[count] = *key.seed();
-            count += 1;
-        }
-        let digits = &mut self.digits.as_chunks_mut::<{ size_of::<TritBytes>() }>().0[..count];
-        self.ternary.expand(&seeds[..count], digits);
-        sample::sum_ternary(self.scheme.cpu(), digits, &mut self.key);
+        self.sum_keys(keys);
         let mut phases = Phases::default();
         let (c0, c1) = masked.parts();
         let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
@@ -73,6 +66,19 @@ impl Decryptor {
         }
         self.wipe();
         phases.round(&self.scheme)
+    }
+
+    /// Expands keys and adds them up.
+    pub(crate) fn sum_keys<'a>(&mut self, keys: impl IntoIterator<Item = &'a SubjectKey>) {
+        let mut seeds = Zeroizing::new([[0; 32]; LANES]);
+        let mut count = 0;
+        for key in keys {
+            seeds[count] = *key.seed();
+            count += 1;
+        }
+        let digits = &mut self.digits.as_chunks_mut::<{ size_of::<TritBytes>() }>().0[..count];
+        self.ternary.expand(&seeds[..count], digits);
+        sample::sum_ternary(self.scheme.cpu(), digits, &mut self.key);
     }
 
     /// Decrypts a batch of templates under the tenant's one key.
@@ -100,7 +106,7 @@ impl Decryptor {
         phases.round(&self.scheme)
     }
 
-    fn wipe(&mut self) {
+    pub(crate) fn wipe(&mut self) {
         wipe(&mut self.digits);
         wipe(&mut self.key[..]);
         wipe(&mut self.key_hat);
@@ -109,14 +115,14 @@ impl Decryptor {
 
 /// 32 decrypted coefficients `t * v / Q`, summed over the primes: integers and fractions in units of 2^-64. Wiped on drop.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
-struct Phases {
+pub(crate) struct Phases {
     wholes: [u64; LANES],
     fractions: [u128; LANES],
 }
 
 impl Phases {
     /// Adds one prime's part of `c0 + folded`.
-    fn add(&mut self, limb: &Limb, c0: &[u64], folded: &[u64; LANES]) {
+    pub(crate) fn add(&mut self, limb: &Limb, c0: &[u64], folded: &[u64; LANES]) {
         for (k, (&c0, &product)) in c0.iter().zip(folded).enumerate() {
             let (whole, fraction) = limb.scale_down(limb.modulus().add(c0, product));
             self.wholes[k] += whole;
@@ -125,7 +131,7 @@ impl Phases {
     }
 
     /// Rounds to residues modulo t; what is rounded away is the error.
-    fn round(&self, scheme: &Scheme) -> Opened {
+    pub(crate) fn round(&self, scheme: &Scheme) -> Opened {
         let mut residues = [0u64; LANES];
         let mut errors = [0i64; LANES];
         for (k, (&whole, &fraction)) in self.wholes.iter().zip(&self.fractions).enumerate() {
@@ -158,9 +164,14 @@ impl Opened {
 
     /// Whether the errors are those of an honest matcher: none above [`BAND_MAX`], one at least [`BAND_MIN`].
     pub fn within_band(&self) -> bool {
+        self.within(BAND_MIN, BAND_MAX)
+    }
+
+    /// Whether the largest error is within these bounds.
+    pub(crate) fn within(&self, smallest: u128, largest_allowed: u128) -> bool {
         let bound = |size: u128| (size as f64 / self.scale) as u64;
         let largest = self.errors.iter().map(|error| error.unsigned_abs()).max().unwrap_or(0);
-        (bound(BAND_MIN)..=bound(BAND_MAX)).contains(&largest)
+        (bound(smallest)..=bound(largest_allowed)).contains(&largest)
     }
 }
 

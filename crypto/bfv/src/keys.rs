@@ -79,6 +79,11 @@ impl Salt {
 }
 
 impl SubjectKey {
+    /// The key that expands from `seed`.
+    pub(crate) fn from_seed(seed: Zeroizing<[u8; 32]>) -> SubjectKey {
+        SubjectKey(*seed)
+    }
+
     /// The seed that [`TernarySampler::expand`] takes.
     pub(crate) fn seed(&self) -> &[u8; 32] {
         &self.0

@@ -75,6 +75,7 @@ mod sample;
 mod scheme;
 mod share;
 mod tenant_key;
+pub mod threshold;
 mod transform;
 #[cfg(test)]
 mod twin;

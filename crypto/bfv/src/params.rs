@@ -1,7 +1,7 @@
 //! Parameter sets: only sound ones exist.
 
 use crate::modulus::is_prime;
-use crate::{N, T, noise};
+use crate::{N, T, noise, threshold};
 use trefoil_kernels::residue::MODULUS_BOUND;
 
 /// Most primes of a parameter set.
@@ -83,7 +83,7 @@ impl Params {
         if product % u128::from(T) != 1 {
             return Err(ParamsError::ProductModT);
         }
-        if 2 * u128::from(T) * noise::BAND_MAX >= product {
+        if 2 * u128::from(T) * noise::BAND_MAX.max(threshold::QUORUM_BAND_MAX) >= product {
             return Err(ParamsError::NoMargin);
         }
         Ok(Params { primes: primes.to_vec(), product })

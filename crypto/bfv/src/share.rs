@@ -39,6 +39,11 @@ impl Share {
         share
     }
 
+    /// Zeros.
+    pub(crate) fn zero() -> Share {
+        Share { residues: [0; DIM] }
+    }
+
     /// Uniform residues.
     pub fn random(rng: &mut impl CryptoRng) -> Share {
         let mut share = Share { residues: [0; DIM] };

@@ -1,0 +1,264 @@
+//! Two of three key-holders: a key in three pieces, each known to two of them.
+//!
+//! ```text
+//! s_j = s_j^0 + s_j^1 + s_j^2                  seat 0 has pieces 0 and 1, seat 1 has 1 and 2, seat 2 has 2 and 0
+//!
+//! enrolment:  c0_j = sum over pieces of (-a s_j^x + e_j^x), and Delta times the share once, with piece 0
+//! decision:   P^x  = fold(c1' * sum of s_j^x) + F^x                 32 coefficients per prime
+//!             c0' + P^0 + P^1 + P^2 = Delta (m p) + E + F + F^0 + F^1 + F^2
+//! ```
+//!
+//! Every piece is a ternary polynomial of its own, expanded as the key of a single key-holder is, so no share of any key is
+//! stored, and whoever lacks a piece faces the same RLWE problem as whoever lacks the whole key. Errors at enrolment and the
+//! flooding `F^x` are expanded from the piece as well: the two holders of a piece make the same bytes, and a difference
+//! betrays one of them. `NOTES.md` derives the bounds and says what each view contains.
+
+use crate::decrypt::Phases;
+use crate::mask::add_flood;
+use crate::noise::{FLOOD_MAX, HONEST_MAX};
+use crate::{
+    Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
+    TemplateCiphertext,
+};
+use rand::CryptoRng;
+use sha3::{Digest, Sha3_256};
+use trefoil_kernels::packed;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// Pieces of a key, and key-holders.
+pub const PIECES: usize = 3;
+
+/// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each.
+const TERMS: usize = 4;
+const TERM_BITS: u32 = 70;
+
+/// Largest size of the flooding of one partial decryption, just below 2^71.
+pub const PARTIAL_FLOOD_MAX: u128 = TERMS as u128 * ((1 << TERM_BITS) - 1) / 2;
+
+/// Largest error that an honest batch can show once its three partial decryptions are added. The worst case without flooding
+/// is at most three times that of one key: three ternary keys and three template errors where there was one of each.
+pub const QUORUM_BAND_MAX: u128 = FLOOD_MAX + PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX);
+
+/// An honest batch has a coefficient with at least this error: all 32 samples of the matcher's flooding fall below 2^73 with
+/// probability 2^-50. A batch that the matcher did not flood has none.
+pub const QUORUM_BAND_MIN: u128 = 1 << 73;
+
+// What the pieces add cannot make up for a matcher that does not flood.
+const _: () = assert!(PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX) < QUORUM_BAND_MIN);
+
+/// One of the three pieces of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece(u8);
+
+/// One of the three key-holders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Seat(u8);
+
+/// The secret from which a piece of every key is derived. Two key-holders have it. Wiped on drop.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct PieceMaster([u8; 32]);
+
+/// 32 coefficients per prime of `c1' s^x`, flooded. Only key-holders may see one: three of them, or two and a key, open the
+/// batch. Wiped on drop, and not printed.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct Partial {
+    words: Box<[u64]>,
+}
+
+impl Piece {
+    /// All of them.
+    pub const ALL: [Piece; PIECES] = [Piece(0), Piece(1), Piece(2)];
+
+    /// Its number, 0 to 2.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The two key-holders that have it.
+    pub fn holders(self) -> [Seat; 2] {
+        [Seat(self.0), Seat((self.0 + 2) % 3)]
+    }
+}
+
+impl Seat {
+    /// All of them.
+    pub const ALL: [Seat; PIECES] = [Seat(0), Seat(1), Seat(2)];
+
+    /// The seat with this number, if there is one.
+    pub fn new(index: usize) -> Option<Seat> {
+        Seat::ALL.get(index).copied()
+    }
+
+    /// Its number, 0 to 2.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The two pieces that this key-holder has.
+    pub fn pieces(self) -> [Piece; 2] {
+        [Piece(self.0), Piece((self.0 + 1) % 3)]
+    }
+
+    /// The piece that it lacks.
+    pub fn lacks(self) -> Piece {
+        Piece((self.0 + 2) % 3)
+    }
+
+    /// The other two key-holders.
+    pub fn others(self) -> [Seat; 2] {
+        [Seat((self.0 + 1) % 3), Seat((self.0 + 2) % 3)]
+    }
+}
+
+impl PieceMaster {
+    /// A fresh piece.
+    pub fn random(rng: &mut impl CryptoRng) -> PieceMaster {
+        let mut master = PieceMaster([0; 32]);
+        rng.fill_bytes(&mut master.0);
+        master
+    }
+
+    /// A piece that was stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> PieceMaster {
+        PieceMaster(bytes)
+    }
+
+    /// The bytes to store.
+    pub fn expose_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The piece of a template's key. `subject` tells templates apart; all key-holders derive it alike, and it protects nothing.
+    pub fn key(&self, subject: &SubjectKey) -> SubjectKey {
+        SubjectKey::from_seed(self.derive(b"trefoil/bfv/piece/1", subject.seed()))
+    }
+
+    /// The generator of the flooding of one batch. `digest` names the whole batch: the same flooding under two batches would
+    /// give away the difference of what it hides.
+    fn flooding(&self, digest: &[u8; 32]) -> Drbg {
+        Drbg::from_seed(*self.derive(b"trefoil/bfv/piece-flood/1", digest))
+    }
+
+    /// SHA3-256 over a domain string, the piece and 32 bytes. With the key in front, the sponge is a PRF.
+    fn derive(&self, domain: &[u8], about: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+        let mut derived = Zeroizing::new([0; 32]);
+        let digest = Sha3_256::new().chain_update(domain).chain_update(self.0).chain_update(about);
+        digest.finalize_into((&mut *derived).into());
+        derived
+    }
+}
+
+impl Basis {
+    /// One piece's part of a template's ciphertext: `-a s^x + e^x`, and `Delta m` if a share is given, which is once for the
+    /// three pieces. The same key and share give the same bytes; a key encrypts one share only. The sum of the three parts
+    /// ([`TemplateCiphertext::block`]) is the ciphertext.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn encrypt_piece(&self, key: &SubjectKey, lane: usize, share: Option<&Share>) -> TemplateCiphertext {
+        let error = PieceMaster(*key.seed()).derive(b"trefoil/bfv/piece-error/1", &[0; 32]);
+        let nothing = Share::zero();
+        self.encrypt_lane(key, lane, share.unwrap_or(&nothing), &mut Drbg::from_seed(*error))
+    }
+}
+
+impl Decryptor {
+    /// The partial decryption of a batch with one piece of its subjects' keys, flooded by what `digest`, which names the whole
+    /// batch, and the piece determine.
+    ///
+    /// # Panics
+    /// If there are more than 32 keys.
+    pub fn partial<'a>(
+        &mut self,
+        piece: &PieceMaster,
+        keys: impl IntoIterator<Item = &'a SubjectKey>,
+        masked: &MaskedBatch,
+        digest: &[u8; 32],
+    ) -> Partial {
+        self.sum_keys(keys);
+        let flooding = flooding(&mut piece.flooding(digest));
+        let mut partial = Partial { words: vec![0; self.scheme.folded_words()].into() };
+        let (_, c1) = masked.parts();
+        let parts = partial.words.chunks_exact_mut(LANES).zip(c1.chunks_exact(N));
+        for (limb, (out, c1)) in self.scheme.limbs().iter().zip(parts) {
+            limb.transform_small(&*self.key, &mut self.key_hat);
+            add_flood(limb, &Zeroizing::new(limb.fold(c1, &self.key_hat)), &flooding, out);
+        }
+        self.wipe();
+        partial
+    }
+}
+
+/// Four uniform terms for each coefficient, centred, as the matcher's flooding but smaller.
+fn flooding(drbg: &mut Drbg) -> Zeroizing<[i128; LANES]> {
+    let mut random = Zeroizing::new([0u8; LANES * TERMS * 16]);
+    drbg.fill(&mut *random);
+    let mut samples = Zeroizing::new([-(PARTIAL_FLOOD_MAX as i128); LANES]);
+    for (sample, terms) in samples.iter_mut().zip(random.as_chunks::<{ TERMS * 16 }>().0) {
+        for term in terms.as_chunks().0 {
+            *sample += (u128::from_le_bytes(*term) >> (128 - TERM_BITS)) as i128;
+        }
+    }
+    samples
+}
+
+impl Partial {
+    /// Length of the encoding: 384 with two primes.
+    pub const BYTES: usize = 2 * LANES * packed::RESIDUE_BYTES;
+
+    /// The canonical encoding: every residue in six bytes, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
+        packed::pack(&self.words, &mut bytes);
+        bytes
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Partial, MaskedError> {
+        let mut words: Box<[u64]> = vec![0; scheme.folded_words()].into();
+        let expected = packed::RESIDUE_BYTES * words.len();
+        if bytes.len() != expected {
+            return Err(MaskedError::Length { found: bytes.len(), expected });
+        }
+        packed::unpack(bytes, &mut words);
+        crate::ciphertext::check_reduced(scheme, &words, LANES).map_err(MaskedError::NotReduced)?;
+        Ok(Partial { words })
+    }
+}
+
+impl Opened {
+    /// Adds the three partial decryptions of a batch to its `c0` and reads scores and errors. A partial that belongs to another
+    /// batch, or to no batch, gives errors outside of [`Opened::within_quorum_band`].
+    pub fn combine(scheme: &Scheme, masked: &MaskedBatch, partials: [&Partial; PIECES]) -> Opened {
+        let mut phases = Phases::default();
+        let (c0, _) = masked.parts();
+        for (i, (limb, c0)) in scheme.limbs().iter().zip(c0.chunks_exact(LANES)).enumerate() {
+            let mut sum = Zeroizing::new([0; LANES]);
+            for partial in partials {
+                for (sum, &value) in sum.iter_mut().zip(&partial.words[i * LANES..(i + 1) * LANES]) {
+                    *sum = limb.modulus().add(*sum, value);
+                }
+            }
+            phases.add(limb, c0, &sum);
+        }
+        phases.round(scheme)
+    }
+
+    /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`], one at
+    /// least [`QUORUM_BAND_MIN`]. A partial decryption of random residues passes with a probability of 2^-27.
+    pub fn within_quorum_band(&self) -> bool {
+        self.within(QUORUM_BAND_MIN, QUORUM_BAND_MAX)
+    }
+}
+
+impl std::fmt::Debug for Partial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Partial(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The scheme in three pieces against the scheme with one key, and what wrong partial decryptions do.
+
+use super::*;
+use crate::{DIM, Embedding, Masker, MasterKey, Placed, Salt, T};
+
+/// 32 people, enrolled under one key each and under one key in three pieces.
+struct People {
+    basis: Basis,
+    faces: Vec<Embedding>,
+    whole: Vec<(SubjectKey, TemplateCiphertext)>,
+    masters: [PieceMaster; PIECES],
+    /// Keys by piece, then by person.
+    pieces: [Vec<SubjectKey>; PIECES],
+    templates: Vec<TemplateCiphertext>,
+    rng: Drbg,
+}
+
+fn face(rng: &mut Drbg) -> Embedding {
+    let mut bytes = [0u8; DIM];
+    rng.fill(&mut bytes);
+    Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
+}
+
+impl People {
+    fn new(seed: u8) -> People {
+        let mut rng = Drbg::from_seed([seed; 32]);
+        let scheme = Scheme::shared();
+        let basis = Basis::from_seed(scheme, [2; 32]);
+        let (master, salt) = (MasterKey::random(&mut rng), Salt::random(&mut rng));
+        let masters = [(); PIECES].map(|()| PieceMaster::random(&mut rng));
+        let faces: Vec<Embedding> = (0..LANES).map(|_| face(&mut rng)).collect();
+        let whole = (0..LANES)
+            .map(|lane| {
+                let key = master.subject_key(&[lane as u8; 32], 0, &salt);
+                let template = basis.encrypt_lane(&key, lane, &Share::of(&faces[lane]), &mut rng);
+                (key, template)
+            })
+            .collect();
+        let subjects: Vec<SubjectKey> =
+            (0..LANES).map(|lane| master.subject_key(&[lane as u8; 32], 1, &salt)).collect();
+        let pieces: [Vec<SubjectKey>; PIECES] =
+            std::array::from_fn(|x| subjects.iter().map(|subject| masters[x].key(subject)).collect());
+        let templates = (0..LANES)
+            .map(|lane| {
+                // Blinded and unblinded, as enrolment does.
+                let rho = Share::random(&mut rng);
+                let share = Share::of(&faces[lane]).plus(&rho);
+                let parts = [Some(&share), None, None];
+                let parts: Vec<TemplateCiphertext> =
+                    (0..PIECES).map(|x| basis.encrypt_piece(&pieces[x][lane], lane, parts[x])).collect();
+                let sum = TemplateCiphertext::block(scheme, &parts.iter().collect::<Vec<_>>());
+                sum.subtract(scheme, lane, &rho)
+            })
+            .collect();
+        People { basis, faces, whole, masters, pieces, templates, rng }
+    }
+
+    /// A masked batch of random probes, and of everybody's own face in even lanes; the scores.
+    fn batch(&mut self, masker: &mut Masker) -> (MaskedBatch, MaskedBatch, Vec<i32>) {
+        let probes: Vec<Embedding> = (0..LANES)
+            .map(|lane| if lane % 2 == 0 { self.faces[lane].clone() } else { face(&mut self.rng) })
+            .collect();
+        let place = |templates: Vec<&TemplateCiphertext>, masker: &mut Masker| {
+            let placed: Vec<Placed<'_>> = (0..LANES)
+                .map(|lane| Placed { lane, template: templates[lane], probe: &probes[lane] })
+                .collect();
+            masker.mask(&self.basis, &placed)
+        };
+        let in_pieces = place(self.templates.iter().collect(), masker);
+        let whole = place(self.whole.iter().map(|(_, template)| template).collect(), masker);
+        (in_pieces, whole, self.faces.iter().zip(&probes).map(|(y, x)| y.dot(x)).collect())
+    }
+
+    fn partial(&self, piece: Piece, masked: &MaskedBatch, digest: u8) -> Partial {
+        let x = piece.index();
+        let mut decryptor = Decryptor::new(Scheme::shared());
+        decryptor.partial(&self.masters[x], &self.pieces[x], masked, &[digest; 32])
+    }
+
+    fn partials(&self, masked: &MaskedBatch, digest: u8) -> [Partial; PIECES] {
+        Piece::ALL.map(|piece| self.partial(piece, masked, digest))
+    }
+}
+
+fn combine(masked: &MaskedBatch, partials: &[Partial; PIECES]) -> Opened {
+    Opened::combine(Scheme::shared(), masked, partials.each_ref())
+}
+
+/// A partial with one coefficient of each prime changed.
+fn altered(partial: &Partial, coefficient: usize, value: u128) -> Partial {
+    let mut altered = partial.clone();
+    for (limb, words) in Scheme::shared().limbs().iter().zip(altered.words.chunks_exact_mut(LANES)) {
+        let modulus = limb.modulus();
+        words[coefficient] = modulus.add(words[coefficient], modulus.reduce_wide(value));
+    }
+    altered
+}
+
+#[test]
+fn every_piece_is_held_twice_and_any_two_seats_have_all() {
+    for piece in Piece::ALL {
+        let holders = Seat::ALL.into_iter().filter(|seat| seat.pieces().contains(&piece));
+        let mut held = piece.holders();
+        held.sort();
+        assert_eq!(holders.collect::<Vec<_>>(), held);
+    }
+    for seat in Seat::ALL {
+        assert!(!seat.pieces().contains(&seat.lacks()));
+        for other in seat.others() {
+            assert!(other != seat && other.pieces().contains(&seat.lacks()));
+        }
+    }
+    assert_eq!(Seat::new(3), None);
+}
+
+#[test]
+fn three_pieces_give_the_scores_of_one_key() {
+    let mut people = People::new(1);
+    let mut masker = Masker::new(Scheme::shared(), [3; 32]);
+    let mut decryptor = Decryptor::new(Scheme::shared());
+    for digest in 0..40 {
+        let (masked, whole, scores) = people.batch(&mut masker);
+        let opened = combine(&masked, &people.partials(&masked, digest));
+        assert_eq!(opened.scores()[..], scores);
+        assert!(opened.within_quorum_band());
+        let single = decryptor.decrypt(people.whole.iter().map(|(key, _)| key), &whole);
+        assert_eq!(opened.scores(), single.scores());
+        assert!(single.within_band());
+    }
+}
+
+#[test]
+fn the_two_holders_of_a_piece_make_the_same_bytes() {
+    let mut people = People::new(2);
+    let (masked, ..) = people.batch(&mut Masker::new(Scheme::shared(), [4; 32]));
+    for piece in Piece::ALL {
+        let bytes = people.partial(piece, &masked, 1).to_bytes();
+        assert_eq!(bytes.len(), Partial::BYTES);
+        assert_eq!(bytes, people.partial(piece, &masked, 1).to_bytes());
+        assert_eq!(Partial::from_bytes(Scheme::shared(), &bytes).unwrap().to_bytes(), bytes);
+        assert!(people.partial(piece, &masked, 1) != people.partial(piece, &masked, 2), "another batch");
+        let key = &people.pieces[piece.index()][5];
+        assert!(people.basis.encrypt_piece(key, 5, None) == people.basis.encrypt_piece(key, 5, None));
+    }
+    for length in [0, Partial::BYTES - 1, Partial::BYTES + 1] {
+        assert!(Partial::from_bytes(Scheme::shared(), &vec![0; length]).is_err());
+    }
+    let unreduced = Partial::from_bytes(Scheme::shared(), &[0xff; Partial::BYTES]);
+    assert_eq!(unreduced, Err(MaskedError::NotReduced(0)));
+}
+
+#[test]
+fn a_partial_that_is_not_the_batchs_is_outside_of_the_band() {
+    let mut people = People::new(3);
+    let mut masker = Masker::new(Scheme::shared(), [5; 32]);
+    let (other, ..) = people.batch(&mut masker);
+    let (masked, _, scores) = people.batch(&mut masker);
+    let honest = people.partials(&masked, 1);
+    let strangers = People::new(4);
+    for piece in Piece::ALL {
+        let mut garbage = vec![0; Partial::BYTES];
+        people.rng.fill(&mut garbage);
+        // Below every prime: the top bits of each residue are clear.
+        garbage.chunks_exact_mut(6).for_each(|residue| residue[5] &= 0x3f);
+        let wrong = [
+            Partial::from_bytes(Scheme::shared(), &garbage).unwrap(),
+            people.partial(piece, &other, 2),
+            strangers.partial(piece, &masked, 1),
+            altered(&honest[piece.index()], 7, 1 << 77),
+        ];
+        for (k, wrong) in wrong.into_iter().enumerate() {
+            let mut partials = honest.clone();
+            partials[piece.index()] = wrong;
+            assert!(!combine(&masked, &partials).within_quorum_band(), "{piece:?}, {k}");
+        }
+        // One unit changes no score; only a comparison of the copies shows it.
+        let mut partials = honest.clone();
+        partials[piece.index()] = altered(&honest[piece.index()], 7, 1);
+        assert!(partials[piece.index()] != honest[piece.index()]);
+        assert_eq!(combine(&masked, &partials).scores()[..], scores);
+        assert!(combine(&masked, &partials).within_quorum_band());
+    }
+}
+
+#[test]
+fn a_multiple_of_delta_moves_scores_and_stays_in_the_band() {
+    // What no band can show, and why a key-holder believes two equal copies rather than one.
+    let mut people = People::new(5);
+    let (masked, _, scores) = people.batch(&mut Masker::new(Scheme::shared(), [6; 32]));
+    let mut partials = people.partials(&masked, 1);
+    let delta = (Scheme::shared().params().modulus() - 1) / u128::from(T);
+    partials[1] = altered(&partials[1], 0, delta);
+    let opened = combine(&masked, &partials);
+    assert!(opened.within_quorum_band());
+    assert!(opened.scores().iter().zip(&scores).all(|(moved, score)| moved != score));
+}
+
+#[test]
+fn partials_are_flooded_as_predicted() {
+    // Without a batch, a partial is its flooding.
+    let nothing = MaskedBatch::zero(Scheme::shared());
+    let none = || Partial { words: vec![0; Scheme::shared().folded_words()].into() };
+    let mut decryptor = Decryptor::new(Scheme::shared());
+    let master = PieceMaster::from_bytes([7; 32]);
+    let samples: Vec<f64> = (0..200u8)
+        .flat_map(|digest| {
+            let partial = decryptor.partial(&master, [], &nothing, &[digest; 32]);
+            let opened = combine(&nothing, &[partial, none(), none()]);
+            assert!(!opened.within_quorum_band(), "this flooding cannot pass for the matcher's");
+            opened.errors()
+        })
+        .collect();
+    assert!(samples.iter().all(|x| x.abs() <= PARTIAL_FLOOD_MAX as f64));
+    let deviation = (samples.iter().map(|x| x * x).sum::<f64>() / samples.len() as f64).sqrt();
+    let predicted = 2f64.powi(TERM_BITS as i32) * (TERMS as f64 / 12.0).sqrt();
+    // 6400 samples give the deviation to 0.7 %.
+    assert!((0.96..1.04).contains(&(deviation / predicted)), "2^{:.2}", deviation.log2());
+    let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+    assert!(mean.abs() < 5.0 * predicted / (samples.len() as f64).sqrt());
+}
+
+#[test]
+fn the_largest_error_of_a_quorum_decrypts() {
+    let modulus = Scheme::shared().params().modulus();
+    // Correct for any random draws: there is no batch that fails.
+    assert!(2 * u128::from(T) * QUORUM_BAND_MAX < modulus);
+    // A residue without relation to the batch passes with this probability, all 32 coefficients of it.
+    let passes = (2 * u128::from(T) * QUORUM_BAND_MAX) as f64 / modulus as f64;
+    assert!((-29.0..-27.0).contains(&(32.0 * passes.log2())), "2^{:.1}", 32.0 * passes.log2());
+}
+
+#[test]
+fn pieces_and_partials_are_wiped_and_not_printed() {
+    let mut people = People::new(6);
+    let (masked, ..) = people.batch(&mut Masker::new(Scheme::shared(), [7; 32]));
+    let mut partial = people.partial(Piece::ALL[0], &masked, 1);
+    assert_eq!(format!("{partial:?}"), "Partial(..)");
+    partial.zeroize();
+    assert!(partial.words.iter().all(|word| *word == 0));
+    let mut master = people.masters[0].clone();
+    master.zeroize();
+    assert_eq!(master.0, [0; 32]);
+}
