@@ -26,8 +26,8 @@ pub trait KeyHolding: Send + Sync {
 /// Locks, none of which is held during arithmetic: `tenants` is written only when a tenant is created and otherwise read for
 /// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.
 pub struct KeyHolder {
-    vault: Box<dyn Vault>,
-    rng: Mutex<Drbg>,
+    pub(crate) vault: Box<dyn Vault>,
+    pub(crate) rng: Mutex<Drbg>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     /// Idle scratch memory: as many as batches were ever decrypted at the same time.
     decryptors: Mutex<Vec<Decryptor>>,
@@ -119,22 +119,29 @@ impl KeyHolder {
         tenant: TenantId,
         policy: DecisionPolicy,
     ) -> Result<[u8; 32], KeyHolderError> {
-        check_threshold(&policy)?;
         let mut record = TenantRecord { tenant, master: [0; 32], basis_seed: [0; 32], policy, frozen: false };
         {
             let mut rng = self.rng.lock().expect(UNPOISONED);
             rng.fill(&mut record.master);
             rng.fill(&mut record.basis_seed);
         }
-        let created = Arc::new(Tenant::restore(&record, Vec::new()));
+        self.insert_tenant(&record)?;
+        Ok(record.basis_seed)
+    }
+
+    /// Adds a tenant, in the vault first.
+    pub(crate) fn insert_tenant(&self, record: &TenantRecord) -> Result<(), KeyHolderError> {
+        check_threshold(&record.policy)?;
+        let tenant = record.tenant;
+        let created = Arc::new(Tenant::restore(record, Vec::new()));
         // Held across the vault write: two creations of one tenant must not both succeed.
         let mut tenants = self.tenants.write().expect(UNPOISONED);
         if tenants.contains_key(&tenant) {
             return Err(KeyHolderError::TenantExists);
         }
-        self.vault.put_tenant(&record)?;
+        self.vault.put_tenant(record)?;
         tenants.insert(tenant, created);
-        Ok(record.basis_seed)
+        Ok(())
     }
 
     /// The seed of the tenant's basis.
@@ -220,19 +227,29 @@ impl KeyHolder {
         tenant.settle(&*self.vault, job, &admitted, matched, now).map(Decisions)
     }
 
-    fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
+    pub(crate) fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
         let tenants = self.tenants.read().expect(UNPOISONED);
         tenants.get(id).cloned().ok_or(KeyHolderError::UnknownTenant)
+    }
+
+    /// Idle scratch memory, or new.
+    pub(crate) fn decryptor(&self) -> Decryptor {
+        let idle = self.decryptors.lock().expect(UNPOISONED).pop();
+        idle.unwrap_or_else(|| Decryptor::new(Scheme::shared()))
+    }
+
+    /// Keeps scratch memory for the next batch.
+    pub(crate) fn put_back(&self, decryptor: Decryptor) {
+        self.decryptors.lock().expect(UNPOISONED).push(decryptor);
     }
 
     /// The lanes whose score reaches `threshold`, or nothing if the job is not an honest matcher's. In a frame of its own:
     /// what scores leave on the stack is below the caller's.
     #[inline(never)]
     fn compare(&self, keys: &[Option<SubjectKey>; LANES], job: &MatchJob, threshold: i32) -> Option<LaneSet> {
-        let idle = self.decryptors.lock().expect(UNPOISONED).pop();
-        let mut decryptor = idle.unwrap_or_else(|| Decryptor::new(Scheme::shared()));
+        let mut decryptor = self.decryptor();
         let opened = decryptor.decrypt(keys.iter().flatten(), &job.masked);
-        self.decryptors.lock().expect(UNPOISONED).push(decryptor);
+        self.put_back(decryptor);
         let reached =
             opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
         is_honest(&opened, job).then_some(LaneSet::from_bits(reached))
@@ -246,7 +263,7 @@ const STACK_WORDS: usize = 2048;
 /// for copies that the compiler made. Without it they travel on: the padding of the next object that is moved to the heap
 /// is whatever lay on the stack.
 #[inline(never)]
-fn wipe_stack() {
+pub(crate) fn wipe_stack() {
     let mut below = [1u64; STACK_WORDS];
     below.fill(0);
     zeroize::optimization_barrier(&below);
@@ -270,7 +287,7 @@ fn check_threshold(policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
 }
 
 /// A poisoned lock ends the process's decisions: its state may be inconsistent, and no decision is better.
-const UNPOISONED: &str = "no thread panicked while it held this lock";
+pub(crate) const UNPOISONED: &str = "no thread panicked while it held this lock";
 
 impl KeyHolding for KeyHolder {
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {

@@ -44,6 +44,7 @@ mod keyholder;
 mod lane;
 mod matcher;
 mod policy;
+pub mod quorum;
 mod template;
 mod tenant;
 mod vault;

@@ -7,6 +7,7 @@ mod decisions;
 mod enrolment;
 mod isolation;
 mod malformed;
+mod quorum;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;

@@ -1,0 +1,276 @@
+//! Three key-holders, any two of which decide.
+
+use crate::{NOW, TENANT, disturbed, handle, lane_of, lenient, policy, random_face};
+use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, assemble};
+use trefoil_matching::{
+    Basis, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, MatchJob, Matcher, MemoryVault, Template,
+    Tier, split, unblind,
+};
+
+const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+
+/// Three key-holders and the one that they are compared with, with the same people.
+struct Three {
+    holders: Vec<QuorumHolder>,
+    alone: KeyHolder,
+    bases: [Basis; 2],
+    /// Templates of the three, and of the one.
+    people: Vec<(Template, Template, Embedding)>,
+    matcher: Matcher,
+    rng: StdRng,
+}
+
+impl Three {
+    fn new(policy: DecisionPolicy, people: u8) -> Three {
+        let mut rng = StdRng::seed_from_u64(1);
+        let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
+            .into_iter()
+            .map(|pieces| QuorumHolder::new(Box::<MemoryVault>::default(), pieces, &mut rng).unwrap())
+            .collect();
+        let seeds: Vec<[u8; 32]> =
+            holders.iter().map(|holder| holder.create_tenant(TENANT, policy).unwrap()).collect();
+        assert!(seeds.windows(2).all(|pair| pair[0] == pair[1]));
+        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
+        let bases = [seeds[0], alone.create_tenant(TENANT, policy).unwrap()].map(Basis::from_seed);
+        let matcher = Matcher::new(Tier::detected(), [9; 32]);
+        let mut three = Three { holders, alone, bases, people: Vec::new(), matcher, rng };
+        (0..people).for_each(|name| three.enrol(name));
+        three
+    }
+
+    fn enrol(&mut self, name: u8) {
+        let face = random_face(&mut self.rng);
+        let contributions = [0, 1, 2].map(|seat: usize| self.holders[seat].contribute());
+        let (blinded, blind) = split(&face, &mut self.rng);
+        let answers = [0, 1, 2].map(|seat: usize| {
+            let holder = &self.holders[seat];
+            holder.enrol(TENANT, handle(name), 0, lane_of(name), &blinded, &contributions).unwrap()
+        });
+        let ours = unblind(&self.bases[0], assemble(&answers).unwrap(), blind);
+        let (blinded, blind) = split(&face, &mut self.rng);
+        let theirs = self.alone.enrol(TENANT, handle(name), 0, lane_of(name), &blinded).unwrap();
+        self.people.push((ours, unblind(&self.bases[1], theirs, blind), face));
+    }
+
+    /// The same probes against the templates of the three and against those of the one: friends, near strangers and strangers.
+    fn jobs(&mut self, batch: u8) -> [MatchJob; 2] {
+        let probes: Vec<Embedding> = (0..self.people.len())
+            .map(|lane| match (lane + usize::from(batch)) % 3 {
+                0 => random_face(&mut self.rng),
+                _ => disturbed(&mut self.rng, &self.people[lane].2, 100.0),
+            })
+            .collect();
+        [0, 1].map(|which| {
+            let pairs: Vec<(&Template, &Embedding)> = self
+                .people
+                .iter()
+                .map(|person| if which == 0 { &person.0 } else { &person.1 })
+                .zip(&probes)
+                .collect();
+            self.matcher.mask([batch; 16], TENANT, &self.bases[which], &pairs).unwrap()
+        })
+    }
+
+    fn parts(&self, seat: Seat, job: &MatchJob) -> Parts {
+        self.holders[seat.index()].begin(job, NOW).unwrap().parts().clone()
+    }
+
+    /// What `seat` decides when the others send these parts.
+    fn decide(&self, seat: Seat, job: &MatchJob, parts: &[(Seat, Parts)]) -> Decided {
+        let holder = &self.holders[seat.index()];
+        let begun = holder.begin(job, NOW)?;
+        let judged = holder.judge(job, &begun, parts, true);
+        let decisions = holder.finish(job, &begun, &judged);
+        decisions.map(|decisions| (decisions.lanes().bits(), judged.liars, judged.contradicting))
+    }
+}
+
+type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;
+
+/// Adds `value` to a coefficient of the first or the second partial, modulo both primes.
+fn altered(parts: &Parts, which: usize, coefficient: usize, value: u128) -> Parts {
+    let mut bytes = parts.to_bytes().to_vec();
+    for (limb, prime) in PRIMES.iter().enumerate() {
+        let at = 36 + 384 * which + 6 * (32 * limb + coefficient);
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(&bytes[at..at + 6]);
+        let sum = (u128::from(u64::from_le_bytes(word)) + value) % u128::from(*prime);
+        bytes[at..at + 6].copy_from_slice(&(sum as u64).to_le_bytes()[..6]);
+    }
+    Parts::from_bytes(&bytes).unwrap()
+}
+
+#[test]
+fn any_two_decide_as_one_alone_does() {
+    let mut three = Three::new(lenient(15_000), 30);
+    let mut accepted = 0;
+    for batch in 0..12 {
+        let [job, alone] = three.jobs(batch);
+        let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
+        accepted += expected.count_ones();
+        for seat in Seat::ALL {
+            let all = seat.others().map(|other| (other, three.parts(other, &job)));
+            assert_eq!(three.decide(seat, &job, &all).unwrap(), (expected, vec![], vec![]));
+            for one in all {
+                assert_eq!(three.decide(seat, &job, &[one]).unwrap(), (expected, vec![], vec![]));
+            }
+            assert!(matches!(three.decide(seat, &job, &[]), Err(KeyHolderError::Unavailable(_))));
+        }
+    }
+    assert!((60..300).contains(&accepted), "some are accepted and some are not: {accepted}");
+}
+
+#[test]
+fn a_liar_is_named_and_changes_nothing() {
+    let mut three = Three::new(lenient(15_000), 30);
+    let [other, _] = three.jobs(0);
+    let [job, alone] = three.jobs(1);
+    let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
+    for seat in Seat::ALL {
+        for liar in seat.others() {
+            let honest = seat.others().into_iter().find(|other| *other != liar).unwrap();
+            let truth = three.parts(liar, &job);
+            let replayed = three.parts(liar, &other).to_bytes();
+            let replayed = [&truth.to_bytes()[..36], &replayed[36..]].concat();
+            let mut garbage = truth.to_bytes().to_vec();
+            for at in (36..garbage.len()).step_by(6) {
+                let residue = three.rng.next_u64() % PRIMES[1];
+                garbage[at..at + 6].copy_from_slice(&residue.to_le_bytes()[..6]);
+            }
+            let both_shifted = altered(&altered(&truth, 0, 3, 1 << 77), 1, 3, 1 << 77);
+            let lies =
+                [Parts::from_bytes(&replayed).unwrap(), Parts::from_bytes(&garbage).unwrap(), both_shifted];
+            for lie in lies {
+                let parts = [(liar, lie.clone()), (honest, three.parts(honest, &job))];
+                assert_eq!(three.decide(seat, &job, &parts).unwrap(), (expected, vec![liar], vec![]));
+                // Alone, a liar is not believed and costs nobody a freeze.
+                let silent = three.decide(seat, &job, &[(liar, lie)]);
+                assert!(matches!(silent, Err(KeyHolderError::Unavailable(_))), "{silent:?}");
+            }
+            // Off by one unit in either of its pieces: in the piece that is common it is seen, in the other it moves nothing.
+            for which in 0..2 {
+                let parts = [(liar, altered(&truth, which, 5, 1)), (honest, three.parts(honest, &job))];
+                let (decided, liars, contradicting) = three.decide(seat, &job, &parts).unwrap();
+                assert_eq!(decided, expected);
+                assert!(liars == [liar] || (liars.is_empty() && contradicting.contains(&liar)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_moved_by_whole_scores_decides_nothing() {
+    // With every lane taken it is within the band, and nobody but the other holder of the piece can contradict it.
+    let mut three = Three::new(lenient(15_000), 32);
+    let [job, alone] = three.jobs(1);
+    let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
+    let delta = (u128::from(PRIMES[0]) * u128::from(PRIMES[1]) - 1) / 65_537;
+    for seat in Seat::ALL {
+        for liar in seat.others() {
+            let honest = seat.others().into_iter().find(|other| *other != liar).unwrap();
+            let missing = liar.pieces().iter().position(|piece| *piece == seat.lacks()).unwrap();
+            let lie = altered(&three.parts(liar, &job), missing, 0, delta * 20_000);
+            let parts = [(liar, lie), (honest, three.parts(honest, &job))];
+            let holder = &three.holders[seat.index()];
+            let begun = holder.begin(&job, NOW).unwrap();
+            let judged = holder.judge(&job, &begun, &parts, true);
+            assert!(judged.contradicting.contains(&liar) && judged.contradicting.contains(&honest));
+            let outcome = holder.finish(&job, &begun, &judged);
+            assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
+            // The third has two equal copies, and is right.
+            let others = honest.others().map(|other| (other, three.parts(other, &job)));
+            assert_eq!(three.decide(honest, &job, &others).unwrap().0, expected);
+        }
+    }
+}
+
+#[test]
+fn malformed_jobs_freeze_each_and_budgets_bind_each() {
+    let mut three = Three::new(policy(15_000), 30);
+    let [job, _] = three.jobs(1);
+    let mut crafted = job.to_bytes();
+    // c0 is at the head of the masked batch.
+    let c0 = crafted.len() - 2 * (32 + 4096) * 6;
+    for at in (c0..c0 + 2 * 32 * 6).step_by(6) {
+        crafted[at..at + 6].copy_from_slice(&(three.rng.next_u64() % PRIMES[1]).to_le_bytes()[..6]);
+    }
+    let crafted = MatchJob::from_bytes(&crafted).unwrap();
+    for seat in Seat::ALL {
+        for _ in 0..3 {
+            let parts = seat.others().map(|other| {
+                let holder = Three::new(policy(15_000), 30);
+                (other, holder.parts(other, &crafted))
+            });
+            let outcome = three.decide(seat, &crafted, &parts);
+            assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
+        }
+        let outcome = three.decide(seat, &job, &[]);
+        assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn failures_are_counted_by_each() {
+    let mut three = Three::new(policy(15_000), 1);
+    let stranger = random_face(&mut three.rng);
+    let person = three.people[0].clone();
+    let mut job = |probe: &Embedding, batch| {
+        three.matcher.mask([batch; 16], TENANT, &three.bases[0], &[(&person.0, probe)]).unwrap()
+    };
+    let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
+    let decide = |job: &MatchJob| {
+        // Each begins once: what it sends to the others is what it decides with.
+        let begun: Vec<_> = three.holders.iter().map(|holder| holder.begin(job, NOW).unwrap()).collect();
+        let decisions = three.holders.iter().zip(&begun).map(|(holder, own)| {
+            let parts = holder.seat().others().map(|other| (other, begun[other.index()].parts().clone()));
+            let judged = holder.judge(job, own, &parts, true);
+            holder.finish(job, own, &judged).unwrap().lanes().bits()
+        });
+        decisions.collect::<Vec<u32>>()
+    };
+    assert_eq!(decide(&right), [1, 1, 1]);
+    for _ in 0..5 {
+        assert_eq!(decide(&wrong), [0, 0, 0]);
+    }
+    assert_eq!(decide(&right), [0, 0, 0], "five failures in a row delay the sixth attempt at each");
+}
+
+#[test]
+fn copies_that_differ_are_not_enrolled() {
+    let mut rng = StdRng::seed_from_u64(5);
+    let three = Three::new(lenient(0), 1);
+    let (blinded, _) = split(&random_face(&mut rng), &mut rng);
+    let (other, _) = split(&random_face(&mut rng), &mut rng);
+    let contributions = [[1; 32], [2; 32], [3; 32]];
+    let mut answers = [0, 1, 2].map(|seat: usize| {
+        // The last is told another share, and so makes another copy of the first piece.
+        let share = if seat == 2 { &other } else { &blinded };
+        three.holders[seat].enrol(TENANT, handle(50), 0, lane_of(7), share, &contributions).unwrap()
+    });
+    assert_eq!(assemble(&answers), Err([Seat::ALL[0], Seat::ALL[2]]));
+    answers[2] = three.holders[2].enrol(TENANT, handle(50), 1, lane_of(7), &blinded, &contributions).unwrap();
+    assert!(assemble(&answers).is_err(), "another generation");
+    let again = three.holders[0].enrol(TENANT, handle(50), 0, lane_of(7), &blinded, &contributions);
+    assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
+}
+
+#[test]
+fn pieces_and_parts_are_read_as_written_and_nothing_else_is() {
+    let mut three = Three::new(lenient(0), 3);
+    for pieces in Pieces::deal(&mut StdRng::seed_from_u64(3)) {
+        let bytes = pieces.to_bytes();
+        assert_eq!(bytes.len(), Pieces::BYTES);
+        assert_eq!(*Pieces::from_bytes(&bytes).unwrap().to_bytes(), *bytes);
+        assert!((0..bytes.len()).all(|length| Pieces::from_bytes(&bytes[..length]).is_none()));
+        assert!(Pieces::from_bytes(&[&bytes[..4], &[3], &bytes[5..]].concat()).is_none());
+        assert!(Pieces::from_bytes(&[b"TFP0", &bytes[4..]].concat()).is_none());
+    }
+    let [job, _] = three.jobs(1);
+    let bytes = three.parts(Seat::ALL[1], &job).to_bytes();
+    assert_eq!(bytes.len(), Parts::BYTES);
+    assert_eq!(*Parts::from_bytes(&bytes).unwrap().to_bytes(), *bytes);
+    assert!((0..bytes.len()).all(|length| Parts::from_bytes(&bytes[..length]).is_none()));
+    assert!(Parts::from_bytes(&[&bytes[..40], &[0xff; 6], &bytes[46..]].concat()).is_none());
+    assert_eq!(format!("{:?}", Parts::from_bytes(&bytes).unwrap()), "Parts(..)");
+}
