@@ -38,6 +38,8 @@ struct Held<V> {
 pub struct BaselineSession<V: Value, O: Observer> {
     baseline: Arc<Baseline<V, O>>,
     recorder: O::Worker,
+    /// Counted where the observer wants to see some of them.
+    look_ups: u64,
 }
 
 impl<V: Value, O: Observer> Baseline<V, O> {
@@ -88,7 +90,8 @@ impl<V: Value, O: Observer> Cache<V> for Baseline<V, O> {
     type Session = BaselineSession<V, O>;
 
     fn session(self: &Arc<Self>) -> Self::Session {
-        BaselineSession { recorder: self.observer.worker(), baseline: self.clone() }
+        let recorder = self.observer.worker();
+        BaselineSession { look_ups: recorder.phase(), recorder, baseline: self.clone() }
     }
 
     fn stats(&self) -> Stats {
@@ -152,9 +155,14 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
 impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        let sampled = self.recorder.begin_get(key);
-        if sampled != Sampled::No {
-            return self.get_sampled(key, now, sampled.began());
+        if O::Worker::SHOWN_EVERY > 0 {
+            self.look_ups = self.look_ups.wrapping_add(1);
+            if self.look_ups.is_multiple_of(O::Worker::SHOWN_EVERY) {
+                let sampled = self.recorder.begin_get(key);
+                if sampled != Sampled::No {
+                    return self.get_sampled(key, now, sampled.began());
+                }
+            }
         }
         let mut event = Event::Absent;
         let found = self.look_up(key, now, &mut event);

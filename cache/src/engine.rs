@@ -26,7 +26,7 @@ use eviction::WAYS;
 pub use flight::Flights;
 use partition::Partition;
 pub use session::EngineSession;
-use set::{Entries, Entry, Ledger, Place, Set};
+use set::{Entries, Entry, Ledger, Place, Set, Shown};
 pub use sketch::Sketch;
 use std::sync::Arc;
 use writer::Displaced;
@@ -45,6 +45,9 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
     entries: Box<[Entries<V::Words>]>,
     /// As many as `sets`.
     ledgers: Box<[Ledger]>,
+    /// Of tenant 0 and all without a quota.
+    shared: Partition,
+    /// Of tenants 1, 2 and so on.
     partitions: Box<[Partition]>,
     placement: Placement,
     observer: O,
@@ -87,20 +90,22 @@ impl<V: Value, O: Observer> Engine<V, O> {
     }
 
     fn with_placement(quotas: &[usize], observer: O, placement: Placement) -> Self {
-        let quotas = if quotas.is_empty() { &[1] } else { quotas };
-        let total: usize = quotas.iter().sum::<usize>().max(1);
+        let (first, others) = quotas.split_first().unwrap_or((&1, &[]));
+        let total = quotas.iter().sum::<usize>().max(1);
         let mut sets = 0;
-        let partition = |&quota: &usize| {
+        let mut partition = |&quota: &usize| {
             let bytes = (SKETCH_BYTES as u128 * quota as u128 / total as u128) as usize;
             let partition = Partition::new(sets, quota, bytes);
             sets = partition.sets().end;
             partition
         };
-        let partitions = quotas.iter().map(partition).collect();
+        let shared = partition(first);
+        let partitions = others.iter().map(partition).collect();
         Self {
             sets: (0..sets).map(|_| Set::empty()).collect(),
             entries: (0..sets).map(|_| std::array::from_fn(|_| Entry::empty())).collect(),
             ledgers: (0..sets).map(|_| Ledger::empty()).collect(),
+            shared,
             partitions,
             placement,
             observer,
@@ -141,7 +146,7 @@ impl<V: Value, O: Observer> Engine<V, O> {
         for tenant in self.tenants() {
             let partition = self.partition(tenant);
             for (set, way) in partition.sets().flat_map(|set| (0..WAYS).map(move |way| (set, way))) {
-                let Some((key, held)) = self.place(set).copy(way) else { continue };
+                let Some((key, held)) = self.show(set).copy(way) else { continue };
                 if held.is_usable(now, partition.generation()) {
                     let value = V::from_words(&held.words);
                     copies.push(Copied { tenant, key: unpack(&key), value, expires_at: held.expires_at });
@@ -158,7 +163,7 @@ impl<V: Value, O: Observer> Engine<V, O> {
 
     /// Bytes of table and sketch; constant.
     pub fn memory_bytes(&self) -> usize {
-        let sketches: usize = self.partitions.iter().map(|partition| partition.sketch.bytes()).sum();
+        let sketches: usize = self.partitions().map(|partition| partition.sketch.bytes()).sum();
         let table = size_of_val(&*self.sets) + size_of_val(&*self.entries) + size_of_val(&*self.ledgers);
         table + sketches
     }
@@ -170,12 +175,17 @@ impl<V: Value, O: Observer> Engine<V, O> {
 
     #[inline(always)]
     fn partition(&self, tenant: Tenant) -> &Partition {
-        self.partitions.get(usize::from(tenant.0)).unwrap_or(&self.partitions[0])
+        let other = usize::from(tenant.0).checked_sub(1).and_then(|index| self.partitions.get(index));
+        other.unwrap_or(&self.shared)
+    }
+
+    fn partitions(&self) -> impl Iterator<Item = &Partition> {
+        std::iter::once(&self.shared).chain(&self.partitions)
     }
 
     /// Those with quotas.
     fn tenants(&self) -> impl Iterator<Item = Tenant> + use<V, O> {
-        (0..=u16::MAX).take(self.partitions.len()).map(Tenant)
+        (0..=u16::MAX).take(1 + self.partitions.len()).map(Tenant)
     }
 
     fn tell_listener(&self, tenant: Tenant, displaced: &Displaced<V::Words>) {
@@ -188,7 +198,12 @@ impl<V: Value, O: Observer> Engine<V, O> {
 
     #[inline(always)]
     fn place(&self, set: usize) -> Place<'_, V::Words> {
-        Place { set: &self.sets[set], ledger: &self.ledgers[set], entries: &self.entries[set] }
+        Place { shown: self.show(set), ledger: &self.ledgers[set] }
+    }
+
+    #[inline(always)]
+    fn show(&self, set: usize) -> Shown<'_, V::Words> {
+        Shown { set: &self.sets[set], entries: &self.entries[set] }
     }
 }
 
@@ -204,7 +219,7 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
     }
 
     fn capacity(&self) -> usize {
-        self.partitions.iter().map(Partition::entries).sum()
+        self.partitions().map(Partition::entries).sum()
     }
 
     fn len(&self) -> usize {

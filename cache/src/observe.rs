@@ -106,8 +106,16 @@ pub trait Recorder: Send + 'static {
     /// Counts `event` `n` times.
     fn record_many(&mut self, event: Event, n: u64);
 
-    /// Called before `key` is looked up; whether this look-up is in a sample. An observer of
-    /// access patterns that wants every key sees it here.
+    /// Of how many look-ups of a session one is shown to [`Recorder::begin_get`]: 64, a power of two below that, or 0 for
+    /// none. What a look-up costs that is not shown is what it costs to count it.
+    const SHOWN_EVERY: u64 = 1;
+
+    /// Number of the first look-up of a session: sessions that begin together are not to show together.
+    fn phase(&self) -> u64 {
+        0
+    }
+
+    /// Called before `key` is looked up, for one look-up in [`Recorder::SHOWN_EVERY`]; whether it is in a sample.
     fn begin_get(&mut self, key: &Key) -> Sampled;
 
     /// Called after a look-up that [`Recorder::begin_get`] chose to time.
@@ -172,6 +180,8 @@ impl Observer for Off {
 }
 
 impl Recorder for Off {
+    const SHOWN_EVERY: u64 = 0;
+
     #[inline(always)]
     fn record(&mut self, _: Event) {}
 

@@ -90,6 +90,7 @@ impl<const N: usize> Words for [u64; N] {
 /// # Panics
 /// If `bytes` is longer than `8 * N`: the encoding's size was declared too small.
 #[must_use]
+#[inline(always)]
 pub fn pack<const N: usize>(bytes: &[u8]) -> [u64; N] {
     assert!(bytes.len() <= 8 * N, "{} bytes do not fit {N} words", bytes.len());
     let mut words = [0; N];
@@ -106,6 +107,7 @@ pub fn pack<const N: usize>(bytes: &[u8]) -> [u64; N] {
 /// # Panics
 /// If `B > 8 * N`.
 #[must_use]
+#[inline]
 pub fn unpack<const N: usize, const B: usize>(words: &[u64; N]) -> [u8; B] {
     assert!(B <= 8 * N, "{B} bytes are more than {N} words hold");
     let mut bytes = [0; B];

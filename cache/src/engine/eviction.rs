@@ -117,6 +117,12 @@ impl Standing {
         self.recent |= 1 << way;
     }
 
+    /// The ways whose next request changes nothing.
+    pub(super) fn settled(&self) -> Ways {
+        let hottest = |ways, (way, &heat): (usize, &u8)| ways | Ways::from(heat == MAX_COUNT) << way;
+        self.recent & self.heat.iter().enumerate().fold(0, hottest)
+    }
+
     /// Halves all frequencies `times` times.
     pub(super) fn age(&mut self, times: u32) {
         for heat in &mut self.heat {

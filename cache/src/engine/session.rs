@@ -1,9 +1,9 @@
 //! A worker's handle on the engine: look-ups, removals, sweeps. What inserts do is in [`super::insert`].
 
-use super::set::Found;
+use super::set::has_waited_enough;
 use super::{Engine, Partition};
 use crate::placement::KeyWords;
-use crate::value::pack;
+use crate::value::{Words as _, pack};
 use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,15 +15,15 @@ use std::time::Instant;
 pub struct EngineSession<V: Value, O: Observer> {
     pub(super) engine: Arc<Engine<V, O>>,
     pub(super) recorder: O::Worker,
-    /// Look-ups so far; every [`COUNTED_TOGETHER`]th is told to the partition.
-    look_ups: usize,
+    /// Look-ups so far, from where the recorder wants to begin.
+    look_ups: u64,
     samples: Samples,
     /// A sampled miss that no insert has followed yet: the key's hash, and when it was looked up.
     missed: Option<(u64, Instant)>,
 }
 
-/// Power of two, so that the test is a mask.
-const COUNTED_TOGETHER: usize = 64;
+/// Look-ups of which a partition is told at once.
+const COUNTED_TOGETHER: u64 = 64;
 
 /// Requests kept for the trials until the next insert plays them.
 struct Samples {
@@ -35,25 +35,30 @@ struct Samples {
 const SAMPLES_MAX: usize = 32;
 
 impl<V: Value, O: Observer> EngineSession<V, O> {
+    /// One in so many look-ups does more than look up. A power of two, so that the test is a mask.
+    const MARKED: u64 = match O::Worker::SHOWN_EVERY {
+        n @ 1..COUNTED_TOGETHER => n.next_power_of_two(),
+        _ => COUNTED_TOGETHER,
+    };
+
     pub(super) fn new(engine: Arc<Engine<V, O>>) -> Self {
         let recorder = engine.observer().worker();
         let samples = Samples { requests: [(0, Tenant(0)); SAMPLES_MAX], len: 0 };
-        Self { engine, recorder, look_ups: 0, samples, missed: None }
+        let look_ups = recorder.phase();
+        Self { engine, recorder, look_ups, samples, missed: None }
     }
 
     /// The value that `tenant` holds under `key`, if `now` is before its expiry and it was stored after the tenant's
     /// last invalidation.
     #[inline(always)]
     pub fn get_in(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
-        self.count(tenant);
-        let sampled = self.recorder.begin_get(key);
-        if sampled != Sampled::No {
-            return self.get_sampled(tenant, key, now, sampled.began());
+        self.look_ups = self.look_ups.wrapping_add(1);
+        if self.look_ups.is_multiple_of(Self::MARKED) {
+            let mut found = None;
+            self.get_marked(tenant, key, now, &mut found);
+            return found;
         }
-        let mut event = Event::Absent;
-        let found = self.look_up(tenant, key, now, &mut event);
-        self.recorder.record_in(tenant, event);
-        found
+        self.look_up(tenant, key, now)
     }
 
     /// Permission to store later what is computed from now on.
@@ -79,62 +84,67 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         true
     }
 
-    /// A look-up in the sample. Apart, so that those outside of it carry nothing along.
+    /// A look-up that is counted and perhaps sampled. Apart, so that the others carry nothing along, and with a place of
+    /// its own for what it finds: where it could write to that of the others, theirs would have to be in memory.
     #[cold]
     #[inline(never)]
-    fn get_sampled(&mut self, tenant: Tenant, key: &Key, now: u64, began: Option<Instant>) -> Option<V> {
-        let mut event = Event::Absent;
-        let found = self.look_up(tenant, key, now, &mut event);
-        if let Some(began) = began {
+    fn get_marked(&mut self, tenant: Tenant, key: &Key, now: u64, found: &mut Option<V>) {
+        if self.look_ups.is_multiple_of(COUNTED_TOGETHER) {
+            self.engine.partition(tenant).count(COUNTED_TOGETHER as usize);
+        }
+        let shown = O::Worker::SHOWN_EVERY > 0;
+        let sampled = if shown { self.recorder.begin_get(key) } else { Sampled::No };
+        *found = self.look_up(tenant, key, now);
+        if let Some(began) = sampled.began() {
             self.recorder.end_get(began);
+            if found.is_none() {
+                self.missed = Some((self.engine.hash(&pack(key)), began));
+            }
         }
-        self.recorder.record_in(tenant, event);
-        self.recorder.saw(key, found.is_some());
-        if let (None, Some(began)) = (&found, began) {
-            self.missed = Some((self.engine.hash(&pack(key)), began));
+        if sampled != Sampled::No {
+            self.recorder.saw(key, found.is_some());
         }
-        found
     }
 
-    /// The value under `key` if it is usable; `event` becomes what happened. The value is put
-    /// together in the last step and not passed on in parts: moving it costs as much as finding it.
+    /// The value under `key` if it is usable. Nothing is written to be able to read, and nothing is waited for: after a
+    /// bounded number of disturbed attempts it is a miss. Each outcome ends here, without a detour through one place for
+    /// all, and calls come before the words of the value: moving them costs as much as finding them.
     #[inline(always)]
-    fn look_up(&mut self, tenant: Tenant, key: &Key, now: u64, event: &mut Event) -> Option<V> {
+    fn look_up(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
+        let Self { engine, recorder, samples, .. } = self;
         let key: KeyWords = pack(key);
-        let engine = &*self.engine;
         let partition = engine.partition(tenant);
         let spot = partition.spot(engine.hash(&key));
         if partition.is_sampled(spot.hash) {
-            self.samples.keep(spot.hash, tenant);
+            samples.keep(spot.hash, tenant);
         }
-        let place = engine.place(spot.set);
-        *event = match place.read(spot.tag, &key) {
-            Found::Entry { way, held } if held.is_usable(now, partition.generation()) => {
-                place.set.warm(way);
-                *event = Event::Hit;
-                return Some(V::from_words(&held.words));
+        let shown = engine.show(spot.set);
+        let mut attempts = 0;
+        let event = loop {
+            if let Some(version) = shown.set.version.at_rest() {
+                match shown.find(spot.tag, &key) {
+                    Some(way) if shown.entries[way].is_usable(now, partition.generation()) => {
+                        shown.set.note_hit(way);
+                        let words = V::Words::load(&shown.entries[way].value);
+                        if shown.set.version.is_still(version) {
+                            recorder.record_in(tenant, Event::Hit);
+                            return Some(V::from_words(&words));
+                        }
+                    }
+                    found if shown.set.version.is_still(version) => {
+                        let Some(way) = found else { break Event::Absent };
+                        shown.set.cool(way);
+                        break Event::Stale;
+                    }
+                    _ => {}
+                }
             }
-            Found::Entry { way, .. } => {
-                place.set.cool(way);
-                Event::Stale
+            if has_waited_enough(&mut attempts) {
+                break Event::ContendedGet;
             }
-            Found::Absent => Event::Absent,
-            Found::Disturbed => Event::ContendedGet,
         };
+        recorder.record_in(tenant, event);
         None
-    }
-
-    #[inline(always)]
-    fn count(&mut self, tenant: Tenant) {
-        self.look_ups = self.look_ups.wrapping_add(1);
-        if self.look_ups & (COUNTED_TOGETHER - 1) == 0 {
-            self.tell(tenant);
-        }
-    }
-
-    #[cold]
-    fn tell(&self, tenant: Tenant) {
-        self.engine.partition(tenant).count(COUNTED_TOGETHER);
     }
 
     /// Plays the sampled requests; off the path of a look-up, because it takes some microseconds.

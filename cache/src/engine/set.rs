@@ -4,15 +4,17 @@
 //! disturbed attempts it gives up, which costs a miss. A writer is in the set for a few hundred stores
 //! and runs no foreign code there, so it cannot panic inside.
 //!
-//! Who writes what: `version`, `tags`, `main`, the ledger and the entries only the writer in the set;
-//! `heat` and `recent` also readers, with plain stores: they are hints to eviction, and a count that is
-//! lost or lands on a successor is harmless. A hit that changes neither stores nothing.
+//! Who writes what: `version`, `tags`, the ledger and the entries only the writer in the set; `heat`,
+//! `recent` and `settled` also readers, with plain stores: they are hints to eviction, and a count that is
+//! lost or lands on a successor is harmless. A hit on a settled way stores nothing.
 
-use super::eviction::{Standing, WAYS, warmer};
+use super::eviction::{Standing, WAYS};
+use super::sketch::MAX_COUNT;
 use super::writer::Writer;
 use crate::placement::KeyWords;
 use crate::value::Words;
 use crate::version::Version;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Attempts after which a reader, or spins after which a writer, stops hoping that the writer in the
@@ -36,7 +38,8 @@ pub(super) struct Set {
     /// Four bits for each way.
     pub(super) heat: [AtomicU64; WAYS / HEATS_PER_WORD],
     pub(super) recent: AtomicU32,
-    pub(super) main: AtomicU32,
+    /// The ways with the highest heat and in `recent`: a hit has nothing to note there.
+    pub(super) settled: AtomicU32,
 }
 
 /// What only writers need to know of a set.
@@ -54,6 +57,8 @@ pub(super) struct Ledger {
     pub(super) weights: [AtomicU8; WAYS],
     /// No entry is of a generation before this one.
     pub(super) generation: AtomicU64,
+    /// See [`Standing::main`].
+    pub(super) main: AtomicU32,
 }
 
 /// One entry, on its own cache lines.
@@ -69,12 +74,26 @@ pub(super) struct Entry<W: Words> {
 /// The entries of one set.
 pub(super) type Entries<W> = [Entry<W>; WAYS];
 
-/// A set together with its entries.
+/// What a look-up reads of a set.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a, W: Words> {
+    pub(super) set: &'a Set,
+    pub(super) entries: &'a Entries<W>,
+}
+
+/// A set with everything that belongs to it.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a, W: Words> {
-    pub(super) set: &'a Set,
+    pub(super) shown: Shown<'a, W>,
     pub(super) ledger: &'a Ledger,
-    pub(super) entries: &'a Entries<W>,
+}
+
+impl<'a, W: Words> Deref for Place<'a, W> {
+    type Target = Shown<'a, W>;
+
+    fn deref(&self) -> &Shown<'a, W> {
+        &self.shown
+    }
 }
 
 /// A value with what bounds its use.
@@ -87,17 +106,9 @@ pub(super) struct Held<W> {
 }
 
 impl<W> Held<W> {
-    #[inline(always)]
     pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
         now < self.expires_at && self.generation == generation
     }
-}
-
-/// What a look-up found.
-pub(super) enum Found<W> {
-    Absent,
-    Disturbed,
-    Entry { way: usize, held: Held<W> },
 }
 
 impl Set {
@@ -107,7 +118,7 @@ impl Set {
             tags: Default::default(),
             heat: Default::default(),
             recent: AtomicU32::new(0),
-            main: AtomicU32::new(0),
+            settled: AtomicU32::new(0),
         }
     }
 
@@ -118,28 +129,35 @@ impl Set {
 
     /// Notes a hit on `way`.
     #[inline(always)]
-    pub(super) fn warm(&self, way: usize) {
+    pub(super) fn note_hit(&self, way: usize) {
+        if self.settled.load(Relaxed) >> way & 1 == 0 {
+            self.warm(way);
+        }
+    }
+
+    #[inline(never)]
+    fn warm(&self, way: usize) {
         let (word, shift) = heat_position(way);
         let heats = self.heat[word].load(Relaxed);
         let heat = (heats >> shift & 15) as u8;
-        if warmer(heat) != heat {
+        if heat < MAX_COUNT {
             self.heat[word].store(heats + (1 << shift), Relaxed);
         }
         let recent = self.recent.load(Relaxed);
         if recent >> way & 1 == 0 {
             self.recent.store(recent | 1 << way, Relaxed);
         }
+        if heat + 1 >= MAX_COUNT {
+            self.settled.store(self.settled.load(Relaxed) | 1 << way, Relaxed);
+        }
     }
 
-    /// Takes the heat of an entry that turned out useless: it is to go before others.
+    /// Takes the heat of an entry that is gone, or turned out useless and is to go before others.
+    #[cold]
     pub(super) fn cool(&self, way: usize) {
-        self.set_heat(way, 0);
-    }
-
-    pub(super) fn set_heat(&self, way: usize, heat: u8) {
         let (word, shift) = heat_position(way);
-        let heats = self.heat[word].load(Relaxed);
-        self.heat[word].store(heats & !(15 << shift) | u64::from(heat) << shift, Relaxed);
+        self.heat[word].store(self.heat[word].load(Relaxed) & !(15 << shift), Relaxed);
+        self.settled.store(self.settled.load(Relaxed) & !(1 << way), Relaxed);
     }
 
     fn spin_to_enter(&self) -> Option<u64> {
@@ -161,15 +179,16 @@ impl Set {
         word.store(word.load(Relaxed) & !(0xFF << shift) | u64::from(tag) << shift, Relaxed);
     }
 
-    /// The ways whose tag is `tag`: way `8w + i` at bit `8i + w`.
+    /// The ways whose tag is `tag`: way `8w + i` at bit `8i + w`. May have a few more, whose keys will turn out to be
+    /// others.
     #[inline(always)]
     fn tagged(&self, tag: u8) -> u64 {
         let pattern = u64::from(tag) * LANES;
         let mut found = 0;
         for (w, word) in self.tags.iter().enumerate() {
             let difference = word.load(Relaxed) ^ pattern;
-            // The top bit of a lane ends up set exactly when all eight bits are zero.
-            let zero = !((difference & !LANE_TOPS).wrapping_add(!LANE_TOPS) | difference) & LANE_TOPS;
+            // The top bit of a lane ends up set when all eight bits are zero, or are one after a lane of zeros.
+            let zero = difference.wrapping_sub(LANES) & !difference & LANE_TOPS;
             found |= zero >> (7 - w);
         }
         found
@@ -189,6 +208,7 @@ impl Ledger {
         let ledger = Self {
             rank: Default::default(),
             deadlines: Default::default(),
+            main: AtomicU32::new(0),
             epoch: AtomicU32::new(0),
             load: AtomicU32::new(0),
             weights: Default::default(),
@@ -256,31 +276,58 @@ impl<W: Words> Entry<W> {
     }
 
     #[inline(always)]
+    pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
+        now < self.expires_at.load(Relaxed) && self.generation.load(Relaxed) == generation
+    }
+
+    #[inline(always)]
     fn has_key(&self, key: &KeyWords) -> bool {
         let [a, b, c, d] = self.key();
         (a ^ key[0]) | (b ^ key[1]) | (c ^ key[2]) | (d ^ key[3]) == 0
     }
 }
 
-impl<'a, W: Words> Place<'a, W> {
-    /// Looks `key` up without writing anything.
-    #[inline(always)]
-    pub(super) fn read(&self, tag: u8, key: &KeyWords) -> Found<W> {
+/// Waits a little after a disturbed attempt to read; whether that was the last.
+#[cold]
+#[inline(never)]
+pub(super) fn has_waited_enough(attempts: &mut u32) -> bool {
+    std::hint::spin_loop();
+    *attempts += 1;
+    *attempts == ATTEMPTS
+}
+
+impl<W: Words> Shown<'_, W> {
+    /// A copy of what is at `way`, if the set was at rest for long enough to make one.
+    pub(super) fn copy(&self, way: usize) -> Option<(KeyWords, Held<W>)> {
         for _ in 0..ATTEMPTS {
             if let Some(version) = self.set.version.at_rest() {
-                let found = match self.find(tag, key) {
-                    Some(way) => Found::Entry { way, held: self.entries[way].held() },
-                    None => Found::Absent,
-                };
+                let entry = &self.entries[way];
+                let copy = (self.set.tag(way) != 0).then(|| (entry.key(), entry.held()));
                 if self.set.version.is_still(version) {
-                    return found;
+                    return copy;
                 }
             }
-            std::hint::spin_loop();
+            std::thread::yield_now();
         }
-        Found::Disturbed
+        None
     }
 
+    #[inline(always)]
+    pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
+        let mut tagged = self.set.tagged(tag);
+        while tagged != 0 {
+            let bit = tagged.trailing_zeros() as usize;
+            let way = (TAGS_PER_WORD * (bit % 8) + bit / 8) % WAYS;
+            if self.entries[way].has_key(key) {
+                return Some(way);
+            }
+            tagged &= tagged - 1;
+        }
+        None
+    }
+}
+
+impl<'a, W: Words> Place<'a, W> {
     /// Enters the set to write, or gives up when other writers hold it for too long.
     pub(super) fn try_write(self) -> Option<Writer<'a, W>> {
         for _ in 0..YIELDS {
@@ -309,37 +356,8 @@ impl<'a, W: Words> Place<'a, W> {
             || (0..WAYS).any(|way| self.is_past_deadline(way, now))
     }
 
-    /// A copy of what is at `way`, if the set was at rest for long enough to make one.
-    pub(super) fn copy(&self, way: usize) -> Option<(KeyWords, Held<W>)> {
-        for _ in 0..ATTEMPTS {
-            if let Some(version) = self.set.version.at_rest() {
-                let entry = &self.entries[way];
-                let copy = (self.set.tag(way) != 0).then(|| (entry.key(), entry.held()));
-                if self.set.version.is_still(version) {
-                    return copy;
-                }
-            }
-            std::thread::yield_now();
-        }
-        None
-    }
-
     /// The cut deadline spares reading the entry; beyond the year 2106 the entry itself decides.
     pub(super) fn is_past_deadline(&self, way: usize, now: u64) -> bool {
         self.set.tag(way) != 0 && u64::from(self.ledger.deadlines[way].load(Relaxed)) <= now
-    }
-
-    #[inline(always)]
-    pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
-        let mut tagged = self.set.tagged(tag);
-        while tagged != 0 {
-            let bit = tagged.trailing_zeros() as usize;
-            let way = TAGS_PER_WORD * (bit % 8) + bit / 8;
-            if self.entries[way].has_key(key) {
-                return Some(way);
-            }
-            tagged &= tagged - 1;
-        }
-        None
     }
 }

@@ -1,7 +1,7 @@
 //! What the only writer in a set does: stores, removes, makes room.
 
 use super::eviction::{Standing, Tactic, WAYS};
-use super::set::{HEATS_PER_WORD, Held, Place, Set, heat_position};
+use super::set::{HEATS_PER_WORD, Held, Place, Set, Shown, heat_position};
 use crate::Cause;
 use crate::placement::KeyWords;
 use crate::value::Words;
@@ -69,7 +69,7 @@ impl<W: Words> Writer<'_, W> {
 
     /// Writes a new entry; if there is no room, takes out one other. Not stored means that more must go: try again.
     pub(super) fn add(&mut self, new: &Newcomer<'_, W>, terms: &Terms) -> (bool, Option<Displaced<W>>) {
-        let (set, ledger) = (self.place.set, self.place.ledger);
+        let Place { shown: Shown { set, .. }, ledger } = self.place;
         let mut standing = self.standing(terms.epoch);
         let fits = |load: u32| load + u32::from(new.weight) <= terms.usable as u32;
         let free = set.free(terms.usable).filter(|_| fits(ledger.load.load(Relaxed)));
@@ -95,7 +95,7 @@ impl<W: Words> Writer<'_, W> {
     }
 
     pub(super) fn remove(&mut self, way: usize) {
-        self.place.set.set_heat(way, 0);
+        self.place.set.cool(way);
         self.release(way);
         self.place.entries[way].wipe();
     }
@@ -133,7 +133,7 @@ impl<W: Words> Writer<'_, W> {
 
     /// An entry from before an invalidation. Where there is none, the set is not searched again until the next one.
     fn of_another_generation(&self, generation: u64) -> Option<usize> {
-        let Place { set, ledger, entries } = self.place;
+        let Place { shown: Shown { set, entries }, ledger } = self.place;
         if ledger.generation.load(Relaxed) == generation {
             return None;
         }
@@ -164,7 +164,7 @@ impl<W: Words> Writer<'_, W> {
     }
 
     fn standing(&self, epoch: u32) -> Standing {
-        let Set { heat: heats, recent, main, .. } = self.place.set;
+        let Set { heat: heats, recent, .. } = self.place.set;
         let words: [u64; WAYS / HEATS_PER_WORD] = std::array::from_fn(|word| heats[word].load(Relaxed));
         let heat = std::array::from_fn(|way| {
             let (word, shift) = heat_position(way);
@@ -174,7 +174,7 @@ impl<W: Words> Writer<'_, W> {
             rank: self.place.ledger.rank(),
             heat,
             recent: recent.load(Relaxed),
-            main: main.load(Relaxed),
+            main: self.place.ledger.main.load(Relaxed),
         };
         standing.age(epoch.wrapping_sub(self.place.ledger.epoch.load(Relaxed)));
         standing
@@ -188,8 +188,9 @@ impl<W: Words> Writer<'_, W> {
         }
         self.place.ledger.set_rank(rank);
         self.place.ledger.epoch.store(epoch, Relaxed);
+        self.place.ledger.main.store(*main, Relaxed);
         self.place.set.recent.store(*recent, Relaxed);
-        self.place.set.main.store(*main, Relaxed);
+        self.place.set.settled.store(standing.settled(), Relaxed);
     }
 }
 

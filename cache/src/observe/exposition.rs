@@ -153,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     fn page(form: Exposition) -> String {
-        let observer = PerWorker::new(2, 0);
+        let observer = PerWorker::new(2);
         let began = Instant::now();
         observer.operations_per_second(began);
         let mut worker = observer.worker();

@@ -22,18 +22,16 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The key of one look-up in 64 is shown to the detector, and one insert in 64 is timed.
-const SAMPLE_PERIOD_LOG2: u32 = 6;
-/// One in eight of the sampled look-ups is timed. Reading the clock waits for everything that is under way, so it costs
+const SAMPLE_PERIOD: u64 = 64;
+/// One in eight of the look-ups that are shown is timed. Reading the clock waits for everything that is under way, so it costs
 /// a look-up that misses the nearest caches far more than the 25 ns of the reading: timing one look-up in 64 raised the
 /// mean by 3 to 6 ns, one in 512 by less than 1 ns.
-const TIMED_LOG2: u32 = 3;
+const TIMED: u64 = 8;
 
 /// Counts every event; samples durations and keys; per session. See the module's text.
 pub struct PerWorker {
     registry: Arc<Registry>,
     tenants: usize,
-    /// An operation is in the sample when these bits of its number are zero.
-    sample_mask: u64,
     throughput: Throughput,
 }
 
@@ -54,8 +52,10 @@ struct Counts([AtomicU64; Event::COUNT]);
 /// What one session writes.
 #[repr(align(128))]
 struct Stripe {
-    /// One for each tenant.
-    counts: Arc<[Counts]>,
+    /// Of tenant 0 and all that are not kept apart.
+    shared: Counts,
+    /// Of tenants 1, 2 and so on.
+    counts: Box<[Counts]>,
     durations: [Shared; Operation::ALL.len()],
     published: Published,
 }
@@ -70,10 +70,9 @@ struct Totals {
 
 /// The recorder of one session.
 pub struct Worker {
-    counts: Arc<[Counts]>,
-    tick: u64,
-    sample_mask: u64,
     stripe: Arc<Stripe>,
+    /// Look-ups that were shown.
+    shown: u64,
     puts: u64,
     detector: Box<Detector>,
     registry: Arc<Registry>,
@@ -81,25 +80,19 @@ pub struct Worker {
 
 impl Default for PerWorker {
     fn default() -> Self {
-        Self::new(1, SAMPLE_PERIOD_LOG2)
+        Self::new(1)
     }
 }
 
 impl PerWorker {
-    /// Keeps the counts of `tenants` tenants apart and samples one operation in `2^sample_period_log2` (at most 2^32):
-    /// a power of two, so that the choice is a mask.
+    /// Keeps the counts of `tenants` tenants apart.
     #[must_use]
-    pub fn new(tenants: usize, sample_period_log2: u32) -> Self {
+    pub fn new(tenants: usize) -> Self {
         let tenants = tenants.max(1);
         let retired = Totals::none(tenants);
         #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
         let registry = Registry(Mutex::new(Stripes { live: Vec::new(), retired, opened: 0 }));
-        Self {
-            registry: Arc::new(registry),
-            tenants,
-            sample_mask: (1 << sample_period_log2.min(32)) - 1,
-            throughput: Throughput::default(),
-        }
+        Self { registry: Arc::new(registry), tenants, throughput: Throughput::default() }
     }
 
     /// Tenants whose counts are kept apart.
@@ -130,14 +123,14 @@ impl Observer for PerWorker {
     type Worker = Worker;
 
     fn for_tenants(tenants: usize) -> Self {
-        Self::new(tenants, SAMPLE_PERIOD_LOG2)
+        Self::new(tenants)
     }
 
     fn worker(&self) -> Worker {
         let none = |_| Counts(std::array::from_fn(|_| AtomicU64::new(0)));
-        let counts: Arc<[Counts]> = (0..self.tenants).map(none).collect();
         let stripe = Arc::new(Stripe {
-            counts: counts.clone(),
+            shared: none(0),
+            counts: (1..self.tenants).map(none).collect(),
             durations: std::array::from_fn(|_| Shared::new()),
             published: Published::default(),
         });
@@ -147,15 +140,12 @@ impl Observer for PerWorker {
         // An odd stride visits every phase, so workers started together do not sample together.
         let tick = stripes.opened.wrapping_mul(27);
         drop(stripes);
-        let (registry, sample_mask) = (self.registry.clone(), self.sample_mask);
         Worker {
-            counts,
-            tick,
-            sample_mask,
+            shown: tick,
             stripe,
             puts: tick,
             detector: Box::new(Detector::new()),
-            registry,
+            registry: self.registry.clone(),
         }
     }
 
@@ -185,16 +175,21 @@ impl Observer for PerWorker {
     }
 }
 
-impl Worker {
-    /// How to sample the look-up that the count has chosen.
-    #[cold]
-    fn chosen(&self) -> Sampled {
-        let timed_mask = (self.sample_mask << TIMED_LOG2) | ((1 << TIMED_LOG2) - 1);
-        if self.tick & timed_mask == 0 { Sampled::Timed(Instant::now()) } else { Sampled::Shown }
+impl Stripe {
+    #[inline(always)]
+    fn counts(&self, tenant: Tenant) -> &Counts {
+        let other = usize::from(tenant.0).checked_sub(1).and_then(|index| self.counts.get(index));
+        other.unwrap_or(&self.shared)
     }
 }
 
 impl Recorder for Worker {
+    const SHOWN_EVERY: u64 = SAMPLE_PERIOD;
+
+    fn phase(&self) -> u64 {
+        self.shown
+    }
+
     #[inline(always)]
     fn record(&mut self, event: Event) {
         self.record_in(Tenant(0), event);
@@ -202,19 +197,18 @@ impl Recorder for Worker {
 
     #[inline(always)]
     fn record_many(&mut self, event: Event, n: u64) {
-        bump(&self.counts[0].0[event as usize], n);
+        bump(&self.stripe.shared.0[event as usize], n);
     }
 
     #[inline(always)]
     fn record_in(&mut self, tenant: Tenant, event: Event) {
-        let counts = self.counts.get(usize::from(tenant.0)).unwrap_or(&self.counts[0]);
-        bump(&counts.0[event as usize], 1);
+        bump(&self.stripe.counts(tenant).0[event as usize], 1);
     }
 
-    #[inline(always)]
+    #[inline]
     fn begin_get(&mut self, _: &Key) -> Sampled {
-        self.tick = self.tick.wrapping_add(1);
-        if self.tick & self.sample_mask == 0 { self.chosen() } else { Sampled::No }
+        self.shown = self.shown.wrapping_add(1);
+        if self.shown.is_multiple_of(TIMED) { Sampled::Timed(Instant::now()) } else { Sampled::Shown }
     }
 
     #[inline]
@@ -230,7 +224,7 @@ impl Recorder for Worker {
 
     #[inline]
     fn begin_admission(&mut self) -> Option<Instant> {
-        if self.puts & self.sample_mask == 0 { Some(Instant::now()) } else { None }
+        if self.puts.is_multiple_of(SAMPLE_PERIOD) { Some(Instant::now()) } else { None }
     }
 
     #[cold]
@@ -285,7 +279,8 @@ impl Totals {
     }
 
     fn add(&mut self, stripe: &Stripe) {
-        for (totals, counts) in self.counts.iter_mut().zip(stripe.counts.iter()) {
+        let all = std::iter::once(&stripe.shared).chain(&stripe.counts);
+        for (totals, counts) in self.counts.iter_mut().zip(all) {
             for (total, count) in totals.iter_mut().zip(&counts.0) {
                 *total += count.load(Relaxed);
             }
@@ -303,7 +298,7 @@ mod tests {
 
     #[test]
     fn totals_survive_the_session_that_made_them() {
-        let observer = PerWorker::new(2, 0);
+        let observer = PerWorker::new(2);
         let mut first = observer.worker();
         let mut second = observer.worker();
         first.record(Event::Hit);
@@ -326,27 +321,21 @@ mod tests {
     }
 
     #[test]
-    fn one_operation_in_a_period_is_sampled_at_staggered_phases() {
-        for (observer, period) in [(PerWorker::default(), 64), (PerWorker::new(1, 3), 8)] {
-            let mut phases = Vec::new();
-            for _ in 0..4 {
-                let mut worker = observer.worker();
-                let sampled: Vec<_> = (0..80 * period)
-                    .map(|at| (at, worker.begin_get(&[0; 32])))
-                    .filter(|(_, sampled)| *sampled != Sampled::No)
-                    .collect();
-                assert_eq!(sampled.len(), 80);
-                phases.push(sampled[0].0);
-                let timed: Vec<_> = sampled.iter().filter_map(|(_, sampled)| sampled.began()).collect();
-                assert_eq!(timed.len(), 10);
-                timed.into_iter().for_each(|began| worker.end_get(began));
-                let puts = (0..10 * period).filter(|_| worker.begin_put().is_some()).count();
-                assert_eq!(puts, 10);
-            }
-            phases.dedup();
-            assert_eq!(phases.len(), 4);
-            assert_eq!(observer.latency().samples(), 40);
+    fn one_of_eight_shown_look_ups_and_one_of_64_inserts_is_timed_at_staggered_phases() {
+        let observer = PerWorker::default();
+        let mut phases = Vec::new();
+        for _ in 0..4 {
+            let mut worker = observer.worker();
+            phases.push(worker.phase() % Worker::SHOWN_EVERY);
+            let timed: Vec<_> = (0..80).filter_map(|_| worker.begin_get(&[0; 32]).began()).collect();
+            assert_eq!(timed.len(), 10);
+            timed.into_iter().for_each(|began| worker.end_get(began));
+            let puts = (0..640).filter(|_| worker.begin_put().is_some()).count();
+            assert_eq!(puts, 10);
         }
+        phases.dedup();
+        assert_eq!(phases.len(), 4);
+        assert_eq!(observer.latency().samples(), 40);
     }
 
     #[test]
