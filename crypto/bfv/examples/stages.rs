@@ -1,7 +1,7 @@
 //! Times the two roles on one core, for a batch of 32 subjects: `cargo run --release -p trefoil-bfv --example stages`.
 //!
 //! Medians, one step after the other in every round, so that all see the same disturbances. The store is larger than
-//! most caches, so that templates come from main memory; `TREFOIL_TIER` lowers the tier, an argument names one step.
+//! caches, so that templates come from main memory; `TREFOIL_TIER` lowers the tier, an argument names one step.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,9 +10,10 @@ use trefoil_bfv::{
     PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, TemplateCiphertext, TenantKey, Tier, Zero,
 };
 
-/// Subjects in the store, 32 MiB of templates per 683; a multiple of 32.
-const SUBJECTS: usize = 2048;
-const ROUNDS: usize = 30000;
+/// Subjects in the store, 768 MiB of templates; a multiple of 32. All but the first are copies.
+const SUBJECTS: usize = 16384;
+const ENCRYPTED: usize = 256;
+const ROUNDS: usize = 10000;
 
 struct World {
     basis: Basis,
@@ -104,7 +105,11 @@ impl World {
         for i in 0..SUBJECTS {
             let key = master.subject_key(&[i as u8; 32], i as u32, &Salt::random(&mut rng));
             let (lane, share) = (i % LANES, Share::of(&face(i % 100)));
-            let template = basis.encrypt_lane(&key, lane, &share, &mut rng);
+            let template = if i < ENCRYPTED {
+                basis.encrypt_lane(&key, lane, &share, &mut rng)
+            } else {
+                TemplateCiphertext::clone(&templates[i % ENCRYPTED])
+            };
             templates.push(template.stored_in(&arena).expect("room"));
             keys.push(key);
             let pair = if i < LANES {

@@ -9,7 +9,7 @@ use crate::sample::{ErrorSampler, TernarySampler, flood};
 use crate::wipe::wipe;
 use crate::{Basis, Drbg, Embedding, LANES, N, Scheme, T};
 use std::sync::Arc;
-use trefoil_kernels::packed;
+use trefoil_kernels::packed::{self, Ahead};
 
 /// One template and one probe in a lane.
 #[derive(Clone, Copy)]
@@ -69,8 +69,8 @@ impl Masker {
     /// # Panics
     /// If there are more than 32 requests, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme.
     pub fn mask(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> MaskedBatch {
-        self.sum(1, placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        self.masked(placed.iter().map(|request| (request.lane, request.probe)), Some(basis))
+        let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), Some(basis))
     }
 
     /// The same for templates under the tenant's one key.
@@ -78,8 +78,8 @@ impl Masker {
     /// # Panics
     /// As [`Masker::mask`].
     pub fn mask_pairs(&mut self, placed: &[PlacedPair<'_>]) -> MaskedBatch {
-        self.sum(2, placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        self.masked(placed.iter().map(|request| (request.lane, request.probe)), None)
+        let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), None)
     }
 
     /// The same for a block of templates that were summed before ([`TemplateCiphertext::block`]), all of whose subjects'
@@ -93,62 +93,65 @@ impl Masker {
         block: &TemplateCiphertext,
         probes: &[(usize, &Embedding)],
     ) -> MaskedBatch {
-        let words = self.scheme.polynomial_words();
-        packed::sum(self.scheme.cpu(), &[block.as_bytes()], &mut self.sum[..words]);
-        self.masked(probes.iter().copied(), Some(basis))
+        let sources = Sources::of([(0, block.as_bytes())].into_iter());
+        self.masked(&sources, probes.iter().copied(), Some(basis))
     }
 
-    /// Sums ciphertexts of `polynomials` polynomials each, one per lane.
-    pub(crate) fn sum<'a>(
-        &mut self,
-        polynomials: usize,
-        placed: impl ExactSizeIterator<Item = (usize, &'a [u8])>,
-    ) {
-        let count = placed.len();
-        assert!(count <= LANES, "a batch has at most {LANES} requests");
-        let mut sources: [&[u8]; LANES] = [&[]; LANES];
-        let mut taken = 0u32;
-        for (source, (lane, bytes)) in sources.iter_mut().zip(placed) {
-            assert!(lane < LANES && taken >> lane & 1 == 0, "lanes are distinct and below {LANES}");
-            taken |= 1 << lane;
-            *source = bytes;
-        }
-        let words = polynomials * self.scheme.polynomial_words();
-        packed::sum(self.scheme.cpu(), &sources[..count], &mut self.sum[..words]);
-    }
-
-    /// Multiplies the sum by the probes and masks the product. Its `c1` is `basis`, or was summed.
+    /// Multiplies the sum of `sources` by the probes and masks the product. Its `c1` is `basis`, or is summed.
+    ///
+    /// Reading the templates takes three times as long as everything else, so the rest comes first and asks for them in
+    /// passing.
     fn masked<'a>(
         &mut self,
+        sources: &Sources<'_>,
         probes: impl Iterator<Item = (usize, &'a Embedding)>,
         basis: Option<&Basis>,
     ) -> MaskedBatch {
-        self.prepare_multiplier(probes);
+        let mut ahead = Ahead::of(sources.get());
+        self.prepare_multiplier(probes, &mut ahead);
         let mut masked = MaskedBatch::zero(&self.scheme);
         let (c0, c1) = masked.parts_mut();
-        self.write_c1(basis, c1);
+        self.write_error(c1, &mut ahead);
         let flooding = flood(&mut self.drbg);
+        self.sum(sources, if basis.is_some() { 1 } else { 2 });
+        self.write_c1(basis, c1);
         self.write_c0(&flooding, c0);
         masked
     }
 
+    /// Sums ciphertexts of `polynomials` polynomials each.
+    pub(crate) fn sum(&mut self, sources: &Sources<'_>, polynomials: usize) {
+        let words = polynomials * self.scheme.polynomial_words();
+        packed::sum(self.scheme.cpu(), sources.get(), &mut self.sum[..words]);
+    }
+
     /// The multiplier `p + t * r` of probes `p` and a fresh ternary `r`, transformed. The multiple of `t` does not change the
     /// message, and makes `c1 = a * (p + t * r) + e2` an LWE sample with secret `r`: it says nothing about `p`.
-    fn prepare_multiplier<'a>(&mut self, probes: impl Iterator<Item = (usize, &'a Embedding)>) {
+    fn prepare_multiplier<'a>(
+        &mut self,
+        probes: impl Iterator<Item = (usize, &'a Embedding)>,
+        ahead: &mut Ahead<'_>,
+    ) {
         self.scheme.lanes().place_probes(probes, &mut self.small);
         self.ternary.add(&mut self.drbg, T as i32, &mut self.small);
         for (limb, out) in self.scheme.limbs().iter().zip(self.multiplier.chunks_exact_mut(N)) {
-            limb.transform_small(&self.small, out);
+            limb.transform_small_ahead(&self.small, out, ahead);
         }
     }
 
-    /// `c1 = a * multiplier + e2`, where `a` is the basis or the sum of the templates' `c1`.
-    fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
+    /// `c1 = e2`, fresh and transformed.
+    fn write_error(&mut self, c1: &mut [u64], ahead: &mut Ahead<'_>) {
         self.errors.fill(&mut self.drbg, &mut self.small);
+        for (limb, out) in self.scheme.limbs().iter().zip(c1.chunks_exact_mut(N)) {
+            limb.transform_small_ahead(&self.small, out, ahead);
+        }
+    }
+
+    /// `c1 += a * multiplier`, where `a` is the basis or the sum of the templates' `c1`.
+    fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
         let summed = &self.sum[self.scheme.polynomial_words()..];
         let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(summed.chunks_exact(N));
         for (i, (limb, ((out, multiplier), summed))) in self.scheme.limbs().iter().zip(parts).enumerate() {
-            limb.transform_small(&self.small, out);
             match basis {
                 Some(basis) => {
                     let (a, quotients) = basis.limb(i);
@@ -167,6 +170,35 @@ impl Masker {
         {
             add_flood(limb, &limb.fold(sum, multiplier), flooding, out);
         }
+    }
+}
+
+/// The ciphertexts of a batch.
+pub(crate) struct Sources<'a> {
+    bytes: [&'a [u8]; LANES],
+    count: usize,
+}
+
+impl<'a> Sources<'a> {
+    /// One ciphertext per lane.
+    ///
+    /// # Panics
+    /// As [`Masker::mask`].
+    pub(crate) fn of(placed: impl ExactSizeIterator<Item = (usize, &'a [u8])>) -> Sources<'a> {
+        let count = placed.len();
+        assert!(count <= LANES, "a batch has at most {LANES} requests");
+        let mut bytes: [&[u8]; LANES] = [&[]; LANES];
+        let mut taken = 0u32;
+        for (source, (lane, bytes)) in bytes.iter_mut().zip(placed) {
+            assert!(lane < LANES && taken >> lane & 1 == 0, "lanes are distinct and below {LANES}");
+            taken |= 1 << lane;
+            *source = bytes;
+        }
+        Sources { bytes, count }
+    }
+
+    pub(crate) fn get(&self) -> &[&'a [u8]] {
+        &self.bytes[..self.count]
     }
 }
 
@@ -199,8 +231,12 @@ impl Drop for Masker {
 impl Masker {
     /// Masks the batch that was masked last again, without flooding.
     pub(crate) fn unflood(&mut self, placed: &[PlacedPair<'_>], masked: &mut MaskedBatch) {
-        self.prepare_multiplier(placed.iter().map(|request| (request.lane, request.probe)));
+        self.prepare_multiplier(
+            placed.iter().map(|request| (request.lane, request.probe)),
+            &mut Ahead::none(),
+        );
         let (c0, c1) = masked.parts_mut();
+        self.write_error(c1, &mut Ahead::none());
         self.write_c1(None, c1);
         self.write_c0(&[0; LANES], c0);
     }
@@ -248,8 +284,10 @@ mod tests {
                 .collect();
             let mut masked = masker.mask(&self.basis, &placed);
             if !flooded {
-                masker.prepare_multiplier(placed.iter().map(|request| (request.lane, request.probe)));
+                let probes = placed.iter().map(|request| (request.lane, request.probe));
+                masker.prepare_multiplier(probes, &mut Ahead::none());
                 let (c0, c1) = masked.parts_mut();
+                masker.write_error(c1, &mut Ahead::none());
                 masker.write_c1(Some(&self.basis), c1);
                 masker.write_c0(&[0; LANES], c0);
             }

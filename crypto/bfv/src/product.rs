@@ -13,13 +13,13 @@
 
 use crate::ciphertext::PairCiphertext;
 use crate::lines::Lines;
-use crate::mask::{Masker, add_flood};
+use crate::mask::{Masker, Sources, add_flood};
 use crate::masked::MaskedProduct;
 use crate::sample::flood;
 use crate::tenant_key::Zero;
 use crate::wipe::wipe;
 use crate::{LANES, N, Share};
-use trefoil_kernels::packed;
+use trefoil_kernels::packed::{self, Ahead};
 
 /// One template under the tenant's key and the matcher's share of a probe, in a lane.
 #[derive(Clone, Copy)]
@@ -38,8 +38,6 @@ pub(crate) struct Scratch {
     probes: Lines<u64>,
     /// The multiplier `u` of the encryption of zero, transformed.
     u: Lines<u64>,
-    error_1: Lines<i32>,
-    error_2: Lines<i32>,
 }
 
 impl Masker {
@@ -54,18 +52,27 @@ impl Masker {
         placed: &[PlacedShare<'_>],
         probes: &PairCiphertext,
     ) -> MaskedProduct {
-        self.sum(2, placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
+        let mut ahead = Ahead::of(sources.get());
         let mut scratch = self.product.take().unwrap_or_else(|| Box::new(Scratch::new(self)));
-        self.prepare(&mut scratch, placed, probes);
+        self.prepare(&mut scratch, placed, probes, &mut ahead);
         let mut masked = MaskedProduct::zero(&self.scheme);
+        self.write_errors(&mut masked, &mut ahead);
         let flooding = flood(&mut self.drbg);
+        self.sum(&sources, 2);
         self.write(&scratch, zero, &flooding, &mut masked);
         self.product = Some(scratch);
         masked
     }
 
     /// The probes' ciphertext, and what the encryption of zero needs.
-    fn prepare(&mut self, scratch: &mut Scratch, placed: &[PlacedShare<'_>], probes: &PairCiphertext) {
+    fn prepare(
+        &mut self,
+        scratch: &mut Scratch,
+        placed: &[PlacedShare<'_>],
+        probes: &PairCiphertext,
+        ahead: &mut Ahead<'_>,
+    ) {
         let words = self.scheme.polynomial_words();
         packed::unpack(probes.as_bytes(), &mut scratch.probes);
         let shares = placed.iter().map(|request| (request.lane, request.share));
@@ -74,20 +81,29 @@ impl Masker {
         for ((limb, d0), x1) in
             self.scheme.limbs().iter().zip(d0.chunks_exact_mut(N)).zip(self.multiplier.chunks_exact_mut(N))
         {
-            limb.transform_small(&self.small, x1);
+            limb.transform_small_ahead(&self.small, x1, ahead);
             // Below 27q, which the products take.
             d0.iter_mut().zip(x1).for_each(|(d0, x1)| *d0 += *x1);
         }
         self.small.fill(0);
         self.ternary.add(&mut self.drbg, 1, &mut self.small);
         for (limb, u) in self.scheme.limbs().iter().zip(scratch.u.chunks_exact_mut(N)) {
-            limb.transform_small(&self.small, u);
+            limb.transform_small_ahead(&self.small, u, ahead);
         }
-        self.errors.fill(&mut self.drbg, &mut scratch.error_1);
-        self.errors.fill(&mut self.drbg, &mut scratch.error_2);
     }
 
-    /// `c0 = C0 D0 + b0 u + F` on 32 coefficients, `c1 = C0 D1 + C1 D0 + b1 u + e1`, `c2 = C1 D1 + b2 u + e2`.
+    /// `c1 = e1` and `c2 = e2`, fresh and transformed.
+    fn write_errors(&mut self, out: &mut MaskedProduct, ahead: &mut Ahead<'_>) {
+        let [_, out_1, out_2] = out.parts_mut();
+        for out in [out_1, out_2] {
+            self.errors.fill(&mut self.drbg, &mut self.small);
+            for (limb, out) in self.scheme.limbs().iter().zip(out.chunks_exact_mut(N)) {
+                limb.transform_small_ahead(&self.small, out, ahead);
+            }
+        }
+    }
+
+    /// `c0 = C0 D0 + b0 u + F` on 32 coefficients, `c1 += C0 D1 + C1 D0 + b1 u`, `c2 += C1 D1 + b2 u`.
     fn write(&self, scratch: &Scratch, zero: &Zero, flooding: &[i128; LANES], out: &mut MaskedProduct) {
         let words = self.scheme.polynomial_words();
         let [out_0, out_1, out_2] = out.parts_mut();
@@ -102,13 +118,11 @@ impl Masker {
             add_flood(limb, &product, flooding, &mut out_0[i * LANES..(i + 1) * LANES]);
 
             let out_1 = &mut out_1[here.clone()];
-            limb.transform_small(&scratch.error_1, out_1);
             limb.mul_add(zero.limb(1, i).0, zero.limb(1, i).1, u, out_1);
             limb.mul_add_variable(c0, d1, out_1);
             limb.mul_add_variable(c1, d0, out_1);
 
             let out_2 = &mut out_2[here];
-            limb.transform_small(&scratch.error_2, out_2);
             limb.mul_add(zero.limb(2, i).0, zero.limb(2, i).1, u, out_2);
             limb.mul_add_variable(c1, d1, out_2);
         }
@@ -118,12 +132,7 @@ impl Masker {
 impl Scratch {
     fn new(masker: &Masker) -> Scratch {
         let words = masker.scheme.polynomial_words();
-        Scratch {
-            probes: Lines::new(2 * words),
-            u: Lines::new(words),
-            error_1: Lines::new(N),
-            error_2: Lines::new(N),
-        }
+        Scratch { probes: Lines::new(2 * words), u: Lines::new(words) }
     }
 }
 
@@ -131,8 +140,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         wipe(&mut self.probes);
         wipe(&mut self.u);
-        wipe(&mut self.error_1);
-        wipe(&mut self.error_2);
     }
 }
 
@@ -188,7 +195,8 @@ mod tests {
             let mut masked = self.masker.mask_shared(&self.zero, &placed, &encrypted);
             if !flooded {
                 let mut scratch = self.masker.product.take().expect("a product was made");
-                self.masker.prepare(&mut scratch, &placed, &encrypted);
+                self.masker.prepare(&mut scratch, &placed, &encrypted, &mut Ahead::none());
+                self.masker.write_errors(&mut masked, &mut Ahead::none());
                 self.masker.write(&scratch, &self.zero, &[0; LANES], &mut masked);
                 self.masker.product = Some(scratch);
             }

@@ -11,6 +11,7 @@ use crate::{DIM, LANES, N, Params, T};
 use trefoil_kernels::ntt::Ntt;
 #[cfg(test)]
 use trefoil_kernels::ntt::order;
+use trefoil_kernels::packed::Ahead;
 use trefoil_kernels::{Cpu, residue};
 
 /// The ring modulo one prime.
@@ -57,6 +58,11 @@ impl Limb {
     /// The NTT, not reduced, of a polynomial with small signed coefficients.
     pub(crate) fn transform_small(&self, x: &[i32], out: &mut [u64]) {
         self.ntt.forward_small(x, out);
+    }
+
+    /// The same, asking for lines of a coming sum in passing.
+    pub(crate) fn transform_small_ahead(&self, x: &[i32], out: &mut [u64], ahead: &mut Ahead<'_>) {
+        self.ntt.forward_small_ahead(x, out, ahead);
     }
 
     /// The NTT, not reduced, of `Delta * message + error`, for centred coefficients.

@@ -3,9 +3,10 @@
 
 mod aes;
 mod keccak;
+mod packed;
 
 use crate::ntt::{self, Ntt};
-use crate::{Cpu, Tier, fermat, packed, residue, sample, sha256};
+use crate::{Cpu, Tier, fermat, residue, sample, sha256};
 
 /// A modulus of the scheme, and the largest that the kernels take.
 const MODULI: [u64; 3] = [140_720_308_191_233, 140_700_980_543_489, residue::MODULUS_BOUND - 1];
@@ -34,41 +35,6 @@ impl Stream {
     fn bytes(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.next() as u8).collect()
     }
-}
-
-#[test]
-fn packed_sums_agree_with_addition() {
-    let mut stream = Stream(1);
-    for n in [8, 16, 24, 64, 2056, 8192] {
-        for count in [0, 1, 3, 4, 5, 7, 8, 31, 32] {
-            let values: Vec<_> = (0..count).map(|_| stream.below(1 << 48, n)).collect();
-            let packed: Vec<Vec<u8>> = values
-                .iter()
-                .map(|values| {
-                    let mut bytes = vec![0; 6 * n];
-                    packed::pack(values, &mut bytes);
-                    bytes
-                })
-                .collect();
-            let sources: Vec<&[u8]> = packed.iter().map(Vec::as_slice).collect();
-            let expected: Vec<u64> = (0..n).map(|i| values.iter().map(|v| v[i]).sum()).collect();
-            for cpu in tiers() {
-                let mut acc = vec![u64::MAX; n];
-                packed::sum(cpu, &sources, &mut acc);
-                assert_eq!(acc, expected, "{:?}, {count} sources of {n}", cpu.tier());
-            }
-        }
-    }
-}
-
-#[test]
-fn packing_is_undone_by_unpacking() {
-    let values = Stream(2).below(1 << 48, 1000);
-    let mut bytes = vec![0; 6000];
-    packed::pack(&values, &mut bytes);
-    let mut back = vec![0; 1000];
-    packed::unpack(&bytes, &mut back);
-    assert_eq!(back, values);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! at most `q` to one that starts `12q` higher in the vector tier, so that results are below `26q`, which is below 2^52. They are congruent to the exact values; tiers agree modulo q.
 
 use crate::cpu::Token;
+use crate::packed::Ahead;
 use crate::residue::MODULUS_BOUND;
 use crate::{Cpu, portable_ntt};
 
@@ -91,12 +92,22 @@ impl Ntt {
     /// # Panics
     /// Unless `x` and `out` have 4096 places.
     pub fn forward_small(&self, x: &[i32], out: &mut [u64]) {
+        self.forward_small_ahead(x, out, &mut Ahead::none());
+    }
+
+    /// The same, asking for lines of a coming sum in passing.
+    ///
+    /// # Panics
+    /// As [`Ntt::forward_small`].
+    pub fn forward_small_ahead(&self, x: &[i32], out: &mut [u64], ahead: &mut Ahead<'_>) {
         let x: &[i32; POINTS] = x.try_into().expect("4096 coefficients");
         let out: &mut [u64; POINTS] = out.try_into().expect("4096 values");
         match self.cpu.token() {
             #[cfg(target_arch = "x86_64")]
-            Token::Avx512(token) => token.ntt_forward_small(self, x, out),
+            Token::Avx512(token) => token.ntt_forward_small(self, x, out, ahead),
             _ => {
+                // Only the tier whose transforms are faster than memory gains by it.
+                let _ = ahead;
                 crate::residue::lift(self.cpu, self.q, x, out);
                 portable_ntt::forward(self, out);
             }

@@ -9,7 +9,64 @@ pub const RESIDUE_BYTES: usize = 6;
 pub const SOURCES_MAX: usize = 32;
 
 /// Sources that are read at the same time.
-pub(crate) const STREAMS: usize = 4;
+pub(crate) const STREAMS: usize = 8;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Sources of an [`Ahead`] whose lines are asked for in turn.
+const ABREAST: usize = 4;
+
+/// Lines of the sources of a coming [`sum`] that other kernels ask for in passing, so that memory works while the processor
+/// computes: into the second level of the cache, which holds a batch.
+///
+/// Taken are the first sources of each group that [`sum`] reads at the same time, then the second ones: every group then has
+/// sources that are in the cache already beside others that are not, and keeps memory busy to its end.
+pub struct Ahead<'a> {
+    sources: &'a [&'a [u8]],
+    /// Place in their groups of the sources that are next.
+    place: usize,
+    streams: [&'a [u8]; ABREAST],
+    at: usize,
+}
+
+impl<'a> Ahead<'a> {
+    /// Nothing to ask for.
+    pub fn none() -> Ahead<'a> {
+        Ahead::of(&[])
+    }
+
+    /// The lines of `sources`, which are equally long.
+    pub fn of(sources: &'a [&'a [u8]]) -> Ahead<'a> {
+        Ahead { sources, place: 0, streams: [&[]; ABREAST], at: 0 }
+    }
+
+    /// The next line of each of four sources, as a source and a place in it.
+    #[inline(always)]
+    pub(crate) fn step(&mut self) -> Option<([&'a [u8]; ABREAST], usize)> {
+        if self.at >= self.streams[0].len() && (self.sources.is_empty() || !self.turn()) {
+            return None;
+        }
+        let at = self.at;
+        self.at += LINE;
+        Some((self.streams, at))
+    }
+
+    /// Goes on to the next sources, if there are any.
+    #[cold]
+    fn turn(&mut self) -> bool {
+        let Some(first) = self.sources.get(self.place).filter(|_| self.place < STREAMS) else {
+            self.sources = &[];
+            return false;
+        };
+        // A small batch has fewer groups than streams.
+        self.streams =
+            std::array::from_fn(|group| *self.sources.get(self.place + STREAMS * group).unwrap_or(first));
+        self.place += 1;
+        self.at = 0;
+        !first.is_empty()
+    }
+}
 
 /// Packs `values`, each below 2^48 (higher bits are lost), into `bytes`.
 ///
@@ -34,15 +91,11 @@ pub fn unpack(bytes: &[u8], values: &mut [u64]) {
     }
 }
 
-/// Words of a tile of [`sum`]: their sums (16 KiB) and four pieces of sources (12 KiB each) fit the first two levels of
-/// the cache, so that only sources move.
-const TILE: usize = 2048;
-
 /// Sums packed polynomials without reduction: `acc[i] = sum over s of sources[s][i]`.
 ///
-/// Memory-bound when the sources are in main memory, so it reads four of them at a time: the prefetchers follow
-/// four streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
-/// ahead of use, across pages and from each group of four to the next, where the processor's own prefetchers stop.
+/// Memory-bound when the sources are in main memory, so it reads eight of them at a time: the prefetchers follow
+/// eight streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
+/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop.
 ///
 /// # Panics
 /// Unless there are at most [`SOURCES_MAX`] sources, each six times as long as `acc`, whose length is a multiple of 8.
@@ -50,19 +103,9 @@ pub fn sum(cpu: Cpu, sources: &[&[u8]], acc: &mut [u64]) {
     assert!(sources.len() <= SOURCES_MAX);
     assert!(acc.len().is_multiple_of(8));
     assert!(sources.iter().all(|source| source.len() == RESIDUE_BYTES * acc.len()));
-    let (groups, rest) = sources.as_chunks::<STREAMS>();
-    for (tile, acc) in acc.chunks_mut(TILE).enumerate() {
-        let start = tile * TILE * RESIDUE_BYTES;
-        let bytes = start..start + RESIDUE_BYTES * acc.len();
-        acc.fill(0);
-        for (i, group) in groups.iter().enumerate() {
-            // After the last group the next tile of the first one.
-            let coming = match groups.get(i + 1) {
-                Some(next) => next.map(|source| &source[bytes.clone()]),
-                None => groups[0].map(|source| &source[bytes.end..]),
-            };
-            dispatch!(cpu, add_packed(group.map(|source| &source[bytes.clone()]), coming, acc));
-        }
-        rest.iter().for_each(|source| dispatch!(cpu, add_packed_1(&source[bytes.clone()], acc)));
+    acc.fill(0);
+    for first in (0..sources.len()).step_by(STREAMS) {
+        let (group, coming) = sources[first..].split_at(STREAMS.min(sources.len() - first));
+        dispatch!(cpu, add_packed(group, coming, acc));
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::fermat::{CENTRED_MAX, MODULUS, POINTS, ROOT, power, reverse_5};
 use crate::ntt::inverse_mod_word;
-use crate::packed::STREAMS;
 use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 
 /// One packed residue.
@@ -15,10 +14,9 @@ pub(crate) fn residue(six: &[u8; 6]) -> u64 {
 
 /// The coming streams serve tiers that prefetch.
 #[inline(always)]
-pub(crate) fn add_packed(sources: [&[u8]; STREAMS], _: [&[u8]; STREAMS], acc: &mut [u64]) {
-    let sources = sources.map(|source| source.as_chunks::<6>().0);
-    for (i, sum) in acc.iter_mut().enumerate() {
-        *sum += sources.iter().map(|source| residue(&source[i])).sum::<u64>();
+pub(crate) fn add_packed(sources: &[&[u8]], _: &[&[u8]], acc: &mut [u64]) {
+    for source in sources {
+        add_packed_1(source, acc);
     }
 }
 

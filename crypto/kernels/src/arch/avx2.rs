@@ -1,7 +1,6 @@
 //! Kernels for AVX2.
 
 use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
-use crate::packed::STREAMS;
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
 use std::arch::x86_64::{
@@ -22,7 +21,7 @@ recompiled! { "avx2":
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]) {
+pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]) {
     // Eight vectors at a time: whole lines of the sources.
     let (steps, rest) = acc.as_chunks_mut::<32>();
     for (i, sums) in steps.iter_mut().enumerate() {
@@ -31,8 +30,8 @@ pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], ac
         for (total, sum) in totals.iter_mut().zip(sums.iter()) {
             *total = load(sum);
         }
-        for (source, coming) in sources.iter().zip(coming) {
-            prefetch_ahead(source, coming, PREFETCH_STEP * i);
+        for (k, source) in sources.iter().enumerate() {
+            prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
             let step: &[u8; PREFETCH_STEP] =
                 source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
             for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {
@@ -50,7 +49,7 @@ pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], ac
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn add_packed_1(source: &[u8], acc: &mut [u64]) {
+fn add_packed_1(source: &[u8], acc: &mut [u64]) {
     for (sum, source) in acc.as_chunks_mut::<4>().0.iter_mut().zip(source.as_chunks().0) {
         let total = _mm256_add_epi64(load(sum), spread(source));
         store(sum, total);

@@ -2,7 +2,6 @@
 
 use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
 use crate::ntt::inverse_mod_word;
-use crate::packed::STREAMS;
 use crate::portable::RECIPROCALS;
 use crate::sample::{BINOMIAL_BYTES, TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 use std::arch::x86_64::{
@@ -21,7 +20,7 @@ recompiled! { "avx512f,avx512bw,avx512dq,avx512vl":
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]) {
+pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
     // Four vectors at a time: whole lines of the sources.
     let (steps, rest) = acc.as_chunks_mut::<32>();
@@ -31,8 +30,8 @@ pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], ac
         for (total, sum) in totals.iter_mut().zip(sums.iter()) {
             *total = load(sum);
         }
-        for (source, coming) in sources.iter().zip(coming) {
-            prefetch_ahead(source, coming, PREFETCH_STEP * i);
+        for (k, source) in sources.iter().enumerate() {
+            prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
             let step: &[u8; PREFETCH_STEP] =
                 source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
             for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {
@@ -50,7 +49,7 @@ pub(super) fn add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], ac
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed_1(source: &[u8], acc: &mut [u64]) {
+fn add_packed_1(source: &[u8], acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
     for (sum, source) in acc.as_chunks_mut::<8>().0.iter_mut().zip(source.as_chunks().0) {
         let total = _mm512_add_epi64(load(sum), spread(source, order));

@@ -1,7 +1,9 @@
 //! The transform for AVX-512 with IFMA: four passes of three stages, eight vectors in registers at a time.
 
+use super::ask_ahead;
 use super::avx512::{load, store};
 use crate::ntt::{Ntt, POINTS};
+use crate::packed::Ahead;
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_loadu_si256, _mm512_add_epi64, _mm512_cvtepi32_epi64, _mm512_madd52hi_epu64,
     _mm512_madd52lo_epu64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_sub_epi64,
@@ -31,39 +33,47 @@ pub(super) fn ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]) {
         radix_8(&mut v, &w, q);
         scatter(x, j, 64, &v);
     }
-    later_passes(ntt, x);
+    later_passes(ntt, x, &mut Ahead::none());
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]) {
+pub(super) fn ntt_forward_small(
+    ntt: &Ntt,
+    x: &[i32; POINTS],
+    out: &mut [u64; POINTS],
+    ahead: &mut Ahead<'_>,
+) {
     let (small, out) = (x.as_chunks::<8>().0, vectors(out));
     let (q, w) = (_mm512_set1_epi64(ntt.q as i64), twiddles(ntt, 0));
     let offset = _mm512_set1_epi64((OFFSET * ntt.q) as i64);
     for j in 0..64 {
         let mut v = [_mm512_setzero_si512(); 8];
+        ask_ahead(ahead, 1);
         for (k, v) in v.iter_mut().enumerate() {
             *v = _mm512_add_epi64(_mm512_cvtepi32_epi64(load_half(&small[j + 64 * k])), offset);
         }
         radix_8(&mut v, &w, q);
         scatter(out, j, 64, &v);
     }
-    later_passes(ntt, out);
+    later_passes(ntt, out, ahead);
 }
 
 /// Stages 4 to 12: three with strides 256, 128, 64, three with 32, 16, 8, and three within vectors, after a transposition.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn later_passes(ntt: &Ntt, x: &mut Vectors) {
+fn later_passes(ntt: &Ntt, x: &mut Vectors, ahead: &mut Ahead<'_>) {
     let q = _mm512_set1_epi64(ntt.q as i64);
     for group in 0..8 {
         let w = twiddles(ntt, 8 + group);
         for j in 0..8 {
+            ask_ahead(ahead, 1);
             let mut v = gather(x, 64 * group + j, 8);
             radix_8(&mut v, &w, q);
             scatter(x, 64 * group + j, 8, &v);
         }
     }
     for (group, lanes) in ntt.lanes.iter().enumerate() {
+        ask_ahead(ahead, 2);
         let mut v = gather(x, 8 * group, 1);
         radix_8(&mut v, &twiddles(ntt, 64 + group), q);
         v = transposed(&v);

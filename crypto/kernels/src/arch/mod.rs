@@ -4,10 +4,10 @@
 use crate::aes::{KEY_BYTES, KEYS};
 use crate::keccak::State;
 use crate::ntt::{Ntt, POINTS};
-use crate::packed::STREAMS;
+use crate::packed::Ahead;
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 mod avx2;
 mod avx512;
@@ -37,8 +37,7 @@ macro_rules! crossings {
 macro_rules! all_crossings {
     ($($token:ty, $module:ident;)*) => {
         $(crossings! { $token, $module:
-            add_packed(sources: [&[u8]; STREAMS], coming: [&[u8]; STREAMS], acc: &mut [u64]);
-            add_packed_1(source: &[u8], acc: &mut [u64]);
+            add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]);
             lift(q: u64, x: &[i32], out: &mut [u64]);
             fold(x: &[u64], y: &[u64], out: &mut [u128]);
             mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
@@ -58,7 +57,7 @@ all_crossings! {
 
 crossings! { crate::cpu::Avx512, avx512_ntt:
     ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]);
-    ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]);
+    ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS], ahead: &mut Ahead<'_>);
 }
 crossings! { crate::cpu::Avx2, avx2: interpolate_columns(matrix: &mut [i32]); }
 crossings! { crate::cpu::Avx512, avx512_fermat: interpolate_columns(matrix: &mut [i32]); }
@@ -94,24 +93,37 @@ macro_rules! recompiled {
 use recompiled;
 
 /// Bytes ahead of use at which lines are asked for: about the latency of main memory at the speed of one stream.
-const PREFETCH_BYTES: usize = 1536;
+const PREFETCH_BYTES: usize = 768;
 
 /// Bytes that one call of [`prefetch_ahead`] asks for: three lines.
 const PREFETCH_STEP: usize = 192;
 
 /// Asks for the lines [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
 #[inline(always)]
-fn prefetch_ahead(source: &[u8], coming: &[u8], at: usize) {
+fn prefetch_ahead(source: &[u8], coming: Option<&&[u8]>, at: usize) {
     let ahead = at + PREFETCH_BYTES;
     let rest = if ahead < source.len() {
         &source[ahead..]
     } else {
-        coming.get(ahead - source.len()..).unwrap_or_default()
+        coming.and_then(|coming| coming.get(ahead - source.len()..)).unwrap_or_default()
     };
     if let Some(lines) = rest.first_chunk::<PREFETCH_STEP>() {
         for line in lines.chunks(64) {
             // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
+        }
+    }
+}
+
+/// Asks for the next `steps` lines of each of four coming sources.
+#[inline(always)]
+fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
+    for _ in 0..steps {
+        let Some((streams, at)) = ahead.step() else { return };
+        for stream in streams {
+            let line = stream.as_ptr().wrapping_add(at);
+            // SAFETY: a prefetch reads nothing that a program could observe, whatever the address; SSE is part of x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
         }
     }
 }
