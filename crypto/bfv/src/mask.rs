@@ -245,7 +245,7 @@ impl Masker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::{BAND_MAX, FLOOD_TERM_BITS, predicted_deviation};
+    use crate::noise::{BAND_MAX, FLOOD_TERM_BITS, FLOOD_TERMS, predicted_deviation};
     use crate::{Decryptor, MasterKey, Opened, Salt, Share, SubjectKey};
 
     const BATCHES: usize = 40;
@@ -379,7 +379,7 @@ mod tests {
         let mut masker = Masker::new(Scheme::shared(), [4; 32]);
         let opened: Vec<Opened> = (0..BATCHES).map(|_| batch.open(&mut masker, true)).collect();
         let errors: Vec<f64> = opened.iter().flat_map(Opened::errors).collect();
-        let predicted = 2f64.powi(FLOOD_TERM_BITS as i32) * (4.0f64 / 12.0).sqrt();
+        let predicted = 2f64.powi(FLOOD_TERM_BITS as i32) * (FLOOD_TERMS as f64 / 12.0).sqrt();
         assert!((0.93..1.07).contains(&(deviation(&errors) / predicted)));
         assert!(errors.iter().all(|e| e.abs() <= BAND_MAX as f64));
         assert!(opened.iter().all(Opened::within_band));

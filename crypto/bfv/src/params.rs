@@ -48,7 +48,8 @@ pub enum ParamsError {
     Insecure,
     /// The product is too small to be correct.
     #[error(
-        "the product of the primes leaves no room for the flooded error: honest batches would not decrypt"
+        "the product of the primes leaves less than {} bits between the flooded error and the limit of decryption",
+        noise::MARGIN_BITS
     )]
     NoMargin,
 }
@@ -58,7 +59,8 @@ impl Params {
     ///
     /// # Errors
     /// [`ParamsError`] unless there are one to three distinct primes below 2^47, each 1 mod 8192, with a product that is 1
-    /// mod 65537, within the security limit for N = 4096, and large enough that no honest batch can fail to decrypt.
+    /// mod 65537, within the security limit for N = 4096, and large enough that every honest batch decrypts with
+    /// [`noise::MARGIN_BITS`] bits to spare.
     pub fn new(primes: &[u64]) -> Result<Params, ParamsError> {
         if primes.is_empty() || primes.len() > PRIMES_MAX {
             return Err(ParamsError::Count(primes.len()));
@@ -83,7 +85,8 @@ impl Params {
         if product % u128::from(T) != 1 {
             return Err(ParamsError::ProductModT);
         }
-        if 2 * u128::from(T) * noise::BAND_MAX.max(threshold::QUORUM_BAND_MAX) >= product {
+        let largest = noise::BAND_MAX.max(threshold::QUORUM_BAND_MAX);
+        if (2 * u128::from(T) * largest) << noise::MARGIN_BITS >= product {
             return Err(ParamsError::NoMargin);
         }
         Ok(Params { primes: primes.to_vec(), product })
@@ -118,8 +121,10 @@ mod tests {
         assert_eq!(params.modulus(), u128::from(A) * u128::from(B));
         assert_eq!(params.modulus().ilog2() + 1, 94);
         assert_eq!(params.primes(), [A, B]);
-        // Room between the largest honest error and the limit of correct decryption: a factor of 1.99.
-        assert!(params.modulus() / (2 * u128::from(T)) > noise::BAND_MAX / 10 * 19);
+        // Room between the largest honest error and the limit of correct decryption: a factor of 341, or 8.4 bits; with
+        // three key-holders 303, or 8.2 bits.
+        let limit = params.modulus() / (2 * u128::from(T));
+        assert_eq!((limit / noise::BAND_MAX, limit / threshold::QUORUM_BAND_MAX), (341, 303));
     }
 
     #[test]

@@ -30,18 +30,18 @@ pub const PIECES: usize = 3;
 
 /// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each.
 const TERMS: usize = 4;
-const TERM_BITS: u32 = 70;
+const TERM_BITS: u32 = 63;
 
-/// Largest size of the flooding of one partial decryption, just below 2^71.
+/// Largest size of the flooding of one partial decryption, just below 2^64.
 pub const PARTIAL_FLOOD_MAX: u128 = TERMS as u128 * ((1 << TERM_BITS) - 1) / 2;
 
 /// Largest error that an honest batch can show once its three partial decryptions are added. The worst case without flooding
 /// is at most three times that of one key: three ternary keys and three template errors where there was one of each.
 pub const QUORUM_BAND_MAX: u128 = FLOOD_MAX + PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX);
 
-/// An honest batch has a coefficient with at least this error: all 32 samples of the matcher's flooding fall below 2^73 with
-/// probability 2^-50. A batch that the matcher did not flood has none.
-pub const QUORUM_BAND_MIN: u128 = 1 << 73;
+/// An honest batch has a coefficient with at least this error: all 32 samples of the matcher's flooding fall below 2^66 with
+/// probability 2^-45. A batch that the matcher did not flood has none.
+pub const QUORUM_BAND_MIN: u128 = 1 << 66;
 
 // What the pieces add cannot make up for a matcher that does not flood.
 const _: () = assert!(PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX) < QUORUM_BAND_MIN);
@@ -248,7 +248,7 @@ impl Opened {
     }
 
     /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`], one at
-    /// least [`QUORUM_BAND_MIN`]. A partial decryption of random residues passes with a probability of 2^-27.
+    /// least [`QUORUM_BAND_MIN`]. A partial decryption of random residues passes with a probability of 2^-263.
     pub fn within_quorum_band(&self) -> bool {
         self.within(QUORUM_BAND_MIN, QUORUM_BAND_MAX)
     }
