@@ -80,6 +80,7 @@ impl App {
             proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },
             templates: self.templates.len(),
             ready: self.undecided().is_none(),
+            key_holders: self.keyholder.holders(),
         }
     }
 }

@@ -3,7 +3,10 @@
 //! `config/default.toml` lists every key; it is parsed by the same code as a user's file, so a documented key that does
 //! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
 
+mod key_holder;
+
 use crate::proofs::quota::QuotaConfig;
+pub use key_holder::{KeyHolder, Place};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -155,36 +158,6 @@ pub struct Proofs {
     pub session_lifetime_s: u64,
 }
 
-/// `[keyholder]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyHolder {
-    /// `tls://HOST:PORT#FINGERPRINT`; empty means in this process.
-    pub url: String,
-    /// Longest time for one decision.
-    pub timeout_ms: u64,
-    /// Decisions under way at the same time.
-    pub connections: usize,
-}
-
-impl KeyHolder {
-    /// The address of a key-holder elsewhere, if there is one.
-    pub fn address(&self) -> Result<Option<trefoil_key_holder::Address>, ConfigError> {
-        if self.url.is_empty() {
-            return Ok(None);
-        }
-        self.url.parse().map(Some).map_err(|cause| ConfigError::Range { key: "keyholder.url", cause })
-    }
-
-    /// Bounds of the connection.
-    pub fn bounds(&self) -> trefoil_key_holder::Bounds {
-        trefoil_key_holder::Bounds {
-            timeout: Duration::from_millis(self.timeout_ms),
-            connections: self.connections,
-        }
-    }
-}
-
 impl Proofs {
     /// The circuits whose proofs are taken. Names were checked when the configuration was read.
     pub fn circuits(&self) -> impl Iterator<Item = Circuit> {
@@ -296,9 +269,10 @@ pub struct Overrides {
     /// When the sealer signs.
     #[arg(long, value_enum)]
     pub cadence: Option<Cadence>,
-    /// A key-holder that runs apart, as `trefoil key-holder` prints it; absent: in this process.
+    /// A key-holder that runs apart, as `trefoil key-holder` prints it; three times, in the order of their seats: three, any two of
+    /// which decide; absent: in this process.
     #[arg(long, value_name = "URL")]
-    pub key_holder: Option<String>,
+    pub key_holder: Vec<String>,
 }
 
 impl Config {
@@ -361,9 +335,7 @@ impl Config {
         if let Some(value) = cadence {
             self.pipeline.cadence = *value;
         }
-        if let Some(value) = key_holder {
-            self.keyholder.url.clone_from(value);
-        }
+        self.keyholder.apply(key_holder);
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -398,7 +370,7 @@ impl Config {
         range("proofs.session_lifetime_s", self.proofs.session_lifetime_s, 1, 3600)?;
         range("keyholder.timeout_ms", self.keyholder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.keyholder.connections as u64, 1, 100_000)?;
-        self.keyholder.address()?;
+        self.keyholder.place()?;
         range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if empty(&self.tls.certificate) != empty(&self.tls.private_key) {

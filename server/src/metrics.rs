@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::Stats;
+use trefoil_key_holder::HolderState;
 use trefoil_pipeline::StageTimes;
 
 /// The content type of [`Metrics::render`].
@@ -45,6 +46,8 @@ pub(crate) struct Gauges {
     pub templates: usize,
     /// Whether the service takes requests.
     pub ready: bool,
+    /// Three key-holders, where there are three.
+    pub key_holders: Vec<HolderState>,
 }
 
 impl Metrics {
@@ -119,7 +122,8 @@ impl Metrics {
             text.sample("trefoil_stage_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
             text.sample("trefoil_stage_seconds_count", &labels, durations.count() as f64);
         }
-        let Gauges { cache, intake_depth, proofs: _, templates, ready } = gauges;
+        render_key_holders(&mut text, &gauges.key_holders);
+        let Gauges { cache, intake_depth, proofs: _, templates, ready, key_holders: _ } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -134,6 +138,28 @@ impl Metrics {
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
+    }
+}
+
+/// Who of three key-holders is there, and who is named for what.
+fn render_key_holders(text: &mut Text, holders: &[HolderState]) {
+    if holders.is_empty() {
+        return;
+    }
+    text.family("trefoil_key_holder_up", "gauge", "1 if this one of three key-holders can be reached");
+    for HolderState { seat, away, .. } in holders {
+        let up = f64::from(u8::from(away.is_none()));
+        text.sample("trefoil_key_holder_up", &format!("{{seat=\"{seat}\"}}"), up);
+    }
+    let help = "Batches in which this one of three key-holders was named: silent: no decision; disagreed: another decision than \
+                the other two; lied: both others found its part wrong; accused: one did";
+    text.family("trefoil_key_holder_faults_total", "counter", help);
+    for HolderState { seat, silent, disagreed, convicted, accused, .. } in holders {
+        let named = [("silent", silent), ("disagreed", disagreed), ("lied", convicted), ("accused", accused)];
+        for (fault, count) in named {
+            let labels = format!("{{seat=\"{seat}\",fault=\"{fault}\"}}");
+            text.sample("trefoil_key_holder_faults_total", &labels, *count as f64);
+        }
     }
 }
 

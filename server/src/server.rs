@@ -2,7 +2,7 @@
 
 use crate::app::{App, InFlight};
 use crate::chains::Chains;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::listener::Listener;
@@ -31,7 +31,7 @@ use tokio::task::JoinHandle;
 use trefoil_attest::TrustRoot;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::{Remote, Role};
+use trefoil_key_holder::{Quorum, Remote, Role};
 use trefoil_matching::{KeyHolder, KeyHolding, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
@@ -275,18 +275,30 @@ fn open_store(directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
 fn key_holder(config: &config::KeyHolder, directory: &DataDir) -> Result<Arc<dyn Role>, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join("vault.sqlite");
-    if let Some(address) = config.address().map_err(|cause| stored("configuration", &cause))? {
-        if path.exists() {
-            tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
+    let place = config.place().map_err(|cause| stored("configuration", &cause))?;
+    if place != Place::Here && path.exists() {
+        tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
+    }
+    let identity = || {
+        Identity::open(directory, trefoil_key_holder::cli::GATEWAY_IDENTITY)
+            .map_err(|cause| stored("credential for the key-holder", &cause))
+    };
+    let failed = |cause: std::io::Error| stored("connection to the key-holder", &cause);
+    let deadline = Instant::now() + config.bounds().timeout;
+    let warn = |why: String| tracing::warn!(why, "started without a key-holder");
+    match place {
+        Place::Here => {}
+        Place::One(address) => {
+            let remote = Remote::start(address, identity()?, config.bounds()).map_err(failed)?;
+            remote.wait_until_ready(deadline).unwrap_or_else(warn);
+            return Ok(Arc::new(remote));
         }
-        let identity = Identity::open(directory, trefoil_key_holder::cli::GATEWAY_IDENTITY)
-            .map_err(|cause| stored("credential for the key-holder", &cause))?;
-        let remote = Remote::start(address, identity, config.bounds())
-            .map_err(|cause| stored("connection to the key-holder", &cause))?;
-        if let Err(why) = remote.wait_until_ready(Instant::now() + config.bounds().timeout) {
-            tracing::warn!(why, "started without the key-holder: not ready");
+        Place::Three([one, two, three]) => {
+            let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
+            let quorum = Quorum::start(at, config.bounds()).map_err(failed)?;
+            quorum.wait_until_ready(deadline).unwrap_or_else(warn);
+            return Ok(Arc::new(quorum));
         }
-        return Ok(Arc::new(remote));
     }
     let key = trefoil_key_holder::wrap::WrapKey::new(&*directory.secret::<32>("vault.key")?);
     let vault = SqliteVault::open(&path, key).map_err(|cause| not_opened(&path, cause))?;

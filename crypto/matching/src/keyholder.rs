@@ -9,6 +9,7 @@ use rand::CryptoRng;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 use trefoil_bfv::{Decryptor, Drbg, LANES, NORM_SQUARED_MAX, Opened, Salt, Scheme, SubjectKey};
+use zeroize::Zeroizing;
 
 /// Whoever can decide a job: the key-holder in this process, or a connection to one elsewhere.
 pub trait KeyHolding: Send + Sync {
@@ -230,6 +231,12 @@ impl KeyHolder {
     pub(crate) fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
         let tenants = self.tenants.read().expect(UNPOISONED);
         tenants.get(id).cloned().ok_or(KeyHolderError::UnknownTenant)
+    }
+
+    /// Whether every tenant's master is what `master` makes of its name.
+    pub(crate) fn tenants_made_from(&self, master: impl Fn(&TenantId) -> Zeroizing<[u8; 32]>) -> bool {
+        let tenants = self.tenants.read().expect(UNPOISONED);
+        tenants.iter().all(|(id, tenant)| tenant.is_of(&master(id)))
     }
 
     /// Idle scratch memory, or new.

@@ -8,9 +8,10 @@ use crate::keyholder::{UNPOISONED, wipe_stack};
 use crate::tenant::Admitted;
 use crate::{
     AttemptRecord, BlindedTemplate, DecisionPolicy, Decisions, EncryptedTemplate, Handle, KeyHolder,
-    KeyHolderError, Lane, LaneSet, MatchJob, SubjectRecord, Template, TenantId, TenantRecord, Vault,
+    KeyHolderError, Lane, LaneSet, MatchJob, SubjectRecord, Template, TenantId, TenantRecord,
 };
 use rand::CryptoRng;
+use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Partial, Piece, PieceMaster};
 use trefoil_bfv::{Opened, Salt, Scheme, SubjectKey, TemplateCiphertext};
 use trefoil_kernels::{Cpu, keccak};
@@ -35,7 +36,7 @@ pub struct Pieces {
 
 /// One of three key-holders. Shared between threads by reference.
 pub struct QuorumHolder {
-    keyholder: KeyHolder,
+    keyholder: Arc<KeyHolder>,
     pieces: Pieces,
 }
 
@@ -124,26 +125,26 @@ impl Pieces {
 }
 
 impl QuorumHolder {
-    /// A key-holder over what `vault` remembers and the pieces that it was given.
+    /// One of three, with the pieces that it was given. Policies, freezes and shredding stay with `keyholder`, which must have no
+    /// tenant that three did not make.
     ///
     /// # Errors
-    /// [`KeyHolderError::Vault`] when the vault cannot be read.
-    pub fn new(
-        vault: Box<dyn Vault>,
-        pieces: Pieces,
-        rng: &mut impl CryptoRng,
-    ) -> Result<QuorumHolder, KeyHolderError> {
-        Ok(QuorumHolder { keyholder: KeyHolder::new(vault, rng)?, pieces })
+    /// [`KeyHolderError::Forbidden`] for a key-holder that has been alone, or was dealt other pieces.
+    pub fn new(keyholder: Arc<KeyHolder>, pieces: Pieces) -> Result<QuorumHolder, KeyHolderError> {
+        let made_by_three =
+            keyholder.tenants_made_from(|tenant| pieces.shared(b"trefoil/quorum/tenant/1", tenant));
+        if !made_by_three {
+            return Err(KeyHolderError::Forbidden(
+                "its vault has tenants that were not made with these pieces: give it the pieces that it was dealt first, or an \
+                 empty data directory",
+            ));
+        }
+        Ok(QuorumHolder { keyholder, pieces })
     }
 
     /// Its seat.
     pub fn seat(&self) -> Seat {
         self.pieces.seat
-    }
-
-    /// Policies, freezes and shredding are those of a key-holder that is alone.
-    pub fn keyholder(&self) -> &KeyHolder {
-        &self.keyholder
     }
 
     /// Makes a tenant; returns the seed of its basis, which is the same for all three.

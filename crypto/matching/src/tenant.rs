@@ -76,6 +76,11 @@ impl Tenant {
         }
     }
 
+    /// Whether this is its master key.
+    pub(crate) fn is_of(&self, master: &[u8; 32]) -> bool {
+        self.master.expose_bytes() == master
+    }
+
     /// The key of a template.
     pub(crate) fn key(&self, handle: &Handle, generation: u32, salt: &Salt) -> SubjectKey {
         self.master.subject_key(handle, generation, salt)

@@ -7,6 +7,7 @@ use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::job_log;
 use crate::process::{IDENTITY, Process};
+use crate::quorum;
 use crate::remote::{Bounds, Remote};
 use crate::role::Role as _;
 use clap::{Args, Subcommand};
@@ -21,7 +22,7 @@ use trefoil_matching::{AttemptPolicy, DecisionPolicy};
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
 /// The identity of the operator's commands in the key-holder's data directory.
-const OPERATOR_IDENTITY: &str = "operator";
+pub(crate) const OPERATOR_IDENTITY: &str = "operator";
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
 /// How long an operator's command waits for the key-holder.
@@ -86,6 +87,23 @@ enum Command {
         /// The gateway's name in the job log. It owns the tenants that it creates.
         #[arg(long, value_name = "NAME", default_value = "gateway")]
         name: String,
+    },
+    /// Make three key-holders, any two of which decide: their data directories, configurations and pieces of the keys. Whoever runs
+    /// this sees all three pieces: run it where you would keep a whole key, then move two of the directories away.
+    InitQuorum {
+        /// Directory in which the three are made.
+        #[arg(long, value_name = "DIR", default_value = "trefoil-key-holders")]
+        dir: PathBuf,
+        /// Data directory of a gateway on this machine; its credential is made there.
+        #[arg(long, value_name = "DIR", default_value = "trefoil-data")]
+        gateway: PathBuf,
+        /// The gateway's name in the job logs.
+        #[arg(long, value_name = "NAME", default_value = "gateway")]
+        name: String,
+        /// Where they listen, in the order of their seats.
+        #[arg(long, value_name = "ADDR", num_args = 3,
+              default_values = ["127.0.0.1:7443", "127.0.0.1:7444", "127.0.0.1:7445"])]
+        listen: Vec<SocketAddr>,
     },
     /// At a gateway: make its credential unless there is one, and print its fingerprint.
     Fingerprint {
@@ -152,6 +170,13 @@ impl KeyHolderArgs {
                     init(&config, &gateway, gateway_fingerprint, &name).map_err(|cause| (cause, 1))
                 })
             }
+            Some(Command::InitQuorum { dir, gateway, name, listen }) => gateway_identity(&gateway)
+                .and_then(|client| quorum::init(&dir, (&name, client), &listen))
+                .map(|flags| {
+                    println!("and the gateway, with the key-holders in the order of their seats, with");
+                    println!("  trefoil serve --data-dir {} {flags}", gateway.display());
+                })
+                .map_err(|cause| (cause, 1)),
             Some(Command::Fingerprint { gateway }) => {
                 gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
             }

@@ -21,6 +21,10 @@ pub enum Right {
     Match,
     /// Set policies and lift freezes, of any tenant.
     Operate,
+    /// Send parts of decisions, as one of three key-holders. Not for the list: peers are in the configuration.
+    #[serde(skip)]
+    #[value(skip)]
+    Peer,
 }
 
 /// One client. Its name owns the tenants that it creates, so a new certificate under the old name keeps them, and two

@@ -1,10 +1,12 @@
 //! The key-holder's configuration: embedded defaults < file < flags.
 
+use crate::address::Address;
 use crate::database::Survives;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use trefoil_matching::quorum::Seat;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy};
 
 /// The documented defaults.
@@ -20,6 +22,8 @@ pub struct Config {
     pub policy: PolicyLimits,
     /// Durability.
     pub vault: Vault,
+    /// Its place among three.
+    pub quorum: Quorum,
     /// Logs for people; the job log is apart from them.
     pub log: Log,
 }
@@ -68,6 +72,53 @@ pub enum AttemptsSurvive {
     Kill,
     /// A power cut too.
     PowerCut,
+}
+
+/// A seat, and the other two with their addresses.
+pub(crate) type Seated = (Seat, [(Seat, Address); 2]);
+
+/// `[quorum]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quorum {
+    /// 0 for a key-holder that is alone, else its seat from 1.
+    pub seat: usize,
+    /// Addresses of the other two, in the order of their seats.
+    pub peers: Vec<String>,
+    /// Longest wait for the second copy of a part.
+    pub patience_ms: u64,
+    /// Longest wait for a part that is needed.
+    pub timeout_ms: u64,
+}
+
+impl Quorum {
+    /// The seat and the other two, unless this key-holder is alone.
+    pub(crate) fn seats(&self) -> Result<Option<Seated>, ConfigError> {
+        let wrong = |key, cause: String| Err(ConfigError::Range { key, cause });
+        if self.seat == 0 && !self.peers.is_empty() {
+            return wrong("quorum.seat", "set it to 1, 2 or 3 where there are peers".to_owned());
+        }
+        if self.seat == 0 {
+            return Ok(None);
+        }
+        let Some(seat) = Seat::new(self.seat - 1) else {
+            return wrong("quorum.seat", format!("{} is not 0, 1, 2 or 3", self.seat));
+        };
+        let [one, other] = &self.peers[..] else {
+            return wrong("quorum.peers", "list the addresses of the other two key-holders".to_owned());
+        };
+        let mut others = seat.others();
+        others.sort();
+        let address = |text: &String| {
+            let key = "quorum.peers";
+            text.parse::<Address>().map_err(|cause| ConfigError::Range { key, cause })
+        };
+        let (one, other) = (address(one)?, address(other)?);
+        if one.fingerprint == other.fingerprint {
+            return wrong("quorum.peers", "both have the same fingerprint".to_owned());
+        }
+        Ok(Some((seat, [(others[0], one), (others[1], other)])))
+    }
 }
 
 /// `[log]`
@@ -157,6 +208,14 @@ impl Config {
             let cause = format!("{} is not between -32768 and 32768", self.policy.threshold_min);
             return Err(ConfigError::Range { key: "policy.threshold_min", cause });
         }
+        for (key, value) in
+            [("quorum.patience_ms", self.quorum.patience_ms), ("quorum.timeout_ms", self.quorum.timeout_ms)]
+        {
+            if !(1..=60_000).contains(&value) {
+                return Err(ConfigError::Range { key, cause: format!("{value} is not between 1 and 60000") });
+            }
+        }
+        self.quorum.seats()?;
         Ok(())
     }
 
@@ -219,6 +278,7 @@ mod tests {
             ("listen = \"0.0.0.0:1\"", "listen"),
             ("[server]\nlisten = 7", "socket address"),
             ("[vault]\nattempts_survive = \"fire\"", "power-cut"),
+            ("[quorum]\nset = 1", "quorum.set"),
             ("[server", "line 1"),
         ] {
             let cause = load(text).unwrap_err().to_string();
@@ -227,6 +287,23 @@ mod tests {
         let mut config = Config::embedded();
         config.policy.threshold_min = 40_000;
         assert!(config.check().unwrap_err().to_string().contains("policy.threshold_min"));
+        let peer = |digit: char| format!("tls://127.0.0.1:7443#{}", digit.to_string().repeat(64));
+        for (seat, peers, name) in [
+            (0, vec![peer('1')], "quorum.seat"),
+            (4, vec![peer('1'), peer('2')], "quorum.seat"),
+            (1, vec![peer('1')], "quorum.peers"),
+            (1, vec![peer('1'), "127.0.0.1".to_owned()], "quorum.peers"),
+            (1, vec![peer('1'), peer('1')], "quorum.peers"),
+        ] {
+            let mut config = Config::embedded();
+            (config.quorum.seat, config.quorum.peers) = (seat, peers);
+            assert!(config.check().unwrap_err().to_string().contains(name), "{seat}");
+        }
+        let mut config = Config::embedded();
+        (config.quorum.seat, config.quorum.peers) = (2, vec![peer('1'), peer('3')]);
+        config.check().unwrap();
+        let (seat, others) = config.quorum.seats().unwrap().unwrap();
+        assert_eq!((seat.index(), others.map(|(other, _)| other.index())), (1, [0, 2]));
     }
 
     #[test]

@@ -6,11 +6,15 @@ use crate::database::StoreError;
 use crate::job_log::{Entry, JobLog};
 use crate::owners::Owners;
 use crate::protocol::{Enrolment, Refused, Reply, Request, RequestError};
+use crate::quorum::{Bench, Contribution};
+use std::sync::Arc;
 use trefoil_matching::{DecisionPolicy, KeyHolder, KeyHolderError, MatchJob, TenantId};
 
 /// The key-holder with what it needs to serve strangers.
 pub(crate) struct Desk {
-    pub(crate) keyholder: KeyHolder,
+    pub(crate) keyholder: Arc<KeyHolder>,
+    /// Where it is one of three.
+    pub(crate) bench: Option<Bench>,
     pub(crate) owners: Owners,
     pub(crate) log: JobLog,
     pub(crate) limits: PolicyLimits,
@@ -49,8 +53,13 @@ impl Desk {
             }
         };
         entry.outcome = outcome(&reply).to_owned();
-        if let (Reply::Decided(accepted), Some(batch)) = (&reply, &entry.batch) {
-            entry.answer = Some(self.log.answer(batch, *accepted));
+        let accepted = match &reply {
+            Reply::Decided(accepted) => Some(*accepted),
+            Reply::DecidedInQuorum(decided) => decided.decided,
+            _ => None,
+        };
+        if let (Some(accepted), Some(batch)) = (accepted, &entry.batch) {
+            entry.answer = Some(self.log.answer(batch, accepted));
         }
         match self.log.append(entry) {
             Ok(()) => reply,
@@ -64,6 +73,7 @@ impl Desk {
     fn carry_out(&self, client: &Client, request: &Request, now: u64) -> Result<Reply, Refused> {
         let needed = match request {
             Request::SetPolicy(..) | Request::LiftFreeze(_) => Right::Operate,
+            Request::Parts(_) | Request::Contribute(_) => Right::Peer,
             _ => Right::Match,
         };
         if client.right != needed {
@@ -73,6 +83,9 @@ impl Desk {
             Request::Ping => Ok(Reply::Done),
             Request::Decide(job) => {
                 self.own(client, &job.tenant)?;
+                if let Some(bench) = &self.bench {
+                    return bench.decide(job, now).map_err(refused);
+                }
                 self.keyholder
                     .decide(job, now)
                     .map(|decisions| Reply::Decided(decisions.lanes()))
@@ -87,6 +100,9 @@ impl Desk {
             Request::Enrol(enrolment) => {
                 let Enrolment { tenant, handle, generation, lane, template } = &**enrolment;
                 self.own(client, tenant)?;
+                if let Some(bench) = &self.bench {
+                    return bench.enrol(enrolment).map_err(refused);
+                }
                 let template = self.keyholder.enrol(*tenant, *handle, *generation, *lane, template);
                 template.map(|template| Reply::Enrolled(template.into())).map_err(refused)
             }
@@ -96,6 +112,9 @@ impl Desk {
             }
             Request::LiftFreeze(tenant) => {
                 self.keyholder.lift_freeze(*tenant).map(|()| Reply::Done).map_err(refused)
+            }
+            Request::Parts(_) | Request::Contribute(_) => {
+                self.bench.as_ref().ok_or(Refused::Forbidden)?.take(client, request)
             }
         }
     }
@@ -117,7 +136,10 @@ impl Desk {
                 Refused::Fault
             }
         })?;
-        self.keyholder.create_tenant(tenant, policy).map_err(refused)
+        match &self.bench {
+            Some(bench) => bench.holder().create_tenant(tenant, policy).map_err(refused),
+            None => self.keyholder.create_tenant(tenant, policy).map_err(refused),
+        }
     }
 
     fn describe(&self, request: &Request, entry: &mut Entry) {
@@ -129,6 +151,8 @@ impl Desk {
             Request::Enrol(enrolment) => ("enrol", Some(enrolment.tenant)),
             Request::Shred(tenant, ..) => ("shred", Some(*tenant)),
             Request::LiftFreeze(tenant) => ("lift-freeze", Some(*tenant)),
+            Request::Parts(_) => ("parts", None),
+            Request::Contribute(contribution) => ("contribute", Some(contribution.tenant)),
         };
         entry.op = op.to_owned();
         entry.tenant = tenant.map(hex::encode);
@@ -144,6 +168,11 @@ impl Desk {
                 entry.subjects = Some(self.log.subject(tenant, handle, *generation));
             }
             Request::Shred(tenant, handle, generation) => {
+                entry.subjects = Some(self.log.subject(tenant, handle, *generation));
+            }
+            Request::Parts(parts) => entry.batch = Some(hex::encode(parts.digest())),
+            Request::Contribute(contribution) => {
+                let Contribution { tenant, handle, generation, .. } = &**contribution;
                 entry.subjects = Some(self.log.subject(tenant, handle, *generation));
             }
             _ => {}
@@ -162,7 +191,9 @@ fn refused(cause: KeyHolderError) -> Refused {
 fn outcome(reply: &Reply) -> &'static str {
     match reply {
         Reply::Decided(_) => "decided",
-        Reply::Done | Reply::Created(_) | Reply::Enrolled(_) => "done",
+        Reply::DecidedInQuorum(decided) if decided.decided.is_some() => "decided",
+        Reply::DecidedInQuorum(_) => "undecided",
+        Reply::Done | Reply::Created(_) | Reply::Enrolled(_) | Reply::EnrolledPieces(..) => "done",
         Reply::Refused(why) => match why {
             Refused::UnknownTenant => "unknown-tenant",
             Refused::TenantExists => "tenant-exists",

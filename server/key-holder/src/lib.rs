@@ -20,6 +20,7 @@ pub mod job_log;
 mod owners;
 pub mod process;
 mod protocol;
+mod quorum;
 mod remote;
 mod role;
 pub mod tls;
@@ -27,5 +28,6 @@ pub mod vault;
 pub mod wrap;
 
 pub use address::Address;
+pub use quorum::{HolderState, Quorum};
 pub use remote::{Bounds, Remote};
 pub use role::Role;

@@ -5,7 +5,7 @@
 
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
-use crate::config::Config;
+use crate::config::{Config, Seated};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::database::StoreError;
 use crate::desk::Desk;
@@ -13,9 +13,9 @@ use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{JobLog, JobLogError};
 use crate::owners::Owners;
 use crate::protocol::{Refused, Reply, Request, request_length};
-use crate::tls;
 use crate::vault::SqliteVault;
 use crate::wrap::WrapKey;
+use crate::{quorum, tls};
 use rustls::{ServerConfig, ServerConnection};
 use std::collections::HashMap;
 use std::io;
@@ -64,6 +64,9 @@ pub enum StartError {
         /// Reason.
         cause: StoreError,
     },
+    /// What makes it one of three is missing or wrong.
+    #[error("quorum: {0}")]
+    Quorum(String),
     /// The vault holds what this program did not write.
     #[error("vault: {0}")]
     Vault(String),
@@ -111,11 +114,19 @@ impl Process {
         if clients.client.is_empty() {
             tracing::warn!("no client is authorised: run `trefoil key-holder init`");
         }
-        let clients = clients.by_fingerprint().map_err(|cause| ClientsError::File {
+        let mut clients = clients.by_fingerprint().map_err(|cause| ClientsError::File {
             path: directory.join(crate::clients::CLIENTS_FILE).display().to_string(),
             cause,
         })?;
-        let desk = open_desk(config, &directory)?;
+        let peers = config.quorum.seats().map_err(|cause| StartError::Quorum(cause.to_string()))?;
+        for (seat, address) in peers.iter().flat_map(|(_, peers)| peers) {
+            let client = quorum::client(*seat, address.fingerprint);
+            if clients.insert(address.fingerprint, Arc::new(client)).is_some() {
+                let cause = format!("{} is a peer and in the list of clients", address.fingerprint);
+                return Err(StartError::Quorum(cause));
+            }
+        }
+        let desk = open_desk(config, &directory, peers)?;
         let address = config.server.listen;
         let listener = TcpListener::bind(address).map_err(|cause| StartError::Bind { address, cause })?;
         let shared = Shared {
@@ -163,7 +174,7 @@ impl Process {
     }
 }
 
-fn open_desk(config: &Config, directory: &DataDir) -> Result<Desk, StartError> {
+fn open_desk(config: &Config, directory: &DataDir, peers: Option<Seated>) -> Result<Desk, StartError> {
     let failed = |path: &PathBuf| {
         let path = path.display().to_string();
         move |cause| StartError::Store { path, cause }
@@ -175,9 +186,11 @@ fn open_desk(config: &Config, directory: &DataDir) -> Result<Desk, StartError> {
         .with_attempts_surviving(config.vault.attempts_survive.into());
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
         .map_err(|cause| StartError::Vault(cause.to_string()))?;
+    let keyholder = Arc::new(keyholder);
+    let bench = quorum::open(&config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
     let path = directory.join("owners.sqlite");
     let owners = Owners::open(&path).map_err(failed(&path))?;
-    Ok(Desk { keyholder, owners, log: JobLog::open(directory)?, limits: config.policy })
+    Ok(Desk { keyholder, bench, owners, log: JobLog::open(directory)?, limits: config.policy })
 }
 
 impl Shared {

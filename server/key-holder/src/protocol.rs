@@ -13,10 +13,16 @@
 //! | 4 | enrol, blinded | tenant 16, handle 32, generation 4, lane 1, share 272 | an [`EncryptedTemplate`] |
 //! | 5 | shred a template | tenant 16, handle 32, generation 4 | - |
 //! | 6 | lift the freeze of a tenant | tenant 16 | - |
+//! | 32 | between key-holders: parts of a batch | [`Parts`] | - |
+//! | 33 | between key-holders: a contribution to a salt | tenant 16, handle 32, generation 4, salt 32 | - |
+//!
+//! One of three key-holders answers 1 with [`Decided`] and 4 with its seat (1) and two [`EncryptedTemplate`]s.
 //!
 //! A policy is threshold (4), failures in a row (4), delay (8), failures a day (4), failures in a generation (4). The time
 //! is never sent: a matcher that set the clock of its own attempt budgets would have none.
 
+use crate::quorum::Contribution;
+use trefoil_matching::quorum::{Parts, Seat};
 use trefoil_matching::{
     AttemptPolicy, BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, KeyHolderError, Lane, LaneSet,
     MatchJob, Template, TenantId,
@@ -27,7 +33,7 @@ pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/1";
 /// Bytes before the body of a frame.
 pub(crate) const HEADER_BYTES: usize = 5;
 /// Length of the longest body of a reply.
-pub(crate) const REPLY_BYTES_MAX: usize = Template::BYTES;
+pub(crate) const REPLY_BYTES_MAX: usize = 1 + 2 * Template::BYTES;
 
 const POLICY_BYTES: usize = 24;
 const SUBJECT_BYTES: usize = 16 + 32 + 4;
@@ -42,6 +48,10 @@ pub(crate) enum Request {
     Enrol(Box<Enrolment>),
     Shred(TenantId, Handle, u32),
     LiftFreeze(TenantId),
+    /// From another key-holder.
+    Parts(Box<Parts>),
+    /// From another key-holder.
+    Contribute(Box<Contribution>),
 }
 
 /// A blinded template and its place.
@@ -73,6 +83,8 @@ fn bounds(kind: u8) -> Option<(usize, usize)> {
         4 => exactly(SUBJECT_BYTES + 1 + BlindedTemplate::BYTES),
         5 => exactly(SUBJECT_BYTES),
         6 => exactly(16),
+        32 => exactly(Parts::BYTES),
+        33 => exactly(SUBJECT_BYTES + 32),
         _ => None,
     }
 }
@@ -98,7 +110,7 @@ fn split_header([kind, length @ ..]: [u8; HEADER_BYTES]) -> (u8, usize) {
 
 /// A frame.
 pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(body.len()).expect("bodies are below 64 KiB");
+    let length = u32::try_from(body.len()).expect("bodies are below 128 KiB");
     let mut frame = Vec::with_capacity(HEADER_BYTES + body.len());
     frame.push(kind);
     frame.extend_from_slice(&length.to_le_bytes());
@@ -128,6 +140,11 @@ impl Request {
             }
             Request::Shred(tenant, handle, generation) => frame(5, &subject(tenant, handle, *generation)),
             Request::LiftFreeze(tenant) => frame(6, tenant),
+            Request::Parts(parts) => frame(32, &parts.to_bytes()),
+            Request::Contribute(contribution) => {
+                let Contribution { tenant, handle, generation, salt } = &**contribution;
+                frame(33, &[&subject(tenant, handle, *generation)[..], salt].concat())
+            }
         }
     }
 
@@ -153,6 +170,17 @@ impl Request {
             }
             5 => Request::Shred(take(rest)?, take(rest)?, u32::from_le_bytes(take(rest)?)),
             6 => Request::LiftFreeze(take(rest)?),
+            32 => {
+                let parts = Parts::from_bytes(rest).ok_or(malformed)?;
+                *rest = &[];
+                Request::Parts(Box::new(parts))
+            }
+            33 => {
+                let (tenant, handle, generation) =
+                    (take(rest)?, take(rest)?, u32::from_le_bytes(take(rest)?));
+                let salt = take(rest)?;
+                Request::Contribute(Box::new(Contribution { tenant, handle, generation, salt }))
+            }
             _ => return Err(RequestError::Framing),
         };
         if rest.is_empty() { Ok(request) } else { Err(RequestError::Framing) }
@@ -199,7 +227,42 @@ pub(crate) enum Reply {
     Decided(LaneSet),
     Created([u8; 32]),
     Enrolled(Box<EncryptedTemplate>),
+    /// One of three key-holders, and its two parts.
+    EnrolledPieces(Seat, Box<[EncryptedTemplate; 2]>),
+    DecidedInQuorum(Decided),
     Refused(Refused),
+}
+
+/// What one of three key-holders answers about a batch: seat (1), whether it decided (1), one bit per lane (4), and who was silent,
+/// lied, or contradicted another, as far as it saw: a bit for each seat (1 each).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) seat: Seat,
+    pub(crate) decided: Option<LaneSet>,
+    pub(crate) silent: u8,
+    pub(crate) liars: u8,
+    pub(crate) contradicting: u8,
+}
+
+impl Decided {
+    fn to_bytes(self) -> [u8; 9] {
+        let Decided { seat, decided, silent, liars, contradicting } = self;
+        let [a, b, c, d] = decided.unwrap_or(LaneSet::EMPTY).bits().to_le_bytes();
+        [seat.index() as u8, u8::from(decided.is_some()), a, b, c, d, silent, liars, contradicting]
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Decided> {
+        let [seat, decided, a, b, c, d, silent, liars, contradicting] = *bytes.as_array::<9>()?;
+        let lanes = LaneSet::from_bits(u32::from_le_bytes([a, b, c, d]));
+        let decided = match decided {
+            0 if lanes.is_empty() => None,
+            1 => Some(lanes),
+            _ => return None,
+        };
+        let seat = Seat::new(usize::from(seat))?;
+        let seats_only = silent < 8 && liars < 8 && contradicting < 8;
+        seats_only.then_some(Decided { seat, decided, silent, liars, contradicting })
+    }
 }
 
 /// Why not.
@@ -234,6 +297,11 @@ impl Reply {
             Reply::Decided(lanes) => frame(1, &lanes.bits().to_le_bytes()),
             Reply::Created(seed) => frame(2, seed),
             Reply::Enrolled(template) => frame(3, &template.to_bytes()),
+            Reply::DecidedInQuorum(decided) => frame(8, &decided.to_bytes()),
+            Reply::EnrolledPieces(seat, parts) => {
+                let [one, other] = &**parts;
+                frame(9, &[&[seat.index() as u8], &one.to_bytes()[..], &other.to_bytes()].concat())
+            }
             Reply::Refused(why) => match why {
                 Refused::UnknownTenant => refused(0, &[]),
                 Refused::TenantExists => refused(1, &[]),
@@ -260,6 +328,14 @@ impl Reply {
             1 => bits().map(Reply::Decided),
             2 => body.try_into().ok().map(Reply::Created),
             3 => EncryptedTemplate::from_bytes(body).ok().map(|template| Reply::Enrolled(template.into())),
+            8 => Decided::from_bytes(body).map(Reply::DecidedInQuorum),
+            9 => {
+                let ([seat], parts) = body.split_first_chunk()?;
+                let (one, other) = parts.split_at_checked(parts.len() / 2)?;
+                let part = |bytes| EncryptedTemplate::from_bytes(bytes).ok();
+                let seat = Seat::new(usize::from(*seat))?;
+                Some(Reply::EnrolledPieces(seat, Box::new([part(one)?, part(other)?])))
+            }
             16 => refused(Refused::UnknownTenant),
             17 => refused(Refused::TenantExists),
             18 => refused(Refused::Frozen),

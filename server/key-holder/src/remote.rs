@@ -94,7 +94,7 @@ impl Remote {
     }
 
     /// One request and its reply.
-    fn call(&self, frame: &[u8]) -> Result<Reply, KeyHolderError> {
+    pub(crate) fn call(&self, frame: &[u8]) -> Result<Reply, KeyHolderError> {
         let deadline = Instant::now() + self.line.bounds.timeout;
         let (mut connection, generation) = self.line.take(deadline)?;
         let outcome = exchange(&mut connection, frame, deadline);

@@ -1,5 +1,6 @@
 //! The key-holder's role as a gateway uses it, wherever it runs.
 
+use crate::quorum::HolderState;
 use trefoil_matching::{
     BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, KeyHolder, KeyHolderError, KeyHolding, Lane,
     TenantId,
@@ -40,6 +41,11 @@ pub trait Role: KeyHolding {
 
     /// Why nothing can be decided now, or nothing.
     fn unready(&self) -> Option<String>;
+
+    /// How each of three key-holders does, where there are three.
+    fn holders(&self) -> Vec<HolderState> {
+        Vec::new()
+    }
 }
 
 impl Role for KeyHolder {

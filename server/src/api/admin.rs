@@ -60,7 +60,13 @@ pub(super) async fn live() -> &'static str {
 /// `GET /readyz`: whether the service takes requests, and if not why.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     match app.undecided() {
-        None => "ready\n".into_response(),
+        None => {
+            let away = app.keyholder.holders().into_iter().filter_map(|holder| {
+                let (seat, address) = (holder.seat, holder.address);
+                holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
+            });
+            std::iter::once("ready\n".to_owned()).chain(away).collect::<String>().into_response()
+        }
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
     }
 }

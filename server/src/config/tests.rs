@@ -58,3 +58,23 @@ fn foreign_variables_are_ignored() {
     let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_API_KEY", "x"), ("PATH", "/bin")];
     assert!(load(None, &environment, &Overrides::default()).is_ok());
 }
+
+#[test]
+fn key_holders_are_none_one_or_three() {
+    let url = |digit: &str| format!("tls://127.0.0.1:7443#{}", digit.repeat(64));
+    let load = |urls: &[String]| {
+        load(None, &[], &Overrides { key_holder: urls.to_vec(), ..Overrides::default() })
+            .and_then(|config| config.keyholder.place())
+    };
+    let three = [url("1"), url("2"), url("3")];
+    assert_eq!(load(&[]).unwrap(), Place::Here);
+    assert_eq!(load(&three[..1]).unwrap(), Place::One(three[0].parse().unwrap()));
+    assert!(matches!(load(&three).unwrap(), Place::Three(places) if places[2] == three[2].parse().unwrap()));
+    let refused = |urls: &[String], why: &str| {
+        let cause = load(urls).unwrap_err().to_string();
+        assert!(cause.contains(why), "{cause}");
+    };
+    refused(&three[..2], "2 key-holders: give none, one, or three");
+    refused(&[url("1"), url("2"), url("1")], "same fingerprint");
+    refused(&[url("1"), url("2"), "127.0.0.1:1".to_owned()], "tls://HOST:PORT#FINGERPRINT");
+}

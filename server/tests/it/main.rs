@@ -13,6 +13,7 @@ mod key_holder;
 mod log;
 mod malformed;
 mod members;
+mod quorum;
 mod revocation;
 #[path = "../../key-holder/tests/process/scan.rs"]
 mod scan;

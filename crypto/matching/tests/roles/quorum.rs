@@ -2,6 +2,7 @@
 
 use crate::{NOW, TENANT, disturbed, handle, lane_of, lenient, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, assemble};
 use trefoil_matching::{
     Basis, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, MatchJob, Matcher, MemoryVault, Template,
@@ -26,7 +27,7 @@ impl Three {
         let mut rng = StdRng::seed_from_u64(1);
         let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
             .into_iter()
-            .map(|pieces| QuorumHolder::new(Box::<MemoryVault>::default(), pieces, &mut rng).unwrap())
+            .map(|pieces| QuorumHolder::new(alone(), pieces).unwrap())
             .collect();
         let seeds: Vec<[u8; 32]> =
             holders.iter().map(|holder| holder.create_tenant(TENANT, policy).unwrap()).collect();
@@ -84,6 +85,10 @@ impl Three {
         let decisions = holder.finish(job, &begun, &judged);
         decisions.map(|decisions| (decisions.lanes().bits(), judged.liars, judged.contradicting))
     }
+}
+
+fn alone() -> Arc<KeyHolder> {
+    Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(4)).unwrap())
 }
 
 type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;
@@ -273,4 +278,20 @@ fn pieces_and_parts_are_read_as_written_and_nothing_else_is() {
     assert!((0..bytes.len()).all(|length| Parts::from_bytes(&bytes[..length]).is_none()));
     assert!(Parts::from_bytes(&[&bytes[..40], &[0xff; 6], &bytes[46..]].concat()).is_none());
     assert_eq!(format!("{:?}", Parts::from_bytes(&bytes).unwrap()), "Parts(..)");
+}
+
+#[test]
+fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
+    let mut dealt = [1, 2].map(|seed| Pieces::deal(&mut StdRng::seed_from_u64(seed)));
+    let mut next = |deal: usize| {
+        let again = Pieces::from_bytes(&dealt[deal][0].to_bytes()).unwrap();
+        std::mem::replace(&mut dealt[deal][0], again)
+    };
+    let keyholder = alone();
+    QuorumHolder::new(Arc::clone(&keyholder), next(0)).unwrap().create_tenant(TENANT, policy(0)).unwrap();
+    assert!(QuorumHolder::new(Arc::clone(&keyholder), next(0)).is_ok());
+    assert!(matches!(QuorumHolder::new(keyholder, next(1)), Err(KeyHolderError::Forbidden(_))));
+    let single = alone();
+    single.create_tenant(TENANT, policy(0)).unwrap();
+    assert!(matches!(QuorumHolder::new(single, next(0)), Err(KeyHolderError::Forbidden(_))));
 }

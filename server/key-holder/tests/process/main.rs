@@ -5,5 +5,6 @@ mod door;
 mod frames;
 mod jobs;
 mod memory;
+mod quorum;
 mod scan;
 mod world;

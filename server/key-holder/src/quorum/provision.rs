@@ -1,0 +1,114 @@
+//! What makes a key-holder one of three: its pieces on disk and the other two.
+
+use super::{Bench, Link, Times, name};
+use crate::address::Address;
+use crate::cli::OPERATOR_IDENTITY;
+use crate::clients::{Client, Clients, Right};
+use crate::config;
+use crate::data_dir::DataDir;
+use crate::identity::{Fingerprint, Identity};
+use crate::process::IDENTITY;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use trefoil_matching::KeyHolder;
+use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat};
+use zeroize::Zeroizing;
+
+/// The pieces of a key-holder in its data directory.
+const PIECES_FILE: &str = "pieces.key";
+
+/// Another key-holder as a client of this one.
+pub(crate) fn client(seat: Seat, fingerprint: Fingerprint) -> Client {
+    Client { name: name(seat), fingerprint: fingerprint.to_string(), right: Right::Peer }
+}
+
+/// What the configuration says: one of three, or nothing. Refuses what would mix the two.
+pub(crate) fn open(
+    config: &config::Quorum,
+    directory: &DataDir,
+    peers: Option<config::Seated>,
+    keyholder: &Arc<KeyHolder>,
+) -> Result<Option<Bench>, String> {
+    let path = directory.join(PIECES_FILE);
+    let Some((seat, peers)) = peers else {
+        return match path.exists() {
+            true => {
+                Err(format!("{} makes it one of three: set quorum.seat and quorum.peers", path.display()))
+            }
+            false => Ok(None),
+        };
+    };
+    if !path.exists() {
+        return Err(format!("{} is missing: `trefoil key-holder init-quorum` deals pieces", path.display()));
+    }
+    let bytes = directory.file(PIECES_FILE, Zeroizing::default).map_err(|cause| cause.to_string())?;
+    let pieces = Pieces::from_bytes(&bytes)
+        .ok_or_else(|| format!("{} is damaged: restore it from a backup", path.display()))?;
+    if pieces.seat() != seat {
+        let (dealt, told) = (pieces.seat().index() + 1, seat.index() + 1);
+        return Err(format!("its pieces are those of seat {dealt}, quorum.seat is {told}"));
+    }
+    let holder = QuorumHolder::new(Arc::clone(keyholder), pieces).map_err(|cause| cause.to_string())?;
+    let patience = Duration::from_millis(config.patience_ms);
+    let mut links = Vec::with_capacity(2);
+    for (seat, address) in peers {
+        let identity = Identity::open(directory, IDENTITY).map_err(|cause| cause.to_string())?;
+        links.push(Link { seat, address, identity });
+    }
+    let longest = Duration::from_millis(config.timeout_ms);
+    let times = Times { patience, longest };
+    Bench::new(holder, links, times).map(Some).map_err(|cause| cause.to_string())
+}
+
+/// Makes three key-holders in `dir` that let in a gateway of this name and certificate, and prints how they are started; returns
+/// what the gateway is told.
+pub(crate) fn init(
+    dir: &Path,
+    gateway: (&str, Fingerprint),
+    listen: &[SocketAddr],
+) -> Result<String, String> {
+    let text = |cause: &dyn Display| cause.to_string();
+    let mut made = Vec::with_capacity(3);
+    for (seat, address) in (1..=3).zip(listen) {
+        let data = dir.join(seat.to_string());
+        let directory = DataDir::open(&data).map_err(|cause| text(&cause))?;
+        let path = directory.join(PIECES_FILE);
+        if path.exists() {
+            let path = path.display();
+            return Err(format!("{path} exists: new pieces would make what was enrolled with it unreadable"));
+        }
+        let identity = Identity::open(&directory, IDENTITY).map_err(|cause| text(&cause))?;
+        let operator = Identity::open(&directory, OPERATOR_IDENTITY).map_err(|cause| text(&cause))?;
+        let mut clients = Clients::read(&directory).map_err(|cause| text(&cause))?;
+        let operator = (OPERATOR_IDENTITY, operator.fingerprint(), Right::Operate);
+        for (name, fingerprint, right) in [operator, (gateway.0, gateway.1, Right::Match)] {
+            clients.authorise(&directory, name, fingerprint, right).map_err(|cause| text(&cause))?;
+        }
+        let address = Address { authority: address.to_string(), fingerprint: identity.fingerprint() };
+        made.push((seat, directory, address));
+    }
+    for (pieces, (_, directory, _)) in Pieces::deal(&mut rand::rng()).iter().zip(&made) {
+        directory.write(PIECES_FILE, &pieces.to_bytes()).map_err(|cause| text(&cause))?;
+    }
+    println!("three key-holders let in {} ({}); they start with", gateway.0, gateway.1);
+    for (seat, directory, address) in &made {
+        let peers: Vec<String> = made
+            .iter()
+            .filter(|(other, ..)| other != seat)
+            .map(|(.., address)| format!("{:?}", address.to_string()))
+            .collect();
+        let (data, peers) = (directory.path(), peers.join(", "));
+        let config = dir.join(format!("{seat}.toml"));
+        let toml = format!(
+            "[server]\ndata_dir = {data:?}\nlisten = \"{}\"\n\n[quorum]\nseat = {seat}\npeers = [{peers}]\n",
+            address.authority
+        );
+        std::fs::write(&config, toml).map_err(|cause| format!("{}: {cause}", config.display()))?;
+        println!("  trefoil key-holder --config {}", config.display());
+    }
+    let flags: Vec<String> = made.iter().map(|(.., address)| format!("--key-holder '{address}'")).collect();
+    Ok(flags.join(" "))
+}

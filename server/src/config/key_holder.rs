@@ -1,0 +1,74 @@
+//! Where the key-holder is: in this process, in another, or in three others.
+
+use super::ConfigError;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use trefoil_key_holder::{Address, Bounds};
+
+/// `[keyholder]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyHolder {
+    /// `tls://HOST:PORT#FINGERPRINT`; empty means in this process.
+    pub url: String,
+    /// Three such addresses in the order of their seats, any two of which decide; empty means one key-holder.
+    pub quorum: Vec<String>,
+    /// Longest time for one decision.
+    pub timeout_ms: u64,
+    /// Decisions under way at the same time, with each key-holder.
+    pub connections: usize,
+}
+
+/// Where decisions are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In this process.
+    Here,
+    /// By one key-holder elsewhere.
+    One(Address),
+    /// By three, in the order of their seats.
+    Three([Address; 3]),
+}
+
+impl KeyHolder {
+    /// Where decisions are made.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when an address cannot be read, or their number makes no sense.
+    pub fn place(&self) -> Result<Place, ConfigError> {
+        let read = |key, text: &String| text.parse().map_err(|cause| ConfigError::Range { key, cause });
+        match (&self.url[..], &self.quorum[..]) {
+            ("", []) => Ok(Place::Here),
+            (_, []) => read("keyholder.url", &self.url).map(Place::One),
+            ("", [one, two, three]) => {
+                let [one, two, three] = [one, two, three].map(|text| read("keyholder.quorum", text));
+                let three = [one?, two?, three?];
+                let distinct = |a: usize, b: usize| three[a].fingerprint != three[b].fingerprint;
+                if distinct(0, 1) && distinct(1, 2) && distinct(2, 0) {
+                    return Ok(Place::Three(three));
+                }
+                let cause = "two of the three have the same fingerprint".to_owned();
+                Err(ConfigError::Range { key: "keyholder.quorum", cause })
+            }
+            (url, list) => {
+                let given = list.len() + usize::from(!url.is_empty());
+                let cause = format!("{given} key-holders: give none, one, or three of which two decide");
+                Err(ConfigError::Range { key: "keyholder.quorum", cause })
+            }
+        }
+    }
+
+    /// Bounds of each connection.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { timeout: Duration::from_millis(self.timeout_ms), connections: self.connections }
+    }
+
+    /// Takes the addresses of flags, which replace those of the other layers.
+    pub(super) fn apply(&mut self, flags: &[String]) {
+        match flags {
+            [] => {}
+            [one] => (self.url, self.quorum) = (one.clone(), Vec::new()),
+            several => (self.url, self.quorum) = (String::new(), several.to_vec()),
+        }
+    }
+}
