@@ -6,10 +6,11 @@
 //! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test mutations -- --nocapture`
 #![cfg(feature = "json")]
 
-use std::path::PathBuf;
+#[path = "../fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
+mod target;
 
-use serde_json::Value;
-use trefoil_attest::{Attestation, Nonce, Policy, Seal, Statement, TrustRoot, verify, verify_with_seal};
+use target::Target;
 
 /// Executions where nothing else is said: seconds.
 const EXECUTIONS: u64 = 60_000;
@@ -84,71 +85,13 @@ fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Stream) {
     }
 }
 
-/// What mutants are tried on.
-struct Target {
-    seeds: Vec<Vec<u8>>,
-    seal: Seal,
-    policy: Policy,
-    now: u64,
-}
-
-impl Target {
-    fn open() -> Self {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata");
-        let read = |name: &str| std::fs::read(folder.join(name)).expect(name);
-        let cases: Value = serde_json::from_slice(&read("cases.json")).expect("cases.json");
-        let text = |name: &str| cases[name].as_str().expect("text").to_owned();
-        let root = String::from_utf8(read("trust-root.json")).expect("text");
-        let root = TrustRoot::from_json(&root).expect("a trust root");
-        let nonce = Nonce::Exactly(hex::decode(text("nonce")).expect("hexadecimal"));
-        let (full, compact, seal) = (read("full.cbor"), read("compact.cbor"), read("seal.cbor"));
-        let statement = Attestation::decode(&full).expect("an attestation").statement.to_vec();
-        Self {
-            seal: Seal::decode(&seal).expect("a seal"),
-            policy: Policy::new(root, text("audience"), nonce),
-            now: cases["now"].as_u64().expect("a number"),
-            seeds: vec![full, compact, seal, statement],
-        }
-    }
-
-    /// Tries one input on everything. Returns whether any decoder took it.
-    fn execute(&self, bytes: &[u8]) -> bool {
-        let original = self.seeds.iter().any(|seed| seed == bytes);
-        let verifies = verify(bytes, &self.policy, self.now).is_ok();
-        assert!(original || !verifies, "a mutant verifies: {}", hex::encode(bytes));
-        // With the seal given, signatures inside a full attestation are not looked at; all else is.
-        if verify_with_seal(bytes, &self.seal, &self.policy, self.now).is_ok() {
-            let [mutant, original] = [bytes, &self.seeds[0]].map(|bytes| {
-                let Attestation { statement, leaf_index, tree_size, path, evidence: _ } =
-                    Attestation::decode(bytes).expect("what verifies decodes");
-                (statement, leaf_index, tree_size, path)
-            });
-            assert!(mutant == original, "a mutant verifies with the seal: {}", hex::encode(bytes));
-        }
-        let attestation = Attestation::decode(bytes);
-        let statement = Statement::decode(bytes);
-        let seal = Seal::decode(bytes);
-        if let Ok(attestation) = &attestation {
-            assert!(attestation.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-        }
-        if let Ok(statement) = &statement {
-            let encoded = statement.encode().expect("what decodes can be encoded");
-            assert!(encoded == bytes, "not canonical: {}", hex::encode(bytes));
-        }
-        if let Ok(seal) = &seal {
-            assert!(seal.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-        }
-        attestation.is_ok() || statement.is_ok() || seal.is_ok()
-    }
-}
-
 #[test]
 fn no_mutant_panics_verifies_or_has_two_encodings() {
     let executions = match std::env::var("TREFOIL_FUZZ_EXECUTIONS") {
         Ok(count) => count.parse().expect("TREFOIL_FUZZ_EXECUTIONS is a number"),
         Err(_) => EXECUTIONS,
     };
-    let target = Target::open();
+    let target = Target::new();
     for seed in &target.seeds {
         assert!(target.execute(seed), "the originals decode");
     }
