@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use trefoil_matching::Tier;
+use trefoil_sign::Precomputation;
 
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
@@ -19,6 +20,8 @@ use crate::record::Report;
 /// What to time.
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
+    /// Whether signatures and seals are timed, or only the following done that is asked for.
+    pub times: bool,
     /// Signatures of each kind.
     pub rounds: usize,
     /// Time of the load at each rate.
@@ -27,6 +30,8 @@ pub struct Sign {
     pub falcon_salts: usize,
     /// Signatures of each family whose times are compared between keys; 0 for none.
     pub timing: usize,
+    /// Whether to do the brief part of the precomputation only.
+    pub brief: bool,
     /// Highest tier to compute on.
     pub tier: Tier,
 }
@@ -36,10 +41,13 @@ pub struct Sign {
 /// # Errors
 /// When keys cannot be made or threads not started. A signature that is wrong is in the report, not here.
 pub fn sign(parameters: Sign) -> Result<Report, Failure> {
-    let Sign { rounds, load, falcon_salts, timing, tier } = parameters;
-    let mut sections = vec![slh_dsa::measure(rounds, tier)?];
-    sections.push(bundle::measure(rounds)?);
-    sections.push(open_loop::measure(load)?);
+    let Sign { times, rounds, load, falcon_salts, timing, brief, tier } = parameters;
+    let mut sections = Vec::new();
+    if times {
+        sections.push(slh_dsa::measure(rounds, brief, tier)?);
+        sections.push(bundle::measure(rounds, brief)?);
+        sections.push(open_loop::measure(load, brief)?);
+    }
     if falcon_salts > 0 {
         sections.push(salts::measure(falcon_salts)?);
     }
@@ -47,7 +55,9 @@ pub fn sign(parameters: Sign) -> Result<Report, Failure> {
         sections.push(timing::measure(timing)?);
     }
     let mut result = Map::new();
-    result.insert("rounds".into(), json!(rounds));
+    if times {
+        result.insert("rounds".into(), json!(rounds));
+    }
     result.insert("tier".into(), json!(tier.name()));
     let (mut summary, mut problems) = (String::new(), Vec::new());
     for Section { fields, text, problem } in sections {
@@ -65,6 +75,12 @@ struct Section {
     fields: Map<String, Value>,
     text: String,
     problem: Option<String>,
+}
+
+/// Does a key's precomputation, or the brief part of it.
+fn precompute(work: Precomputation, brief: bool) -> Result<(), Failure> {
+    let outcome = if brief { work.run_brief() } else { work.run() };
+    outcome.map_err(Failure::in_step("precomputation"))
 }
 
 /// Processor time of `operation` in microseconds, and what it returned.

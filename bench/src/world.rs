@@ -175,8 +175,8 @@ fn capture(face: &[f32; DIM], rng: &mut StdRng) -> Result<Embedding, Failure> {
     Embedding::quantise(&seen).map_err(Failure::in_step("face"))
 }
 
-/// Signing keys for a day of the world's time, and the trust root that a relying party would hold. Their precomputation
-/// is done, as it is in a service a second after its start.
+/// Signing keys for a day of the world's time, and the trust root that a relying party would hold. The brief part of their
+/// precomputation is done, as it is in a service a second after its start.
 ///
 /// # Errors
 /// When key generation fails.
@@ -184,7 +184,7 @@ pub(crate) fn signing_keys() -> Result<(SigningKeys, TrustRoot), Failure> {
     let mut rng: StdRng = rand::make_rng();
     let keys = SigningKeys::generate(WORLD_START_S - 60, VERDICT_EXPIRY_S, &mut rng)
         .map_err(Failure::in_step("signing keys"))?;
-    keys.precomputation().run().map_err(Failure::in_step("precomputation"))?;
+    keys.precomputation().run_brief().map_err(Failure::in_step("precomputation"))?;
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let root = TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))?;
     Ok((keys, root))

@@ -28,7 +28,8 @@ fn number(report: &Report, pointer: &str) -> f64 {
 #[test]
 fn signing_is_timed_and_its_signatures_verified() {
     let load = Duration::from_millis(30);
-    let parameters = Sign { rounds: 2, load, falcon_salts: 100, timing: 20, tier: Tier::detected() };
+    let (times, brief, tier) = (true, true, Tier::detected());
+    let parameters = Sign { times, rounds: 2, load, falcon_salts: 100, timing: 20, brief, tier };
     let report = sign(parameters).expect("runs");
     assert_eq!(report.problem, None);
     let own = ["without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "precompute_ms", "wrong"];
@@ -56,4 +57,12 @@ fn signing_is_timed_and_its_signatures_verified() {
         // Every batch waits for its own seal at least.
         assert!(at("added_us/max") >= at("signing_us/max"));
     }
+}
+
+#[test]
+fn what_is_asked_for_alone_is_done_alone() {
+    let (times, load, tier) = (false, Duration::ZERO, Tier::detected());
+    let parameters = Sign { times, rounds: 1, load, falcon_salts: 10, timing: 0, brief: true, tier };
+    let report = sign(parameters).expect("runs");
+    assert_keys(&report, "", &[], &["tier", "falcon_salts"]);
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use rustix::process::setpriority_process;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Seal, SealHeader, Suite};
@@ -85,7 +86,7 @@ pub struct Sealed<R> {
     pub lanes: Vec<SealedLane<R>>,
     /// Step times of each batch it covers.
     pub batches: Vec<(usize, StageTimes)>,
-    /// Time of this seal: tree, paths, three signatures and their verification, nanoseconds.
+    /// Time of this seal: gathering, tree, paths, three signatures and their verification, nanoseconds.
     pub seal_ns: u64,
 }
 
@@ -121,14 +122,18 @@ impl Sealer {
         let (sender, batches) = unbounded();
         let precomputation = keys.precomputation();
         // Seals do not wait for it. It ends with the keys; a fault that it meets makes them refuse to sign.
-        std::thread::Builder::new()
-            .name("precomputation".into())
-            .spawn(move || precomputation.run().unwrap_or_default())?;
+        std::thread::Builder::new().name("precomputation".into()).spawn(move || {
+            // Of this thread only, on Linux. A system that refuses lets it compete with the seals for a few seconds.
+            setpriority_process(None, 19).unwrap_or_default();
+            precomputation.run().unwrap_or_default();
+        })?;
         let mut chain = Chain { keys, issuer, head, clock, release };
         let thread = std::thread::Builder::new().name("sealer".into()).spawn(move || {
-            while let Some(group) = next_group(&batches, cadence) {
+            while let Ok(first) = batches.recv() {
+                let began = chain.clock.monotonic_ns();
+                let group = group(first, &batches, cadence);
                 let batches = group.len();
-                chain.seal(group);
+                chain.seal(group, began);
                 after_group(batches);
             }
             chain.head
@@ -142,12 +147,13 @@ impl Sealer {
     }
 }
 
-fn next_group<R>(batches: &Receiver<Bound<R>>, cadence: Cadence) -> Option<Vec<Bound<R>>> {
-    let mut group = vec![batches.recv().ok()?];
+/// What goes under one seal with `first`.
+fn group<R>(first: Bound<R>, waiting: &Receiver<Bound<R>>, cadence: Cadence) -> Vec<Bound<R>> {
+    let mut group = vec![first];
     if cadence == Cadence::Group {
-        group.extend(batches.try_iter().take(BATCHES_MAX - 1));
+        group.extend(waiting.try_iter().take(BATCHES_MAX - 1));
     }
-    Some(group)
+    group
 }
 
 struct Chain<R> {
@@ -159,8 +165,8 @@ struct Chain<R> {
 }
 
 impl<R> Chain<R> {
-    fn seal(&mut self, group: Vec<Bound<R>>) {
-        let started = self.clock.monotonic_ns();
+    /// Seals and releases a group that was begun at a time of the clock.
+    fn seal(&mut self, group: Vec<Bound<R>>, began: u64) {
         let batches = group.iter().map(|b| (b.lanes.len(), b.times)).collect();
         let lanes: Vec<BoundLane<R>> = group.into_iter().flat_map(|b| b.lanes).collect();
         let digests: Vec<[u8; 32]> = lanes.iter().map(|lane| lane.digest).collect();
@@ -177,7 +183,7 @@ impl<R> Chain<R> {
             .zip(0u64..)
             .map(|((bound, path), leaf_index)| SealedLane { bound, leaf_index, path })
             .collect();
-        let seal_ns = self.clock.monotonic_ns() - started;
+        let seal_ns = self.clock.monotonic_ns() - began;
         self.release.sealed(Sealed { seal: Arc::new(seal), lanes, batches, seal_ns });
     }
 

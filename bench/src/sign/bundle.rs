@@ -9,7 +9,7 @@ use trefoil_attest::{
 use trefoil_matching::LANES;
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys};
 
-use super::{Section, cpu_us, insert_times};
+use super::{Section, cpu_us, insert_times, precompute};
 use crate::clock::WORLD_START_S;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
@@ -18,11 +18,12 @@ use crate::world::{ISSUER, signing_keys};
 /// Batches under one seal.
 const GROUPS: [usize; 4] = [1, 4, 16, 64];
 
-pub(super) fn measure(rounds: usize) -> Result<Section, Failure> {
+pub(super) fn measure(rounds: usize, brief: bool) -> Result<Section, Failure> {
     let mut section = Section::default();
     family::<MlDsa65>("mldsa", rounds, &mut section)?;
     family::<Falcon512>("falcon", rounds, &mut section)?;
     let (mut keys, trust_root) = signing_keys()?;
+    precompute(keys.precomputation(), brief)?;
     let mut bundle_us = Vec::new();
     let mut group_us = GROUPS.map(|_| Vec::new());
     for round in 0..rounds {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use serde_json::{Map, Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
@@ -11,7 +11,7 @@ use trefoil_pipeline::{
     Bound, BoundLane, Cadence, ChainHead, Clock, Refusal, Release, Sealed, Sealer, StageTimes,
 };
 
-use super::Section;
+use super::{Section, precompute};
 use crate::clock::WorldClock;
 use crate::distribution::rounded;
 use crate::failure::Failure;
@@ -23,9 +23,10 @@ const LOADS: [u32; 5] = [1, 10, 40, 70, 100];
 /// Batches that measure the capacity, all there at once: twice what one seal covers.
 const BACKLOG: usize = 2_048;
 
-pub(super) fn measure(load: Duration) -> Result<Section, Failure> {
+pub(super) fn measure(load: Duration, brief: bool) -> Result<Section, Failure> {
+    let mut service = Service::start(brief)?;
     // The tree over so many batches costs more than the signatures: this is the most that the sealer can do.
-    let backlog = offer(f64::INFINITY, BACKLOG)?;
+    let backlog = service.offer(f64::INFINITY, BACKLOG)?;
     let capacity = BACKLOG as f64 / (backlog.last_ns - backlog.first_ns) as f64 * 1e9;
     let mut text = format!("sealer under load, capacity {capacity:.0} batches/s\n");
     let mut rates = Vec::new();
@@ -33,12 +34,13 @@ pub(super) fn measure(load: Duration) -> Result<Section, Failure> {
     for percent in LOADS {
         let rate = capacity * f64::from(percent) / 100.0;
         let batches = (rate * load.as_secs_f64()).ceil().max(1.0) as usize;
-        let outcome = offer(rate, batches)?;
+        let outcome = service.offer(rate, batches)?;
         refused += outcome.refused;
         let (fields, line) = outcome.report(rate, percent);
         rates.push(fields);
         text.push_str(&line);
     }
+    service.stop()?;
     let fields = json!({
         "capacity_batches_per_s": rounded(capacity), "seconds": load.as_secs_f64(), "rates": rates,
         "refused": refused,
@@ -47,82 +49,105 @@ pub(super) fn measure(load: Duration) -> Result<Section, Failure> {
     Ok(Section { fields: Map::from_iter([("open_loop".to_owned(), fields)]), text, problem })
 }
 
-/// When a batch was to arrive, nanoseconds on the world's clock.
-type Due = u64;
+/// When a batch was handed to the sealer, nanoseconds on the world's clock.
+type Sent = u64;
 
-/// One seal: when it was begun and released, and the arrival of each batch that it covers.
+/// One seal: when it was released, how long it took, and when each batch that it covers was sent.
 struct Group {
     released_ns: u64,
     seal_ns: u64,
-    due: Vec<Due>,
+    sent: Vec<Sent>,
 }
 
-/// Passes on what is released: a group, or nothing for a refused lane.
-struct Arrivals {
+/// Hands over what is released, with the time; nothing for a refused lane.
+struct Released {
     clock: Arc<WorldClock>,
-    groups: Sender<Option<Group>>,
+    sealed: Sender<(u64, Option<Sealed<Sent>>)>,
 }
 
-impl Arrivals {
-    fn send(&self, group: Option<Group>) {
+impl Released {
+    fn send(&self, sealed: Option<Sealed<Sent>>) {
         // A receiver that is gone has nobody who waits for the groups.
-        self.groups.send(group).unwrap_or_default();
+        self.sealed.send((self.clock.monotonic_ns(), sealed)).unwrap_or_default();
     }
 }
 
-impl Release<Due> for Arrivals {
-    fn sealed(&self, sealed: Sealed<Due>) {
-        let released_ns = self.clock.monotonic_ns();
-        let due = sealed.lanes.iter().step_by(LANES).map(|lane| lane.bound.reply).collect();
-        self.send(Some(Group { released_ns, seal_ns: sealed.seal_ns, due }));
+impl Release<Sent> for Released {
+    fn sealed(&self, sealed: Sealed<Sent>) {
+        self.send(Some(sealed));
     }
 
-    fn refused(&self, _: Due, _: Refusal) {
+    fn refused(&self, _: Sent, _: Refusal) {
         self.send(None);
     }
 }
 
+/// A sealer, and the ends of its queues.
+struct Service {
+    clock: Arc<WorldClock>,
+    batches: Sender<Bound<Sent>>,
+    sealed: Receiver<(u64, Option<Sealed<Sent>>)>,
+    sealer: Sealer,
+}
+
 /// What came of the batches offered at one rate.
+#[derive(Default)]
 struct Outcome {
     groups: Vec<Group>,
     refused: u64,
-    /// How late the generator itself was, worst case: included in every latency.
-    late_ns: u64,
+    /// How late the generator itself was for each batch. A batch counts from when it was sent.
+    late_us: Vec<f64>,
     first_ns: u64,
     last_ns: u64,
 }
 
-/// Offers `batches` at `rate` per second to a fresh sealer.
-fn offer(rate: f64, batches: usize) -> Result<Outcome, Failure> {
-    let (keys, _) = signing_keys()?;
-    let clock = Arc::new(WorldClock::start());
-    let (groups, released) = unbounded();
-    let arrivals = Arc::new(Arrivals { clock: Arc::clone(&clock), groups });
-    let (sender, sealer) = Sealer::start(
-        keys,
-        ISSUER.to_owned(),
-        ChainHead::GENESIS,
-        Cadence::Group,
-        Arc::clone(&clock) as Arc<dyn Clock>,
-        Arc::clone(&arrivals) as Arc<dyn Release<Due>>,
-        |_| {},
-    )
-    .map_err(Failure::in_step("sealer"))?;
-    let first_ns = clock.monotonic_ns();
-    let mut late_ns = 0;
-    for number in 0..batches {
-        let due = first_ns + (number as f64 / rate * 1e9) as u64;
-        let batch = batch(due, number);
-        late_ns = late_ns.max(wait_until(&clock, due) - due);
-        sender.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+impl Service {
+    /// A fresh sealer whose precomputation is done.
+    fn start(brief: bool) -> Result<Self, Failure> {
+        let (keys, _) = signing_keys()?;
+        precompute(keys.precomputation(), brief)?;
+        let clock = Arc::new(WorldClock::start());
+        let (sender, sealed) = unbounded();
+        let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
+        let (batches, sealer) = Sealer::start(
+            keys,
+            ISSUER.to_owned(),
+            ChainHead::GENESIS,
+            Cadence::Group,
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            release,
+            |_| {},
+        )
+        .map_err(Failure::in_step("sealer"))?;
+        Ok(Self { clock, batches, sealed, sealer })
     }
-    drop(sender);
-    sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-    let released: Vec<Option<Group>> = released.try_iter().collect();
-    let refused = released.iter().filter(|group| group.is_none()).count() as u64;
-    let groups: Vec<Group> = released.into_iter().flatten().collect();
-    let last_ns = groups.last().map_or(first_ns + 1, |group| group.released_ns);
-    Ok(Outcome { groups, refused, late_ns, first_ns, last_ns })
+
+    fn stop(self) -> Result<(), Failure> {
+        drop(self.batches);
+        self.sealer.join().map(drop).ok_or_else(|| Failure::fault("the sealer panicked"))
+    }
+
+    /// Offers `batches` at `rate` per second, and waits for the last seal.
+    fn offer(&mut self, rate: f64, batches: usize) -> Result<Outcome, Failure> {
+        let first_ns = self.clock.monotonic_ns();
+        let mut outcome = Outcome { first_ns, ..Outcome::default() };
+        for number in 0..batches {
+            let due = first_ns + (number as f64 / rate * 1e9) as u64;
+            let mut batch = batch(number);
+            // On this thread, so that the sealer's goes on with the next seal.
+            self.sealed.try_iter().for_each(|(at, sealed)| outcome.take(at, sealed));
+            let sent = wait_until(&self.clock, due);
+            outcome.late_us.push((sent - due) as f64 / 1e3);
+            batch.lanes[0].reply = sent;
+            self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+        }
+        while outcome.batches() < batches && outcome.refused == 0 {
+            let (at, sealed) = self.sealed.recv().map_err(|_| Failure::fault("the sealer stopped"))?;
+            outcome.take(at, sealed);
+        }
+        outcome.last_ns = outcome.groups.last().map_or(first_ns + 1, |group| group.released_ns);
+        Ok(outcome)
+    }
 }
 
 /// Waits, and returns the time after that. Sleeps are inexact, so the end of a wait is spun away.
@@ -139,25 +164,40 @@ fn wait_until(clock: &WorldClock, due: u64) -> u64 {
 }
 
 /// A decided batch. The sealer reads digests only, so statements are left empty.
-fn batch(due: Due, number: usize) -> Bound<Due> {
+fn batch(number: usize) -> Bound<Sent> {
     let lane = |lane: usize| {
         let mut digest = [0; 32];
         digest[..8].copy_from_slice(&number.to_be_bytes());
         digest[8] = lane as u8;
-        BoundLane { reply: due, decision: Decision::Match, statement: Vec::new(), digest }
+        BoundLane { reply: 0, decision: Decision::Match, statement: Vec::new(), digest }
     };
     Bound { lanes: (0..LANES).map(lane).collect(), times: StageTimes::default() }
 }
 
 impl Outcome {
-    /// Added latency of every batch: from its scheduled arrival to its release. The bound of group commit is the seal
-    /// that was being signed when it arrived, and its own.
-    fn report(&self, rate: f64, percent: u32) -> (Value, String) {
+    fn take(&mut self, released_ns: u64, sealed: Option<Sealed<Sent>>) {
+        match sealed {
+            None => self.refused += 1,
+            Some(Sealed { lanes, seal_ns, .. }) => {
+                let sent = lanes.iter().step_by(LANES).map(|lane| lane.bound.reply).collect();
+                self.groups.push(Group { released_ns, seal_ns, sent });
+            }
+        }
+    }
+
+    fn batches(&self) -> usize {
+        self.groups.iter().map(|group| group.sent.len()).sum()
+    }
+
+    /// What sealing adds to every batch: the time from its hand-over to the release of its seal. By the design of group
+    /// commit that is at most the rest of the seal being made when it came, and its own: each is divided by the
+    /// measured times of those two. What lies beyond is what hand-over, wake-ups and release add.
+    fn report(mut self, rate: f64, percent: u32) -> (Value, String) {
         let (mut added_us, mut of_bound) = (Vec::new(), Vec::new());
         let mut previous_ns = 0;
-        for Group { released_ns, seal_ns, due } in &self.groups {
-            for due in due {
-                let added_ns = released_ns - due;
+        for Group { released_ns, seal_ns, sent } in &self.groups {
+            for sent in sent {
+                let added_ns = released_ns - sent;
                 added_us.push(added_ns as f64 / 1e3);
                 // The first has nobody before it.
                 of_bound.push(added_ns as f64 / (previous_ns + seal_ns) as f64);
@@ -166,8 +206,9 @@ impl Outcome {
         }
         let mut signing_us: Vec<f64> = self.groups.iter().map(|group| group.seal_ns as f64 / 1e3).collect();
         let batches = added_us.len();
-        let [added, signing, bound] =
-            [&mut added_us, &mut signing_us, &mut of_bound].map(|values| Quantiles::of(values));
+        let [added, signing, bound, late] =
+            [&mut added_us, &mut signing_us, &mut of_bound, &mut self.late_us]
+                .map(|values| Quantiles::of(values));
         let beyond = of_bound.iter().filter(|share| **share > 1.0).count() as f64 / batches.max(1) as f64;
         let fields = json!({
             "percent_of_capacity": percent, "batches_per_s": rounded(rate), "batches": batches,
@@ -177,18 +218,21 @@ impl Outcome {
                 "p50": rounded(added.p50 / signing.p50), "p99": rounded(added.p99 / signing.p50),
                 "max": rounded(added.max / signing.p50),
             },
+            "added_p99_of_two_p99_signings": rounded(added.p99 / (2.0 * signing.p99)),
             "added_of_two_own_signings": bound.json(), "beyond_two_own_signings": rounded(beyond),
-            "generator_late_us_max": rounded(self.late_ns as f64 / 1e3),
+            "generator_late_us": late.json(),
         });
         let line = format!(
-            "  {percent:>3} %: {:>8.0} batches/s, added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} us; of \
-             two signings p99 {:.2}, beyond {:.1} %\n",
+            "  {percent:>3} %: {:>8.0} batches/s, added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} p99 {:.0} \
+             us; of its two signings p99 {:.3} max {:.3}, beyond {:.2} %\n",
             rate,
             added.p50,
             added.p99,
             added.max,
             signing.p50,
+            signing.p99,
             bound.p99,
+            bound.max,
             100.0 * beyond,
         );
         (fields, line)

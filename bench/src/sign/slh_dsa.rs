@@ -5,7 +5,7 @@ use slh_dsa::{Sha2_128f, SigningKey};
 use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::{SignatureFamily as _, SlhDsaSha2_128f};
 
-use super::{Section, cpu_us, insert_times};
+use super::{Section, cpu_us, insert_times, precompute};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 
@@ -17,14 +17,14 @@ struct Subject {
     once_us: Vec<f64>,
 }
 
-pub(super) fn measure(rounds: usize, tier: Tier) -> Result<Section, Failure> {
+pub(super) fn measure(rounds: usize, brief: bool, tier: Tier) -> Result<Section, Failure> {
     let mut rng = rand::rng();
     let mut released = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
     let (secret, public) = (released.to_secret_bytes(), released.public_key());
     let theirs = SigningKey::<Sha2_128f>::try_from(&secret[..]).map_err(Failure::in_step("SLH-DSA key"))?;
-    let (precompute_us, outcome) = cpu_us(|| released.precomputation().run());
-    outcome.map_err(Failure::in_step("precomputation"))?;
-    let mut subjects = subjects(&secret, tier)?;
+    let (precompute_us, outcome) = cpu_us(|| precompute(released.precomputation(), brief));
+    outcome?;
+    let mut subjects = subjects(&released, tier)?;
     let [mut crate_us, mut release_us, mut verify_us] = [const { Vec::new() }; 3];
     let mut wrong = 0u32;
     for round in 0..rounds {
@@ -79,24 +79,18 @@ pub(super) fn measure(rounds: usize, tier: Tier) -> Result<Section, Failure> {
 
 const DETECTED: &str = "own";
 
-fn subjects(secret: &[u8], tier: Tier) -> Result<Vec<Subject>, Failure> {
+fn subjects(key: &SlhDsaSha2_128f, tier: Tier) -> Result<Vec<Subject>, Failure> {
+    let bare = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes());
+    let bare = bare.map_err(Failure::in_step("SLH-DSA key"))?;
     let mut wanted = vec![
-        (DETECTED, Cpu::at_most(tier), true),
-        ("without_top_layers", Cpu::at_most(tier), false),
-        ("portable", Cpu::at_most(Tier::Portable), false),
+        (DETECTED, Cpu::at_most(tier), key),
+        ("without_top_layers", Cpu::at_most(tier), &bare),
+        ("portable", Cpu::at_most(Tier::Portable), &bare),
     ];
     if Cpu::at_most(Tier::Avx2.min(tier)).has_sha_ni() {
-        wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), true));
+        wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), key));
     }
-    wanted
-        .into_iter()
-        .map(|(name, cpu, precomputed)| {
-            let key =
-                SlhDsaSha2_128f::from_secret_bytes(secret).map_err(Failure::in_step("SLH-DSA key"))?.on(cpu);
-            if precomputed {
-                key.precomputation().run().map_err(Failure::in_step("precomputation"))?;
-            }
-            Ok(Subject { name, key, once_us: Vec::new() })
-        })
-        .collect()
+    let subject =
+        |(name, cpu, key): (_, _, &SlhDsaSha2_128f)| Subject { name, key: key.on(cpu), once_us: Vec::new() };
+    Ok(wanted.into_iter().map(subject).collect())
 }

@@ -47,13 +47,20 @@ pub(super) struct AddressLanes(pub(super) [Words; 6]);
 
 impl AddressLanes {
     pub(super) fn new(address: impl Fn(usize) -> Address) -> Self {
-        let mut rows = [[0; LANES]; 6];
-        for lane in 0..LANES {
-            for (row, word) in rows.iter_mut().zip(address(lane).words()) {
-                row[lane] = word;
-            }
+        let mut lanes = Self([[0; LANES]; 6]);
+        (0..LANES).for_each(|lane| lanes.set(lane, address(lane)));
+        lanes
+    }
+
+    pub(super) fn set(&mut self, lane: usize, address: Address) {
+        for (row, word) in self.0.iter_mut().zip(address.words()) {
+            row[lane] = word;
         }
-        Self(rows)
+    }
+
+    /// The hash address of one lane, below 2^16.
+    pub(super) fn set_hash(&mut self, lane: usize, hash: u32) {
+        self.0[5][lane] = hash << 16;
     }
 
     pub(super) fn set_kind(&mut self, kind: Kind) {

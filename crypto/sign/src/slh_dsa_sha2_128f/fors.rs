@@ -4,7 +4,8 @@ use trefoil_kernels::sha256::LANES;
 use zeroize::Zeroizing;
 
 use super::address::{Address, AddressLanes, Kind};
-use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, lane};
+use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, gather, lane};
+use super::verifier::pair;
 
 /// Trees: k.
 const TREES: usize = 33;
@@ -18,23 +19,19 @@ const LEAVES: usize = 1 << HEIGHT;
 /// Bytes of a message: 33 indices of 6 bits.
 pub(super) const MESSAGE_BYTES: usize = (TREES * HEIGHT).div_ceil(8);
 
+/// Nodes of a signature: of each tree a secret value and its authentication path.
+pub(super) const SIGNATURE_NODES: usize = TREES * (1 + HEIGHT);
+
 /// Algorithms 16 and 17: appends the signature of `message` by the key at `(tree, key_pair)` of the hypertree's lowest
 /// layer, and returns the public key.
 pub(super) fn sign<C: Compression>(
     hash: &mut TweakedHash<C>,
     sk_seed: &NodeLanes,
     message: &[u8; MESSAGE_BYTES],
-    (tree, key_pair): (u64, u32),
+    at: (u64, u32),
     signature: &mut Vec<u8>,
 ) -> Node {
-    let address = |kind, height: usize, index: usize| Address {
-        layer: 0,
-        tree,
-        kind,
-        key_pair,
-        chain_or_height: height as u32,
-        hash_or_index: index as u32,
-    };
+    let address = |kind, height, index| address(at, kind, height, index);
     let indices = indices(message);
     let mut secrets = [Node::default(); TREES];
     let mut nodes = Vec::with_capacity(TREES * LEAVES);
@@ -64,8 +61,49 @@ pub(super) fn sign<C: Compression>(
         append(signature, *secret);
         siblings.iter().for_each(|&node| append(signature, node));
     }
-    let addresses = AddressLanes::new(|_| address(Kind::ForsRoots, 0, 0));
-    lane(&hash.t(&addresses, TREES, |_, tree| nodes[tree]), 0)
+    roots(hash, at, &nodes)
+}
+
+/// Algorithm 17 of FIPS 205 section 8.4: the public key that the nodes of a signature of `message` lead to.
+pub(super) fn public_key<C: Compression>(
+    hash: &mut TweakedHash<C>,
+    message: &[u8; MESSAGE_BYTES],
+    at: (u64, u32),
+    nodes: &[Node],
+) -> Node {
+    let mut indices = indices(message);
+    indices.iter_mut().enumerate().for_each(|(tree, index)| *index += tree * LEAVES);
+    let mut climbed = [Node::default(); TREES];
+    for first in (0..TREES).step_by(LANES) {
+        let tree = |lane: usize| (first + lane).min(TREES - 1);
+        let addresses = AddressLanes::new(|lane| address(at, Kind::ForsTree, 0, indices[tree(lane)]));
+        let leaves = hash.f(&addresses, &gather(|lane| nodes[tree(lane) * (1 + HEIGHT)]));
+        climbed[first..].iter_mut().take(LANES).enumerate().for_each(|(i, leaf)| *leaf = lane(&leaves, i));
+    }
+    for height in 0..HEIGHT {
+        let pairs: Vec<_> = climbed
+            .iter()
+            .zip(nodes.chunks(1 + HEIGHT))
+            .zip(&mut indices)
+            .map(|((node, nodes), index)| {
+                let pair = pair(*node, nodes[1 + height], *index as u32);
+                *index /= 2;
+                (address(at, Kind::ForsTree, height + 1, *index), pair)
+            })
+            .collect();
+        climbed.copy_from_slice(&hash.h(&pairs));
+    }
+    roots(hash, at, &climbed)
+}
+
+/// The public key: the roots of all trees, compressed.
+fn roots<C: Compression>(hash: &mut TweakedHash<C>, at: (u64, u32), roots: &[Node]) -> Node {
+    let addresses = AddressLanes::new(|_| address(at, Kind::ForsRoots, 0, 0));
+    lane(&hash.t(&addresses, TREES, |_, tree| roots[tree]), 0)
+}
+
+fn address((tree, key_pair): (u64, u32), kind: Kind, height: usize, index: usize) -> Address {
+    Address { layer: 0, tree, kind, key_pair, chain_or_height: height as u32, hash_or_index: index as u32 }
 }
 
 /// Algorithm 4: which leaf of each tree the message selects.

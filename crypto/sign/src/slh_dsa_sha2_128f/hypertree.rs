@@ -5,7 +5,7 @@
 //! topmost layers may come from [`TopLayers`] instead.
 
 use super::address::{Address, Kind};
-use super::top_layers::{KEPT_FROM, TopLayers};
+use super::top_layers::TopLayers;
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append};
 use super::wots::Chains;
 
@@ -31,6 +31,18 @@ impl Tree {
     pub(super) fn with_each_leaf(&self) -> impl Iterator<Item = Tree> + use<> {
         let tree = *self;
         (0..LEAVES as u32).map(move |leaf| Tree { leaf, ..tree })
+    }
+
+    /// The address of a node above the leaves.
+    pub(super) fn node(&self, height: u32, index: u32) -> Address {
+        Address {
+            layer: self.layer,
+            tree: self.index,
+            kind: Kind::Tree,
+            key_pair: 0,
+            chain_or_height: height,
+            hash_or_index: index,
+        }
     }
 }
 
@@ -61,7 +73,7 @@ const fn first_at(height: u32) -> usize {
 }
 
 /// The trees between `leaf` of tree `index` of the lowest layer and the root.
-fn path(mut index: u64, mut leaf: u32) -> [Tree; LAYERS] {
+pub(super) fn path(mut index: u64, mut leaf: u32) -> [Tree; LAYERS] {
     let mut trees = [Tree { layer: 0, index, leaf }; LAYERS];
     for (layer, tree) in trees.iter_mut().enumerate() {
         *tree = Tree { layer: layer as u8, index, leaf };
@@ -71,7 +83,8 @@ fn path(mut index: u64, mut leaf: u32) -> [Tree; LAYERS] {
     trees
 }
 
-/// Algorithm 12: appends the signature of `message` by leaf `leaf` of tree `index`.
+/// Algorithm 12: appends the signature of `message` by leaf `leaf` of tree `index`, and returns the root of each layer's
+/// tree.
 pub(super) fn sign<C: Compression>(
     hash: &mut TweakedHash<C>,
     sk_seed: &NodeLanes,
@@ -79,14 +92,14 @@ pub(super) fn sign<C: Compression>(
     message: Node,
     (index, leaf): (u64, u32),
     signature: &mut Vec<u8>,
-) {
+) -> [Node; LAYERS] {
     let path = path(index, leaf);
-    let (whole, kept) = path.split_at(if top.is_some() { KEPT_FROM } else { LAYERS });
+    let (whole, kept) = path.split_at(top.map_or(LAYERS, TopLayers::lowest));
     // Of the kept layers only the lowest signs something new.
     let chains = Chains::compute(hash, sk_seed, whole, &kept[..kept.len().min(1)]);
     let leaves = chains.public_keys(hash, whole);
     let computed = trees(hash, whole, &leaves);
-    let mut message = message;
+    let (mut message, mut roots) = (message, [message; LAYERS]);
     for (layer, tree) in path.iter().enumerate() {
         let kept = top.and_then(|top| top.tree(tree));
         let nodes = kept.unwrap_or_else(|| &computed[layer]);
@@ -96,7 +109,9 @@ pub(super) fn sign<C: Compression>(
         }
         nodes.siblings(tree.leaf).into_iter().for_each(|node| append(signature, node));
         message = nodes.root();
+        roots[layer] = message;
     }
+    roots
 }
 
 /// Algorithm 9 in every tree: all nodes above the leaves.
@@ -112,15 +127,7 @@ pub(super) fn trees<C: Compression>(
         for (tree, nodes) in trees.iter().zip(&nodes) {
             let below = &nodes.0[first_at(height - 1)..first_at(height)];
             for (index, pair) in below.as_chunks().0.iter().enumerate() {
-                let address = Address {
-                    layer: tree.layer,
-                    tree: tree.index,
-                    kind: Kind::Tree,
-                    key_pair: 0,
-                    chain_or_height: height,
-                    hash_or_index: index as u32,
-                };
-                pairs.push((address, *pair));
+                pairs.push((tree.node(height, index as u32), *pair));
             }
         }
         let parents = hash.h(&pairs);

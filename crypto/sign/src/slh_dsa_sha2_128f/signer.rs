@@ -4,12 +4,27 @@ use sha2::{Digest as _, Sha256};
 use trefoil_attest::SLH_DSA_SHA2_128F_SIGNATURE_BYTES;
 use zeroize::Zeroizing;
 
+use super::hypertree::{self, LAYERS};
 use super::top_layers::TopLayers;
-use super::tweaked_hash::{Compression, TweakedHash, append, broadcast, node};
-use super::{SECRET_KEY_BYTES, fors, hypertree};
+use super::tweaked_hash::{Compression, Node, TweakedHash, append, broadcast, node};
+use super::{SECRET_KEY_BYTES, fors};
 
 /// Bytes of the message digest: the FORS message, the index of a tree (63 bits) and of its leaf (3 bits).
 const DIGEST_BYTES: usize = fors::MESSAGE_BYTES + 8 + 1;
+
+/// A signature, and what its verification may use.
+pub(super) struct Signed {
+    pub(super) bytes: Vec<u8>,
+    /// Root of each layer's tree.
+    pub(super) roots: [Node; LAYERS],
+}
+
+/// What a message selects: the FORS indices, and the leaf of the lowest layer.
+pub(super) struct Selected {
+    pub(super) fors_message: [u8; fors::MESSAGE_BYTES],
+    pub(super) tree: u64,
+    pub(super) leaf: u32,
+}
 
 /// Algorithm 19, `slh_sign_internal`, of a message given in parts. Deterministic where `opt_rand` is PK.seed. With or
 /// without the key's top layers, the signature is the same.
@@ -19,21 +34,34 @@ pub(super) fn sign_internal(
     top: Option<&TopLayers>,
     message: &[&[u8]],
     opt_rand: &[u8; 16],
-) -> Vec<u8> {
+) -> Signed {
     let [sk_seed, sk_prf, pk_seed, pk_root] = [0, 1, 2, 3].map(|i| &secret_key.as_chunks::<16>().0[i]);
     let randomizer = prf_msg(sk_prf, opt_rand, message);
-    let digest = h_msg(&randomizer, pk_seed, pk_root, message);
-    let (fors_message, indices) = digest.split_first_chunk().expect("the digest begins with it");
-    let (tree, leaf) = indices.split_first_chunk().expect("the index of the tree follows");
-    let leaf = (u64::from_be_bytes(*tree) & (u64::MAX >> 1), u32::from(leaf[0] & 7));
-
-    let mut signature = Vec::with_capacity(SLH_DSA_SHA2_128F_SIGNATURE_BYTES);
-    append(&mut signature, node(&randomizer));
+    let Selected { fors_message, tree, leaf } = select(&randomizer, pk_seed, pk_root, message);
+    let mut bytes = Vec::with_capacity(SLH_DSA_SHA2_128F_SIGNATURE_BYTES);
+    append(&mut bytes, node(&randomizer));
     let mut hash = TweakedHash::new(compression, node(pk_seed));
     let sk_seed = Zeroizing::new(broadcast(node(sk_seed)));
-    let fors_key = fors::sign(&mut hash, &sk_seed, fors_message, leaf, &mut signature);
-    hypertree::sign(&mut hash, &sk_seed, top, fors_key, leaf, &mut signature);
-    signature
+    let fors_key = fors::sign(&mut hash, &sk_seed, &fors_message, (tree, leaf), &mut bytes);
+    let roots = hypertree::sign(&mut hash, &sk_seed, top, fors_key, (tree, leaf), &mut bytes);
+    Signed { bytes, roots }
+}
+
+/// The digest of a message, taken apart.
+pub(super) fn select(
+    randomizer: &[u8; 16],
+    pk_seed: &[u8; 16],
+    pk_root: &[u8; 16],
+    message: &[&[u8]],
+) -> Selected {
+    let digest = h_msg(randomizer, pk_seed, pk_root, message);
+    let (fors_message, indices) = digest.split_first_chunk().expect("the digest begins with it");
+    let (tree, leaf) = indices.split_first_chunk().expect("the index of the tree follows");
+    Selected {
+        fors_message: *fors_message,
+        tree: u64::from_be_bytes(*tree) & (u64::MAX >> 1),
+        leaf: u32::from(leaf[0] & 7),
+    }
 }
 
 /// PRF_msg: HMAC-SHA-256 under SK.prf (FIPS 198-1), cut to 16 bytes.

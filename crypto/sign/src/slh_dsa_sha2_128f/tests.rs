@@ -3,6 +3,8 @@
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use trefoil_kernels::sha256::{self, LANES, Words};
 
+use super::hypertree::LAYERS;
+use super::tweaked_hash::Node;
 use super::*;
 
 const MESSAGE: &[&[u8]] = &[&EMPTY_CONTEXT, b"a message"];
@@ -70,21 +72,22 @@ fn with_top(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut TopLayers)) -> SlhDs
     let mut top = top_layers(&key.secret_key()).ok().expect("top layers");
     strike(&mut top);
     let key = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes()).unwrap();
-    assert!(key.top.set(Ok(top)).is_ok());
+    assert!(key.top[0].set(Ok(top)).is_ok());
     key
 }
 
 fn top_layers(secret_key: &[u8; SECRET_KEY_BYTES]) -> Result<TopLayers, Unmade> {
-    TopLayers::new([Cpu::detected(); 2], secret_key, || true)
+    TopLayers::new([Cpu::detected(); 2], secret_key, KEPT_FROM[0], || true)
 }
 
 fn sign_struck(
     key: &SlhDsaSha2_128f,
-    faults: [Option<Fault>; 2],
+    [first, second]: [Option<Fault>; 2],
     opt_rand: &[u8; 16],
 ) -> Result<Vec<u8>, SignError> {
-    let [mut first, mut second] = faults.map(|fault| Struck { calls: 0, fault });
-    let signature = key.sign_checked([&mut first, &mut second], MESSAGE, opt_rand);
+    let [mut first, mut second, mut third] = [first, second, None].map(|fault| Struck { calls: 0, fault });
+    let compressions = [&mut first, &mut second, &mut third];
+    let signature = key.sign_checked(compressions, &key.verifying_key(), MESSAGE, opt_rand);
     assert!(first.calls == second.calls && first.calls > CALLS, "{} compressions", first.calls);
     signature
 }
@@ -136,7 +139,7 @@ fn no_bit_that_flips_in_the_top_layers_leads_to_a_signature_that_is_wrong() {
     for _ in 0..200 {
         let (layer, node, bit) = (rng.random_range(0..5), rng.random_range(0..50), rng.random_range(0..128));
         let flip = |key: &mut SlhDsaSha2_128f| {
-            let top = Arc::get_mut(&mut key.top).and_then(OnceLock::get_mut);
+            let top = Arc::get_mut(&mut key.top).and_then(|[brief, _]| brief.get_mut());
             top.and_then(|top| top.as_mut().ok()).expect("top layers").flip(layer, node, bit);
         };
         flip(&mut struck);
@@ -159,7 +162,7 @@ fn top_layers_are_not_kept_where_a_bit_flipped_while_they_were_computed() {
     let secret_key = key(&mut rng).secret_key();
     for fault in [Some(Fault { call: 40, word: 25, lane: 7, bit: 3 }), None] {
         let mut compressions = [fault, None].map(|fault| Struck { calls: 0, fault });
-        let made = TopLayers::new(compressions.each_mut(), &secret_key, || true);
+        let made = TopLayers::new(compressions.each_mut(), &secret_key, KEPT_FROM[0], || true);
         assert_eq!(matches!(made, Err(Unmade::Fault)), fault.is_some());
         assert_eq!(made.is_ok(), fault.is_none());
     }
@@ -176,7 +179,7 @@ fn a_key_whose_precomputation_met_a_fault_does_not_sign() {
     let fault = Err(SignError::Fault(Family::SlhDsaSha2_128f));
     if has_fast_lanes(Cpu::detected()) {
         assert_eq!(key.precomputation().run(), fault);
-        assert!(key.top.get().is_some_and(Result::is_err));
+        assert!(key.top[0].get().is_some_and(Result::is_err));
     }
     assert_eq!(key.sign_internal(MESSAGE, &[0; 16]).map(drop), fault);
 }
@@ -187,7 +190,7 @@ fn precomputation_ends_when_the_key_is_gone_or_has_it_already() {
     let abandoned = sound.precomputation();
     drop(sound);
     assert_eq!(abandoned.run(), Ok(()));
-    let made = TopLayers::new([Cpu::detected(); 2], &[0; SECRET_KEY_BYTES], || false);
+    let made = TopLayers::new([Cpu::detected(); 2], &[0; SECRET_KEY_BYTES], KEPT_FROM[0], || false);
     assert!(matches!(made, Err(Unmade::Unwanted)));
 }
 #[test]
@@ -232,6 +235,63 @@ fn without_fast_lanes_the_crate_signs_the_same_bytes() {
     let key = SlhDsaSha2_128f::generate(&mut rng).expect("key").on(Cpu::at_most(Tier::Portable));
     let opt_rand = rng.random();
     let by_crate = key.sign_twice_by_crate(MESSAGE, &opt_rand).expect("signature");
-    let own = key.sign_twice([Cpu::detected(); 2], MESSAGE, &opt_rand).expect("signature");
+    let own = key.on(Cpu::detected()).sign_internal(MESSAGE, &opt_rand).expect("signature");
     assert!(by_crate == own);
+}
+
+/// Whether both verifications say the same of a signature of [`MESSAGE`], and what.
+fn verified_by_both(public_key: &[u8; 32], signature: &[u8], roots: &[Node; LAYERS]) -> bool {
+    let own = verifier::verifies(Cpu::detected(), public_key, MESSAGE, signature, roots);
+    let by_crate = SlhDsaSha2_128f::verify(public_key, MESSAGE[1], signature);
+    assert_eq!(own, by_crate);
+    own
+}
+
+#[test]
+fn own_verification_agrees_with_the_crate() {
+    let mut rng = StdRng::seed_from_u64(17);
+    for _ in 0..10 {
+        let key = key(&mut rng);
+        let public_key = key.verifying_key();
+        let Signed { bytes, roots } =
+            signer::sign_internal(Cpu::detected(), &key.secret_key(), None, MESSAGE, &rng.random());
+        assert!(verified_by_both(&public_key, &bytes, &roots));
+        for _ in 0..40 {
+            let (mut bytes, mut public_key) = (bytes.clone(), public_key);
+            match rng.random_range(0..10) {
+                0 => public_key[rng.random_range(0..32)] ^= 1 << rng.random_range(0..8),
+                1 => bytes.truncate(rng.random_range(0..bytes.len())),
+                _ => {
+                    let at = rng.random_range(0..bytes.len());
+                    bytes[at] ^= 1 << rng.random_range(0..8);
+                }
+            }
+            assert!(!verified_by_both(&public_key, &bytes, &roots));
+        }
+        let other: &[&[u8]] = &[&EMPTY_CONTEXT, b"another message"];
+        assert!(!verifier::verifies(Cpu::detected(), &public_key, other, &bytes, &roots));
+    }
+}
+
+#[test]
+fn every_bit_of_every_node_counts_in_own_verification() {
+    let mut rng = StdRng::seed_from_u64(18);
+    let key = key(&mut rng);
+    let Signed { bytes, roots } =
+        signer::sign_internal(Cpu::detected(), &key.secret_key(), None, MESSAGE, &rng.random());
+    let verifies = |bytes: &[u8], roots: &[Node; LAYERS]| {
+        verifier::verifies(Cpu::detected(), &key.verifying_key(), MESSAGE, bytes, roots)
+    };
+    assert!(verifies(&bytes, &roots));
+    for node in 0..bytes.len() / 16 {
+        let mut struck = bytes.clone();
+        struck[16 * node + rng.random_range(0..16)] ^= 1 << rng.random_range(0..8);
+        assert!(!verifies(&struck, &roots), "node {node}");
+    }
+    // False roots make no signature pass, nor do they let a sound one through.
+    for layer in 0..LAYERS {
+        let mut struck = roots;
+        struck[layer][rng.random_range(0..4)] ^= 1 << rng.random_range(0..32);
+        assert!(!verifies(&bytes, &struck), "layer {layer}");
+    }
 }

@@ -1,9 +1,8 @@
 //! The topmost layers of the hypertree, computed once per key: every signature passes through them, and what their
 //! trees sign are the fixed roots of the trees below.
 //!
-//! Kept are all trees of the layers from [`KEPT_FROM`] up, 4,681 with 15 nodes each, and of the layers above that one
-//! the one-time signatures of all 4,680 leaves: 3.7 MB. All of it is public: any signature may show it. The lowest
-//! layer kept still signs the root of a tree that changes with every signature; only that leaf's chains are computed.
+//! Kept are all trees of some layers with 15 nodes each, and of all but the lowest of these layers the one-time
+//! signatures of all leaves. All of it is public: any signature may show it. The lowest layer kept still signs the root of a tree that changes with every signature; only that leaf's chains are computed.
 //!
 //! # Faults
 //! Each part is computed twice and compared before it is kept. A one-time key above the lowest kept layer therefore
@@ -17,15 +16,15 @@ use super::hypertree::{LAYERS, LEAVES, Tree, TreeNodes, trees};
 use super::tweaked_hash::{Compression, Node, TweakedHash, broadcast, node};
 use super::wots::{self, LEN};
 
-/// The lowest layer whose trees are kept. One layer more would take eight times the memory and the time to make (a
-/// few seconds), and save another 4 % of a signature.
-pub(super) const KEPT_FROM: usize = 17;
+/// The lowest layer whose trees are kept: at first, then for good. From layer 17 up these are 4,681 trees, 3.7 MB and
+/// the work of 500 signatures; each layer more takes eight times that, and saves another 5 % of a signature.
+pub(super) const KEPT_FROM: [usize; 2] = [17, 16];
 
 /// Trees computed at a time: a few milliseconds of work, after which somebody may have lost interest.
 const PART: usize = 64;
 
-/// Trees of the kept layers, and what they sign.
-pub(super) struct TopLayers([Layer; LAYERS - KEPT_FROM]);
+/// Trees of the kept layers, lowest first, and what they sign.
+pub(super) struct TopLayers(Vec<Layer>);
 
 #[derive(Default)]
 struct Layer {
@@ -44,25 +43,27 @@ pub(super) enum Unmade {
 }
 
 impl TopLayers {
-    /// Computes everything twice, while `wanted`.
+    /// Computes the layers from `kept_from` up, everything twice, while `wanted`.
     pub(super) fn new<C: Compression>(
         compressions: [C; 2],
         secret_key: &[u8; SECRET_KEY_BYTES],
+        kept_from: usize,
         wanted: impl Fn() -> bool,
     ) -> Result<Self, Unmade> {
         let [sk_seed, _, pk_seed, pk_root] = [0, 1, 2, 3].map(|i| node(&secret_key.as_chunks().0[i]));
         let sk_seed = Zeroizing::new(broadcast(sk_seed));
         let mut hashes = compressions.map(|compression| TweakedHash::new(compression, pk_seed));
         let mut below = Vec::new();
-        let mut layers = [(); LAYERS - KEPT_FROM].map(|()| Layer::default());
-        for (height, layer) in layers.iter_mut().enumerate() {
-            let count = 1usize << (3 * (LAYERS - KEPT_FROM - 1 - height));
+        let mut layers = Vec::new();
+        for number in kept_from..LAYERS {
+            let mut layer = Layer::default();
+            let count = 1usize << (3 * (LAYERS - 1 - number));
             for first in (0..count).step_by(PART) {
                 if !wanted() {
                     return Err(Unmade::Unwanted);
                 }
                 let trees: Vec<Tree> = (first..count.min(first + PART))
-                    .map(|index| Tree { layer: (KEPT_FROM + height) as u8, index: index as u64, leaf: 0 })
+                    .map(|index| Tree { layer: number as u8, index: index as u64, leaf: 0 })
                     .collect();
                 let root = |leaf: usize| below.get(LEAVES * first + leaf).copied();
                 let [mut one, two] = hashes.each_mut().map(|hash| {
@@ -74,13 +75,19 @@ impl TopLayers {
                     return Err(Unmade::Fault);
                 }
                 layer.trees.append(&mut one.0);
-                if height > 0 {
+                if number > kept_from {
                     layer.signatures.append(&mut one.1);
                 }
             }
             below = layer.trees.iter().map(TreeNodes::root).collect();
+            layers.push(layer);
         }
         if below == [pk_root] { Ok(Self(layers)) } else { Err(Unmade::Fault) }
+    }
+
+    /// The lowest layer that is kept.
+    pub(super) fn lowest(&self) -> usize {
+        LAYERS - self.0.len()
     }
 
     /// The nodes of a tree, where it is kept.
@@ -106,6 +113,6 @@ impl TopLayers {
     }
 
     fn layer(&self, tree: &Tree) -> Option<&Layer> {
-        self.0.get(usize::from(tree.layer).checked_sub(KEPT_FROM)?)
+        self.0.get(usize::from(tree.layer).checked_sub(self.lowest())?)
     }
 }

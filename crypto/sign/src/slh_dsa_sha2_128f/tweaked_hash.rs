@@ -169,7 +169,8 @@ impl<C> Drop for TweakedHash<C> {
     }
 }
 
-fn gather(node: impl Fn(usize) -> Node) -> NodeLanes {
+/// One node from each lane.
+pub(super) fn gather(node: impl Fn(usize) -> Node) -> NodeLanes {
     let mut lanes = [[0; LANES]; 4];
     for lane in 0..LANES {
         for (row, word) in lanes.iter_mut().zip(node(lane)) {

@@ -8,7 +8,7 @@ use super::hypertree::{LEAVES, Tree};
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, lane};
 
 /// Values of a digit, and of a chain: w.
-const W: usize = 16;
+pub(super) const W: usize = 16;
 
 /// Chains of a key: 32 digits of the message and 3 of its checksum.
 pub(super) const LEN: usize = 35;
@@ -136,7 +136,7 @@ fn walk<C: Compression>(
     }
 }
 
-fn address(key: Tree, kind: Kind, chain: usize) -> Address {
+pub(super) fn address(key: Tree, kind: Kind, chain: usize) -> Address {
     Address {
         layer: key.layer,
         tree: key.index,
@@ -148,7 +148,7 @@ fn address(key: Tree, kind: Kind, chain: usize) -> Address {
 }
 
 /// Algorithm 4 and the checksum: digits to base 16, most significant first.
-fn digits(message: Node) -> [usize; LEN] {
+pub(super) fn digits(message: Node) -> [usize; LEN] {
     let mut digits = [0; LEN];
     for (i, digit) in digits[..32].iter_mut().enumerate() {
         *digit = (message[i / 8] >> (28 - 4 * (i % 8)) & 15) as usize;
