@@ -335,15 +335,16 @@ fn sha_256_chains_hash_an_address_a_step_and_the_value_before() {
     let mut stream = Stream(10);
     let mut words = || -> sha256::Words { std::array::from_fn(|_| stream.next() as u32) };
     let midstate = std::array::from_fn(|_| words());
-    let address: [sha256::Words; 5] = std::array::from_fn(|_| words());
+    let mut address: [sha256::Words; 6] = std::array::from_fn(|_| words());
+    address[5] = address[5].map(|word| word & 0xffff_0000);
     let first: [sha256::Words; 4] = std::array::from_fn(|_| words());
     // The definition in bytes, one lane at a time.
     let mut expected = vec![first];
     for step in 0..16u16 {
         let mut block = [[0; sha256::LANES]; 16];
         for lane in 0..sha256::LANES {
-            let mut bytes: Vec<u8> = address.iter().flat_map(|row| row[lane].to_be_bytes()).collect();
-            bytes.extend(step.to_be_bytes());
+            let mut bytes: Vec<u8> = address[..5].iter().flat_map(|row| row[lane].to_be_bytes()).collect();
+            bytes.extend(((address[5][lane] >> 16) as u16).wrapping_add(step).to_be_bytes());
             bytes.extend(expected[usize::from(step)].iter().flat_map(|row| row[lane].to_be_bytes()));
             bytes.push(0x80);
             bytes.resize(56, 0);

@@ -44,13 +44,10 @@ pub(crate) const CHAIN_BITS: u32 = 8 * (64 + 22 + 16);
 pub(crate) const CHAIN_PADDING: u32 = 0x8000;
 
 /// Hash chains as in WOTS+ of FIPS 205 (n = 16, SHA-256): `values[i + 1]` becomes the first four words of the
-/// compression, from `midstate`, of 20 bytes `address`, `i` as 2 bytes, the 16 bytes `values[i]`, and the padding.
-/// The given value is `values[0]`; the others are written.
-///
-/// # Panics
-/// For more than 2^16 values.
-pub fn chain(cpu: Cpu, midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
-    assert!(values.len() <= 1 << 16);
+/// compression, from `midstate`, of the 22 bytes `address`, the 16 bytes `values[i]`, and the padding. The given value is
+/// `values[0]`; the others are written. The last two bytes of the address, in the high half of its last word, count up
+/// with the steps; the low half is zero.
+pub fn chain(cpu: Cpu, midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
     #[cfg(target_arch = "x86_64")]
     match (cpu.token(), cpu.sha_ni()) {
         (Token::Avx512(token), _) => token.sha256_chain(midstate, address, values),
@@ -65,14 +62,14 @@ pub fn chain(cpu: Cpu, midstate: &[Words; 8], address: &[Words; 5], values: &mut
 pub fn chain_by(
     mut compress: impl FnMut(&mut [Words; 8], &[Words; 16]),
     midstate: &[Words; 8],
-    address: &[Words; 5],
+    address: &[Words; 6],
     values: &mut [[Words; 4]],
 ) {
     let mut block = [[0; LANES]; 16];
-    block[..5].copy_from_slice(address);
+    block[..5].copy_from_slice(&address[..5]);
     block[15] = [CHAIN_BITS; LANES];
     for step in 1..values.len() {
-        let mut half = [((step - 1) as u32) << 16; LANES];
+        let mut half = address[5].map(|word| word.wrapping_add(((step - 1) as u32) << 16));
         for (row, words) in block[5..].iter_mut().zip(values[step - 1]) {
             for ((row, half), word) in row.iter_mut().zip(&mut half).zip(words) {
                 *row = *half | word >> 16;

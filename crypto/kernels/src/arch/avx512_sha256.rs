@@ -42,9 +42,9 @@ pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
 
 /// The first five rounds depend on the address only, so they are done once for all steps.
 #[target_feature(enable = "avx512f,avx512vbmi2")]
-pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
     let mut prefix = [[_mm512_set1_epi32(0); VECTORS]; 16];
-    for (w, words) in prefix.iter_mut().zip(address) {
+    for (w, words) in prefix.iter_mut().zip(&address[..5]) {
         *w = load(words);
     }
     prefix[15] = [_mm512_set1_epi32(CHAIN_BITS as i32); VECTORS];
@@ -54,9 +54,16 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: 
     }
     let mut started = initial;
     rounds!(started, prefix, false, ROUND_CONSTANTS[0], 0 1 2 3 4);
+    let mut counters = load(&address[5]);
+    for counter in &mut counters {
+        *counter = _mm512_srli_epi32::<16>(*counter);
+    }
     for step in 1..values.len() {
         let (mut v, mut w) = (started, prefix);
-        let mut half = [_mm512_set1_epi32((step - 1) as i32); VECTORS];
+        let mut half = counters;
+        for counter in &mut counters {
+            *counter = add(*counter, _mm512_set1_epi32(1));
+        }
         for (words, w) in values[step - 1].iter().zip(&mut w[5..]) {
             let words = load(words);
             for i in 0..VECTORS {

@@ -68,11 +68,11 @@ crossings! { crate::cpu::Vaes, vaes:
 crossings! { crate::cpu::Avx2, avx2: sha256_compress(state: &mut [Words; 8], block: &[Words; 16]); }
 crossings! { crate::cpu::Avx512, avx512_sha256:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
-    sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]);
+    sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]);
 }
 crossings! { crate::cpu::ShaNi, sha_ni:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
-    sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]);
+    sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]);
 }
 
 use keccak::{avx2 as avx2_keccak, avx512 as avx512_keccak};

@@ -55,7 +55,7 @@ pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
 /// A value stays in one register per stream from step to step. The first four rounds depend on the address only, so
 /// they are done once for all steps.
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
     let Some((first, later)) = values.split_first_mut() else { return };
     for lane in (0..address[0].len()).step_by(STREAMS) {
         let prefix = gather([&address[0], &address[1], &address[2], &address[3]], lane);
@@ -67,8 +67,8 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 5], values: 
         for (step, next) in later.iter_mut().enumerate() {
             let (mut v, mut w) = (started, [prefix; 4]);
             for i in 0..STREAMS {
-                let word_4 = address[4][lane + i] as i32;
-                [w[1][i], w[2][i], w[3][i]] = chain_block(word_4, step as i32, value[i]);
+                let word_5 = address[5][lane + i].wrapping_add((step as u32) << 16);
+                [w[1][i], w[2][i], w[3][i]] = chain_block(address[4][lane + i], word_5, value[i]);
             }
             rounds_of_pair(&mut v, &w, 0);
             rounds_of_pair(&mut v, &w, 2);
@@ -112,13 +112,13 @@ fn rounds_of_pair(v: &mut [Streams; 2], w: &[Streams; 4], first: usize) {
 /// Words 4 to 15 of a chain's block.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn chain_block(word_4: i32, step: i32, value: __m128i) -> [__m128i; 3] {
+fn chain_block(word_4: u32, word_5: u32, value: __m128i) -> [__m128i; 3] {
     let (high, low) = (_mm_srli_epi32::<16>(value), _mm_slli_epi32::<16>(value));
     // The value shifted by half a word takes five words: four of these, and the last of `low`.
     let shifted = _mm_or_si128(high, _mm_slli_si128::<4>(low));
     let rest = _mm_alignr_epi8::<12>(_mm_srli_si128::<12>(low), shifted);
     [
-        _mm_or_si128(_mm_slli_si128::<4>(shifted), _mm_set_epi32(0, 0, step << 16, word_4)),
+        _mm_or_si128(_mm_slli_si128::<4>(shifted), _mm_set_epi32(0, 0, word_5 as i32, word_4 as i32)),
         _mm_or_si128(rest, _mm_set_epi32(0, 0, CHAIN_PADDING as i32, 0)),
         _mm_set_epi32(CHAIN_BITS as i32, 0, 0, 0),
     ]

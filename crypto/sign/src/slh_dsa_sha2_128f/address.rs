@@ -1,5 +1,7 @@
 //! Addresses (FIPS 205 section 4.2) in their compressed form of 22 bytes (section 11.2), as SHA-256 words.
 
+use std::ops::Range;
+
 use trefoil_kernels::sha256::{LANES, Words};
 
 /// What a hash is for: the `type` of an address.
@@ -55,6 +57,17 @@ impl AddressLanes {
     pub(super) fn set(&mut self, lane: usize, address: Address) {
         for (row, word) in self.0.iter_mut().zip(address.words()) {
             row[lane] = word;
+        }
+    }
+
+    /// The addresses of some chains of a one-time key, from the one of `first` up, in these lanes.
+    pub(super) fn set_chains(&mut self, lanes: Range<usize>, first: Address) {
+        let words = first.words();
+        for (row, word) in self.0.iter_mut().zip(words) {
+            row[lanes.clone()].fill(word);
+        }
+        for (word, chain) in self.0[4][lanes].iter_mut().zip(0u32..) {
+            *word += chain << 16;
         }
     }
 

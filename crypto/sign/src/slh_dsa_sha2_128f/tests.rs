@@ -58,7 +58,7 @@ impl Compression for &mut Struck {
         self.calls += 1;
     }
 
-    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 5], values: &mut [[Words; 4]]) {
+    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
         sha256::chain_by(|state, block| self.compress(state, block), midstate, address, values);
     }
 }

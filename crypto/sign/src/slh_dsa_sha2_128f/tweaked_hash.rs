@@ -48,7 +48,7 @@ pub(super) trait Compression {
     fn compress(&mut self, state: &mut [Words; 8], block: &[Words; 16]);
 
     /// As [`sha256::chain`].
-    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 5], values: &mut [NodeLanes]);
+    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 6], values: &mut [NodeLanes]);
 }
 
 impl Compression for Cpu {
@@ -56,17 +56,18 @@ impl Compression for Cpu {
         sha256::compress(*self, state, block);
     }
 
-    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 5], values: &mut [NodeLanes]) {
+    fn chain(&mut self, midstate: &[Words; 8], address: &[Words; 6], values: &mut [NodeLanes]) {
         sha256::chain(*self, midstate, address, values);
     }
 }
 
-/// The tweakable hash functions under one PK.seed. Secrets pass through `state` and `block`: wiped on drop.
+/// The tweakable hash functions under one PK.seed. Secrets pass through the fields: wiped on drop.
 pub(super) struct TweakedHash<C> {
     compression: C,
     midstate: [Words; 8],
     state: [Words; 8],
     block: [Words; 16],
+    pair: [NodeLanes; 2],
 }
 
 impl<C: Compression> TweakedHash<C> {
@@ -75,21 +76,19 @@ impl<C: Compression> TweakedHash<C> {
         let mut block = [[0; LANES]; 16];
         block[..4].copy_from_slice(&broadcast(pk_seed));
         compression.compress(&mut midstate, &block);
-        Self { compression, midstate, state: midstate, block }
+        Self { compression, midstate, state: midstate, block, pair: [[[0; LANES]; 4]; 2] }
     }
 
     /// F, and PRF with SK.seed as the message.
     pub(super) fn f(&mut self, addresses: &AddressLanes, message: &NodeLanes) -> NodeLanes {
-        self.begin(addresses);
-        self.absorb(5, message);
-        self.finish(10, PREFIX_BITS + NODE_BITS);
-        self.output()
+        self.pair[0] = *message;
+        self.compression.chain(&self.midstate, &addresses.0, &mut self.pair);
+        self.pair[1]
     }
 
-    /// F again and again: `values[i + 1]` becomes F of `values[i]` under hash address `i`.
+    /// F again and again: `values[i + 1]` becomes F of `values[i]`, under hash addresses that count up.
     pub(super) fn chain(&mut self, addresses: &AddressLanes, values: &mut [NodeLanes]) {
-        let (address, _) = addresses.0.split_first_chunk().expect("five of six words");
-        self.compression.chain(&self.midstate, address, values);
+        self.compression.chain(&self.midstate, &addresses.0, values);
     }
 
     /// H: the parents of pairs of nodes.
@@ -166,6 +165,7 @@ impl<C> Drop for TweakedHash<C> {
     fn drop(&mut self) {
         self.state.zeroize();
         self.block.zeroize();
+        self.pair.zeroize();
     }
 }
 

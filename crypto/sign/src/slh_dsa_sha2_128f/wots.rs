@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::address::{Address, AddressLanes, Kind};
 use super::hypertree::{LEAVES, Tree};
-use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, lane};
+use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, lane};
 
 /// Values of a digit, and of a chain: w.
 pub(super) const W: usize = 16;
@@ -17,7 +17,7 @@ pub(super) const LEN: usize = 35;
 pub(super) struct Chains {
     /// Of each tree the chains of the leaf that signs, all values: which one is released depends on the root of the
     /// tree below, which comes out of the same computation. Everything below the released values is secret.
-    signing: Zeroizing<Vec<[Node; W]>>,
+    signing: Zeroizing<Vec<[u128; W]>>,
     /// The last values of the chains of every leaf of the whole trees.
     ends: Vec<[Node; LEN]>,
 }
@@ -31,7 +31,7 @@ impl Chains {
         alone: &[Tree],
     ) -> Self {
         let leaves = whole.len() * LEAVES;
-        let mut signing = Zeroizing::new(vec![[Node::default(); W]; (whole.len() + alone.len()) * LEN]);
+        let mut signing = Zeroizing::new(vec![[0; W]; (whole.len() + alone.len()) * LEN]);
         let mut ends = vec![[Node::default(); LEN]; leaves];
         let keys: Vec<Tree> =
             whole.iter().flat_map(Tree::with_each_leaf).chain(alone.iter().copied()).collect();
@@ -45,7 +45,7 @@ impl Chains {
             };
             if let Some(tree) = tree {
                 let slot = &mut signing[tree * LEN + chain];
-                slot.iter_mut().zip(values).for_each(|(slot, values)| *slot = lane(values, from));
+                slot.iter_mut().zip(values).for_each(|(slot, values)| *slot = packed(lane(values, from)));
             }
         });
         Self { signing, ends }
@@ -64,9 +64,14 @@ impl Chains {
     /// to the last one alone.
     pub(super) fn sign(&self, tree: usize, message: Node, signature: &mut Vec<u8>) {
         for (chain, digit) in self.signing[tree * LEN..].iter().zip(digits(message)) {
-            append(signature, chain[digit]);
+            signature.extend_from_slice(&chain[digit].to_be_bytes());
         }
     }
+}
+
+/// A node as one number, which is wiped in one store.
+fn packed(node: Node) -> u128 {
+    node.iter().fold(0, |number, &word| number << 32 | u128::from(word))
 }
 
 /// For every leaf of `trees` the signature of the message that `message` gives for it (zeros for none), and the last
@@ -120,13 +125,17 @@ fn walk<C: Compression>(
     mut visit: impl FnMut(usize, usize, &[NodeLanes; W], usize),
 ) {
     let mut values = Zeroizing::new([[[0; LANES]; 4]; W]);
+    let mut addresses = AddressLanes([[0; LANES]; 6]);
     let chains = keys.len() * LEN;
     for first in (0..chains).step_by(LANES) {
-        // Lanes without a chain repeat the last one.
-        let mut addresses = AddressLanes::new(|lane| {
-            let chain = (first + lane).min(chains - 1);
-            address(keys[chain / LEN], Kind::WotsPrf, chain % LEN)
-        });
+        let mut filled = 0;
+        // Lanes without a chain keep an earlier one.
+        while filled < LANES.min(chains - first) {
+            let (key, chain) = ((first + filled) / LEN, (first + filled) % LEN);
+            let end = LANES.min(filled + LEN - chain);
+            addresses.set_chains(filled..end, address(keys[key], Kind::WotsPrf, chain));
+            filled = end;
+        }
         values[0] = hash.f(&addresses, sk_seed);
         addresses.set_kind(Kind::WotsHash);
         hash.chain(&addresses, &mut values[..]);
