@@ -9,13 +9,14 @@
 //! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
 use crate::metrics::Metrics;
-use crate::store::Store;
+use crate::store::StoreError;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::Hash;
 use trefoil_attest::{Decision, Seal};
 use trefoil_pipeline::{Refusal, Release, Sealed};
 
@@ -45,18 +46,18 @@ pub(crate) struct Answer {
 pub(crate) struct SealLog(Sender<Sealed<Reply>>);
 
 impl SealLog {
-    /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `broken` becomes true when
-    /// the store fails.
+    /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
+    /// [`crate::store::Store::put_seal`] does; `broken` becomes true when that fails.
     pub(crate) fn start(
         frontier: Frontier,
-        store: Arc<dyn Store>,
+        store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         metrics: Arc<Metrics>,
         broken: Arc<AtomicBool>,
     ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
         let (sender, sealed) = bounded(QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("seal-log".to_owned())
-            .spawn(move || write(&sealed, frontier, store.as_ref(), &metrics, &broken))?;
+            .spawn(move || write(&sealed, frontier, store, &metrics, &broken))?;
         Ok((SealLog(sender), thread))
     }
 }
@@ -75,14 +76,14 @@ impl Release<Reply> for SealLog {
 fn write(
     queue: &Receiver<Sealed<Reply>>,
     mut frontier: Frontier,
-    store: &dyn Store,
+    store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>,
     metrics: &Metrics,
     broken: &AtomicBool,
 ) {
     while let Ok(Sealed { seal, lanes, batches, seal_ns }) = queue.recv() {
         let number = seal.header.seal_number;
         if !broken.load(Ordering::Relaxed)
-            && let Err(cause) = store.put_seal(number, seal.encode(), frontier.push(&seal.header.digest()))
+            && let Err(cause) = store(number, seal.encode(), frontier.push(&seal.header.digest()))
         {
             tracing::error!(%cause, number, "a seal could not be stored; restart to continue");
             broken.store(true, Ordering::Relaxed);
@@ -107,27 +108,43 @@ fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Memory;
-    use trefoil_attest::{SealHeader, Suite};
-    use trefoil_pipeline::{BoundLane, SealedLane};
+    use crate::log_store;
+    use crate::store::{Memory, Sqlite, Store};
+    use std::io::{BufRead as _, BufReader};
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+    use trefoil_attest::{Family, SealHeader, Suite};
+    use trefoil_pipeline::{BoundLane, ChainHead, SealedLane};
 
     fn sealed(seal_number: u64) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
-        let (reply, answer) = oneshot::channel();
-        let header = SealHeader {
+        with_header(header(seal_number, [2; 32], [2; 32]))
+    }
+
+    fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
+        SealHeader {
             issuer: "auth.example".to_owned(),
             key_set_id: [1; 32],
             seal_number,
-            previous: [2; 32],
-            log_root: [2; 32],
+            previous,
+            log_root,
             tree_size: 1,
             root: [3; 32],
             time: 4,
             suite: Suite::One,
-        };
-        let seal = Arc::new(Seal { header, signatures: [vec![5], vec![6], vec![7]] });
+        }
+    }
+
+    fn with_header(header: SealHeader) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
+        let (reply, answer) = oneshot::channel();
+        let signatures = Family::ALL.map(|family| vec![5; family.signature_bytes()]);
+        let seal = Arc::new(Seal { header, signatures });
         let bound = BoundLane { reply, decision: Decision::Match, statement: vec![8], digest: [9; 32] };
         let lanes = vec![SealedLane { bound, leaf_index: 0, path: vec![] }];
         (Sealed { seal, lanes, batches: vec![], seal_ns: 0 }, answer)
+    }
+
+    fn put(store: Arc<dyn Store>) -> impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> {
+        move |number, bytes, completed| store.put_seal(number, bytes, completed)
     }
 
     #[test]
@@ -135,9 +152,13 @@ mod tests {
         let store = Arc::new(Memory::default());
         store.put_seal(1, vec![], vec![]).unwrap();
         let broken = Arc::new(AtomicBool::new(false));
-        let (log, thread) =
-            SealLog::start(Frontier::EMPTY, Arc::clone(&store) as _, Arc::default(), Arc::clone(&broken))
-                .unwrap();
+        let (log, thread) = SealLog::start(
+            Frontier::EMPTY,
+            put(Arc::clone(&store) as _),
+            Arc::default(),
+            Arc::clone(&broken),
+        )
+        .unwrap();
         let (first, answer) = sealed(0);
         log.sealed(first);
         assert!(answer.blocking_recv().unwrap().is_ok());
@@ -153,5 +174,86 @@ mod tests {
         assert_eq!(store.seal(2), Ok(None), "nothing follows a seal that is missing");
         drop(log);
         thread.join().unwrap();
+    }
+
+    /// Names the database to the child; absent in an ordinary run.
+    const CHILD: &str = "TREFOIL_TEST_SEAL_LOG_DATABASE";
+    /// Seals that a child answers before the one that it does not.
+    const ANSWERED: u64 = 5;
+
+    /// Not a test of its own: the child of the one below. It says what it answered, and after [`ANSWERED`] that another
+    /// seal is stored, between storing and answering; there it stays.
+    #[test]
+    fn sealing_child() {
+        let Some(path) = std::env::var_os(CHILD) else { return };
+        let store: Arc<dyn Store> = Arc::new(Sqlite::open(Path::new(&path)).unwrap());
+        let mut head = log_store::chain_head(store.as_ref()).unwrap();
+        let last = head.next_number() + ANSWERED;
+        let put = put(store);
+        let stop_after = move |number, bytes, completed| {
+            put(number, bytes, completed)?;
+            if number == last {
+                println!("stored {number}");
+                loop {
+                    std::thread::park();
+                }
+            }
+            Ok(())
+        };
+        let (log, _thread) =
+            SealLog::start(head.log.clone(), stop_after, Arc::default(), Arc::default()).unwrap();
+        loop {
+            let header = header(head.next_number(), head.previous, head.log.root());
+            head.follow(&header);
+            let number = header.seal_number;
+            let (sealed, answer) = with_header(header);
+            log.sealed(sealed);
+            assert!(answer.blocking_recv().unwrap().is_ok());
+            println!("answered {number}");
+        }
+    }
+
+    #[test]
+    fn a_process_killed_between_storing_a_seal_and_answering_loses_nothing_and_leaves_a_consistent_log() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.sqlite");
+        let mut next = 0;
+        for _ in 0..3 {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "seal_log::tests::sealing_child", "--nocapture"])
+                .env(CHILD, &path)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let mut answered = Vec::new();
+            let stored: u64 = loop {
+                let line = lines.next().unwrap().unwrap();
+                if let Some((_, number)) = line.split_once("answered ") {
+                    answered.push(number.parse::<u64>().unwrap());
+                } else if let Some((_, number)) = line.split_once("stored ") {
+                    break number.parse().unwrap();
+                }
+            };
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(
+                lines.map_while(Result::ok).all(|line| !line.contains("answered")),
+                "{stored} was answered"
+            );
+            assert_eq!(answered, (next..stored).collect::<Vec<_>>());
+            // The restart finds every answered seal and the one that nobody heard of, and goes on after it.
+            let store = Sqlite::open(&path).unwrap();
+            let mut head = ChainHead::GENESIS;
+            for number in 0..=stored {
+                let seal = Seal::decode(&store.seal(number).unwrap().unwrap()).unwrap();
+                assert_eq!((seal.header.previous, seal.header.log_root), (head.previous, head.log.root()));
+                head.follow(&seal.header);
+            }
+            assert_eq!(log_store::chain_head(&store).unwrap(), head);
+            next = head.next_number();
+            assert_eq!(next, stored + 1);
+        }
     }
 }

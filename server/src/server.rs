@@ -131,9 +131,10 @@ impl Server {
             verdicts.cache(),
             Tier::detected(),
         );
+        let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
-            Arc::clone(&store),
+            move |number, bytes, completed| seals.put_seal(number, bytes, completed),
             Arc::clone(&metrics),
             Arc::clone(&broken),
         )
