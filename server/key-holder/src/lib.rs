@@ -17,6 +17,7 @@ pub mod database;
 mod desk;
 pub mod identity;
 pub mod job_log;
+pub mod output;
 mod owners;
 pub mod process;
 mod protocol;

@@ -11,5 +11,6 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    trefoil_key_holder::output::end_with_the_reader();
     Cli::parse().arguments.run()
 }

@@ -12,6 +12,7 @@ mod wallet;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+pub use trefoil_key_holder::output::end_with_the_reader;
 
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
@@ -54,6 +55,7 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    end_with_the_reader();
     match Cli::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => crate::demo::main(&arguments),

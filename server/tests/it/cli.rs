@@ -136,3 +136,14 @@ fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
     assert!(stopped.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn output_that_nobody_reads_ends_a_program_quietly() {
+    for arguments in [&["serve", "--print-config"][..], &["key-holder", "--print-config"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended =
+            Command::new(env!("CARGO_BIN_EXE_trefoil")).args(arguments).stdout(writer).output().unwrap();
+        assert_eq!((code(&ended), String::from_utf8_lossy(&ended.stderr).into_owned()), (141, String::new()));
+    }
+}
