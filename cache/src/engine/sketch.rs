@@ -20,17 +20,22 @@ pub(super) const MAX_COUNT: u8 = 15;
 
 /// 8192 lines of 64 bytes are 512 KiB, whatever the number of keys.
 const MAX_LINES: usize = 8192;
-/// Small caches need less: one line for 8 entries gives each 14 counters, about Caffeine's ratio.
+/// Small caches need less: one line for 8 entries gives each 15.5 counters, about Caffeine's ratio.
 const ENTRIES_PER_LINE: usize = 8;
 
 const ROWS: usize = 4;
-const COUNTERS_PER_ROW: u64 = 28;
+/// Counters of each row. The last one gives four of its 32 for the epoch.
+const COUNTERS: [u64; ROWS] = [32, 32, 32, 28];
 const COUNTERS_PER_WORD: u64 = 16;
 
-/// Word 0 is the epoch in which the line was last touched; words 1 to 7 hold four rows of 28 counters.
+/// Row `r` is words `2r` and `2r + 1`. The top 16 bits of the last word are the epoch in which the line was last touched,
+/// modulo 2^16: a line that nobody touches for so long that this matters has nothing to say.
 #[derive(Default)]
 #[repr(align(64))]
 struct Line([AtomicU64; 8]);
+
+/// Word of the epoch, and its place there.
+const EPOCH: (usize, u32) = (7, 48);
 
 /// See the module.
 pub struct Sketch {
@@ -62,9 +67,17 @@ impl Sketch {
     #[inline]
     pub fn add(&self, hash: u64) -> u8 {
         let (line, positions) = self.touch(hash);
-        let count = (line.minimum(&positions) + 1).min(MAX_COUNT);
-        line.raise(&positions, count);
-        count
+        let words = line.words(&positions);
+        let counts = counts(&words, &positions);
+        let least = counts[0].min(counts[1]).min(counts[2].min(counts[3]));
+        let count = (least + 1).min(MAX_COUNT.into());
+        // None is below the least, so those below its successor rise by one. All four are stored, because which ones
+        // rise is as good as random, and a branch that is guessed wrong takes longer than all the rest.
+        for row in 0..ROWS {
+            let (word, shift) = positions[row];
+            line.0[word].store(words[row] + (u64::from(counts[row] < count) << shift), Relaxed);
+        }
+        count as u8
     }
 
     /// Makes the estimate at least `count`: an evicted entry gives back what it knew.
@@ -82,6 +95,7 @@ impl Sketch {
 
     /// How often [`Sketch::age`] was called, modulo 2^32.
     #[must_use]
+    #[inline]
     pub fn epoch(&self) -> u32 {
         self.epoch.load(Relaxed)
     }
@@ -93,26 +107,27 @@ impl Sketch {
     }
 
     /// The counters of a key, in a line that is brought to the present epoch.
+    #[inline(always)]
     fn touch(&self, hash: u64) -> (&Line, [Position; ROWS]) {
         let (line, positions) = self.locate(hash);
-        let epoch = self.epoch();
-        let touched = line.0[0].load(Relaxed) as u32;
+        let epoch = self.epoch() as u16;
+        let touched = (line.0[EPOCH.0].load(Relaxed) >> EPOCH.1) as u16;
         if touched != epoch {
             line.halve(epoch.wrapping_sub(touched), epoch);
         }
         (line, positions)
     }
 
+    #[inline(always)]
     fn locate(&self, hash: u64) -> (&Line, [Position; ROWS]) {
         // The table places by the top and tags by the bottom of the hash: mix once more, so that the
         // keys of one set do not share lines. The multiplier is odd, hence a bijection.
         let mixed = hash.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let mixed = mixed ^ (mixed >> 32);
-        let line = &self.lines[(mixed >> 32) as usize & (self.lines.len() - 1)];
+        let line = &self.lines[(mixed >> 40) as usize & (self.lines.len() - 1)];
         let positions = std::array::from_fn(|row| {
-            let byte = (mixed >> (8 * row)) & 0xFF;
-            let counter = row as u64 * COUNTERS_PER_ROW + ((byte * COUNTERS_PER_ROW) >> 8);
-            let word = 1 + (counter / COUNTERS_PER_WORD) as usize;
+            let byte = mixed >> (8 * (row + 1)) & 0xFF;
+            let counter = (byte * (COUNTERS[row] / 4)) >> 6;
+            let word = 2 * row + (counter / COUNTERS_PER_WORD) as usize;
             (word, 4 * (counter % COUNTERS_PER_WORD) as u32)
         });
         (line, positions)
@@ -120,32 +135,41 @@ impl Sketch {
 }
 
 impl Line {
-    fn minimum(&self, positions: &[Position; ROWS]) -> u8 {
-        let counts = positions.map(|(word, shift)| (self.0[word].load(Relaxed) >> shift & 15) as u8);
-        counts.into_iter().min().unwrap_or(0)
+    /// The words of the counters: of each row another one.
+    #[inline(always)]
+    fn words(&self, positions: &[Position; ROWS]) -> [u64; ROWS] {
+        std::array::from_fn(|row| self.0[positions[row].0].load(Relaxed))
     }
 
     /// Raises the counters that are below `count` (conservative update): the others are inflated by
     /// other keys already.
     fn raise(&self, positions: &[Position; ROWS], count: u8) {
-        for &(word, shift) in positions {
-            let counters = self.0[word].load(Relaxed);
-            if (counters >> shift & 15) < u64::from(count) {
-                self.0[word].store(counters & !(15 << shift) | u64::from(count) << shift, Relaxed);
-            }
+        let words = self.words(positions);
+        for (row, was) in counts(&words, positions).into_iter().enumerate() {
+            let (word, shift) = positions[row];
+            self.0[word].store(words[row] + ((was.max(count.into()) - was) << shift), Relaxed);
         }
     }
 
     #[cold]
-    fn halve(&self, times: u32, epoch: u32) {
-        let [touched, counters @ ..] = &self.0;
-        touched.store(epoch.into(), Relaxed);
+    fn halve(&self, times: u16, epoch: u16) {
         // After four times nothing is left of four bits.
-        for word in counters {
-            let halved = (0..times.min(4)).fold(word.load(Relaxed), |w, _| w >> 1 & 0x7777_7777_7777_7777);
-            word.store(halved, Relaxed);
+        let times = u32::from(times.min(4));
+        let kept = (0xF_u64 >> times) * 0x1111_1111_1111_1111;
+        for (word, counters) in self.0.iter().enumerate() {
+            let mut halved = counters.load(Relaxed) >> times & kept;
+            if word == EPOCH.0 {
+                halved = halved & ((1 << EPOCH.1) - 1) | u64::from(epoch) << EPOCH.1;
+            }
+            counters.store(halved, Relaxed);
         }
     }
+}
+
+/// The counters in their words.
+#[inline(always)]
+fn counts(words: &[u64; ROWS], positions: &[Position; ROWS]) -> [u64; ROWS] {
+    std::array::from_fn(|row| words[row] >> positions[row].1 & 15)
 }
 
 #[cfg(test)]
@@ -156,7 +180,7 @@ mod tests {
 
     fn estimate(sketch: &Sketch, hash: u64) -> u8 {
         let (line, positions) = sketch.touch(hash);
-        line.minimum(&positions)
+        counts(&line.words(&positions), &positions).into_iter().min().unwrap_or(0) as u8
     }
 
     #[test]
@@ -205,8 +229,8 @@ mod tests {
             let sketch = Sketch::for_capacity(65_536);
             let (_, positions) = sketch.locate(hash);
             for (row, (word, shift)) in positions.into_iter().enumerate() {
-                let counter = (word as u64 - 1) * 16 + u64::from(shift) / 4;
-                prop_assert_eq!(counter / COUNTERS_PER_ROW, row as u64);
+                prop_assert_eq!(word / 2, row);
+                prop_assert!(shift < 64 && (word, shift) < EPOCH);
             }
         }
     }
