@@ -332,6 +332,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_announced_is_neither_counted_nor_changed() {
+        let engine = Arc::new(Engine::<u64>::new(EngineConfig { capacity: 100 }));
+        let mut session = engine.session();
+        let keys: Vec<Key> = (0..70).map(|n| [n; 32]).collect();
+        // Fewer than go together, exactly as many, more, and none; in an empty table and in one that holds them.
+        for announced in [0, 1, 31, 32, 33, 64, 70] {
+            session.announce(keys[..announced].iter());
+        }
+        for (n, key) in keys.iter().enumerate() {
+            session.insert(*key, n as u64, 10, 0);
+        }
+        let before = engine.stats();
+        session.announce(keys.iter());
+        session.announce_in(Tenant(9), keys.iter());
+        assert_eq!(engine.stats(), before);
+        let held: Vec<bool> = keys.iter().map(|key| session.get(key, 0).is_some()).collect();
+        session.announce(keys.iter());
+        for (n, (key, held)) in keys.iter().zip(held).enumerate() {
+            assert_eq!(session.get(key, 0), held.then_some(n as u64));
+        }
+    }
+
+    #[test]
     fn removal_leaves_no_value_behind() {
         let engine = Arc::new(Engine::<u64>::new(EngineConfig { capacity: 16 }));
         let mut session = engine.session();

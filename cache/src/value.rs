@@ -42,6 +42,10 @@ pub trait Words: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn load(cells: &Self::Cells) -> Self;
 
+    /// Reads one word of each cache line of storage that begins `offset` words into a line.
+    #[doc(hidden)]
+    fn touch(cells: &Self::Cells, offset: usize) -> u64;
+
     /// Copies the words in with relaxed stores.
     #[doc(hidden)]
     fn store(&self, cells: &Self::Cells);
@@ -50,6 +54,8 @@ pub trait Words: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn wipe(cells: &Self::Cells);
 }
+
+const WORDS_PER_LINE: usize = 8;
 
 mod sealed {
     #[allow(unreachable_pub, reason = "names a supertrait of a public trait")]
@@ -67,6 +73,12 @@ impl<const N: usize> Words for [u64; N] {
     #[inline(always)]
     fn load(cells: &Self::Cells) -> Self {
         std::array::from_fn(|i| cells[i].load(Relaxed))
+    }
+
+    #[inline(always)]
+    fn touch(cells: &Self::Cells, offset: usize) -> u64 {
+        let line_begins = (WORDS_PER_LINE - offset % WORDS_PER_LINE) % WORDS_PER_LINE;
+        cells.iter().skip(line_begins).step_by(WORDS_PER_LINE).fold(0, |sum, cell| sum ^ cell.load(Relaxed))
     }
 
     #[inline(always)]

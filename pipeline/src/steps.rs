@@ -176,6 +176,7 @@ impl<R> Run<R> {
         tenant: &Tenant,
         verdicts: &mut S,
     ) -> Vec<ProvenLane<R>> {
+        verdicts.announce(lanes.iter().map(|lane| &lane.session));
         let mut proven = Vec::with_capacity(lanes.len());
         // Most batches have one audience.
         let mut last: Option<(Arc<str>, AudienceId)> = None;

@@ -1,7 +1,8 @@
 //! A worker's handle on the engine: look-ups, removals, sweeps. What inserts do is in [`super::insert`].
 
+use super::Engine;
+use super::partition::{Partition, Spot};
 use super::set::has_waited_enough;
-use super::{Engine, Partition};
 use crate::placement::KeyWords;
 use crate::value::{Words as _, pack};
 use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value};
@@ -24,6 +25,9 @@ pub struct EngineSession<V: Value, O: Observer> {
 
 /// Look-ups of which a partition is told at once.
 const COUNTED_TOGETHER: u64 = 64;
+
+/// Keys whose lines are asked for at once: as many as a batch of the pipeline has.
+const ANNOUNCED_TOGETHER: usize = 32;
 
 /// Requests kept for the trials until the next insert plays them.
 struct Samples {
@@ -59,6 +63,26 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
             return found;
         }
         self.look_up(tenant, key, now)
+    }
+
+    /// As [`Session::announce`], for `tenant`.
+    #[inline]
+    pub fn announce_in<'k>(&mut self, tenant: Tenant, keys: impl Iterator<Item = &'k Key>) {
+        let partition = self.engine.partition(tenant);
+        let mut spots = [(0, 0); ANNOUNCED_TOGETHER];
+        let mut keys = keys.peekable();
+        while keys.peek().is_some() {
+            let (mut known, mut seen) = (0, 0);
+            for (spot, key) in spots.iter_mut().zip(&mut keys) {
+                let Spot { set, tag, .. } = partition.spot(self.engine.hash(&pack(key)));
+                *spot = (set, tag);
+                seen ^= self.engine.sets[set].tag(0);
+                known += 1;
+            }
+            // No loop waits for a line that it has asked for: the first touches all sets, the second their entries.
+            let entries = spots[..known].iter().map(|&(set, tag)| self.engine.show(set).touch(tag));
+            std::hint::black_box(entries.fold(u64::from(seen), |sum, word| sum ^ word));
+        }
     }
 
     /// Permission to store later what is computed from now on.
@@ -193,6 +217,11 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     #[inline(always)]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
         self.get_in(Tenant(0), key, now)
+    }
+
+    #[inline]
+    fn announce<'k>(&mut self, keys: impl Iterator<Item = &'k Key>) {
+        self.announce_in(Tenant(0), keys);
     }
 
     fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {

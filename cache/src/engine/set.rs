@@ -71,6 +71,9 @@ pub(super) struct Entry<W: Words> {
     pub(super) value: W::Cells,
 }
 
+/// Key, expiry and generation.
+const WORDS_BEFORE_VALUE: usize = 6;
+
 /// The entries of one set.
 pub(super) type Entries<W> = [Entry<W>; WAYS];
 
@@ -252,6 +255,12 @@ impl<W: Words> Entry<W> {
         W::wipe(&self.value);
     }
 
+    /// Reads a word of each line.
+    #[inline(always)]
+    fn touch(&self) -> u64 {
+        self.key[0].load(Relaxed) ^ W::touch(&self.value, WORDS_BEFORE_VALUE)
+    }
+
     #[inline(always)]
     pub(super) fn held(&self) -> Held<W> {
         Held {
@@ -287,6 +296,13 @@ impl<W: Words> Entry<W> {
     }
 }
 
+/// The first way of those that [`Set::tagged`] found; any if there are none.
+#[inline(always)]
+fn way_of(tagged: u64) -> usize {
+    let bit = tagged.trailing_zeros() as usize;
+    (TAGS_PER_WORD * (bit % 8) + bit / 8) % WAYS
+}
+
 /// Waits a little after a disturbed attempt to read; whether that was the last.
 #[cold]
 #[inline(never)]
@@ -297,6 +313,12 @@ pub(super) fn has_waited_enough(attempts: &mut u32) -> bool {
 }
 
 impl<W: Words> Shown<'_, W> {
+    /// Reads a word of each line of the entry that a look-up of a key with `tag` will most likely read.
+    #[inline(always)]
+    pub(super) fn touch(&self, tag: u8) -> u64 {
+        self.entries[way_of(self.set.tagged(tag))].touch()
+    }
+
     /// A copy of what is at `way`, if the set was at rest for long enough to make one.
     pub(super) fn copy(&self, way: usize) -> Option<(KeyWords, Held<W>)> {
         for _ in 0..ATTEMPTS {
@@ -316,8 +338,7 @@ impl<W: Words> Shown<'_, W> {
     pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
         let mut tagged = self.set.tagged(tag);
         while tagged != 0 {
-            let bit = tagged.trailing_zeros() as usize;
-            let way = (TAGS_PER_WORD * (bit % 8) + bit / 8) % WAYS;
+            let way = way_of(tagged);
             if self.entries[way].has_key(key) {
                 return Some(way);
             }

@@ -41,7 +41,7 @@ pub enum Phase {
 pub struct Pattern {
     /// How the window differs from the ones before.
     pub phase: Phase,
-    /// The key asked for most often. If it has emerged, it is worth renewing before it expires.
+    /// The key asked for most often.
     pub hottest: Key,
     /// Its share of the requests.
     pub hottest_share: f64,
