@@ -1,8 +1,11 @@
 //! Caches compared in the whole pipeline: real matches, keys and seals, with every proof cached; group commit. Rounds of
-//! raw, other, other, raw in one process, each run audited like a `run`.
+//! raw, other, other, raw or of other, raw, raw, other, as a seeded coin falls, in one process, each run audited like a
+//! `run`. All contestants read the same people, templates, keys and batches at the same addresses; only the cache differs.
 
 use std::sync::Arc;
 
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use trefoil_cache::{Cache, Off};
 use trefoil_matching::{LANES, Tier};
@@ -12,7 +15,7 @@ use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::paired::{Interval, Ratios};
 use crate::population::Population;
-use crate::run::{Outcome, Run, Stand};
+use crate::run::{Common, Outcome, Run, Stand};
 use crate::wiring::{self, CacheChoice, OverCache};
 use crate::world::capacity;
 
@@ -25,7 +28,7 @@ pub struct PipelineLoad {
     pub seconds: f64,
     /// Time before it, seconds.
     pub warmup_s: f64,
-    /// Rounds of raw, other, other, raw.
+    /// Rounds of four runs, two of either side.
     pub repeats: usize,
     /// Enrolled templates; a multiple of 32. Few make the match cheap and the cache's share large.
     pub users: usize,
@@ -71,7 +74,7 @@ where
 pub(crate) struct Enter {
     pub(crate) name: &'static str,
     pub(crate) load: PipelineLoad,
-    pub(crate) population: Arc<Population>,
+    pub(crate) common: Arc<Common>,
 }
 
 impl OverCache for Enter {
@@ -82,28 +85,39 @@ impl OverCache for Enter {
         C::Session: 'static,
     {
         // The kind of cache is of no consequence here: the cache itself is given.
-        let stand = Stand::new(cache, self.population, self.load.run(CacheChoice::DEFAULT))?;
+        let stand = Stand::over(cache, &self.common, self.load.run(CacheChoice::DEFAULT))?;
         Ok(Contestant { name: self.name, stand: Box::new(stand) })
+    }
+}
+
+impl PipelineLoad {
+    /// What all contestants share.
+    ///
+    /// # Errors
+    /// When an enrolment is refused.
+    pub(crate) fn common(self, population: &Arc<Population>) -> Result<Arc<Common>, Failure> {
+        Common::new(Arc::clone(population), &self.run(CacheChoice::DEFAULT)).map(Arc::new)
     }
 }
 
 impl Contestant {
     /// The raw map.
-    pub(crate) fn raw(load: PipelineLoad, population: &Arc<Population>) -> Result<Self, Failure> {
-        let enter = Enter { name: "raw", load, population: Arc::clone(population) };
-        wiring::over_dashmap::<Off, _>(capacity(population), enter)?
+    pub(crate) fn raw(load: PipelineLoad, common: &Arc<Common>) -> Result<Self, Failure> {
+        let enter = Enter { name: "raw", load, common: Arc::clone(common) };
+        wiring::over_dashmap::<Off, _>(capacity(common.population()), enter)?
     }
 
     /// The engine with everything.
-    pub(crate) fn engine(load: PipelineLoad, population: &Arc<Population>) -> Result<Self, Failure> {
-        let enter = Enter { name: "engine", load, population: Arc::clone(population) };
-        wiring::over_cache(CacheChoice::Engine, capacity(population), enter)?
+    pub(crate) fn engine(load: PipelineLoad, common: &Arc<Common>) -> Result<Self, Failure> {
+        let enter = Enter { name: "engine", load, common: Arc::clone(common) };
+        wiring::over_cache(CacheChoice::Engine, capacity(common.population()), enter)?
     }
 }
 
 /// The rounds of one contestant.
 pub(crate) struct Compared {
     pub(crate) name: &'static str,
+    /// Raw, other, other, raw, in whichever order they ran.
     rounds: Vec<[RunFigures; 4]>,
     problem: Option<String>,
 }
@@ -112,20 +126,24 @@ pub(crate) struct Compared {
 struct RunFigures {
     auth_per_s: f64,
     cpu_us_per_auth: f64,
+    worker_us_per_auth: f64,
     lookup_us: f64,
 }
 
-/// Runs every contestant against `raw`, forwards and backwards in turn.
+/// Runs every contestant against `raw`, forwards and backwards in turn. Whether raw runs outside or inside of a round is
+/// drawn, so that nothing periodic on the machine favours a side.
 ///
 /// # Errors
 /// When a pipeline stops. Wrong outputs are in [`Compared::problem`].
 pub(crate) fn compare(
     raw: &Contestant,
     others: &[Contestant],
-    repeats: usize,
+    load: PipelineLoad,
 ) -> Result<Vec<Compared>, Failure> {
     let mut compared: Vec<Compared> =
         others.iter().map(|other| Compared { name: other.name, rounds: Vec::new(), problem: None }).collect();
+    let PipelineLoad { repeats, seed, .. } = load;
+    let mut coin = StdRng::seed_from_u64(seed);
     for round in 0..repeats {
         let mut order: Vec<usize> = (0..others.len()).collect();
         if round % 2 == 1 {
@@ -136,7 +154,12 @@ pub(crate) fn compare(
             let entry = &mut compared[index];
             let mut run = |contestant: &Contestant| entry.run(contestant);
             let other = &others[index];
-            let figures = [run(raw)?, run(other)?, run(other)?, run(raw)?];
+            let figures = if coin.random() {
+                [run(raw)?, run(other)?, run(other)?, run(raw)?]
+            } else {
+                let [a, b, c, d] = [run(other)?, run(raw)?, run(raw)?, run(other)?];
+                [b, a, d, c]
+            };
             entry.rounds.push(figures);
         }
     }
@@ -145,11 +168,13 @@ pub(crate) fn compare(
 
 impl Compared {
     fn run(&mut self, contestant: &Contestant) -> Result<RunFigures, Failure> {
-        let Outcome { windows, audit, cpu_ns_per_lane, .. } = contestant.stand.load()?;
+        let Outcome { windows, audit, cpu_ns_per_lane, worker_cpu_ns_per_lane, .. } =
+            contestant.stand.load()?;
         self.problem = self.problem.take().or(audit.problem);
         let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
         let lookup_us = windows.first().map_or(f64::NAN, |window| window.lookup_us());
-        Ok(RunFigures { auth_per_s, cpu_us_per_auth: cpu_ns_per_lane / 1e3, lookup_us })
+        let (cpu_us_per_auth, worker_us_per_auth) = (cpu_ns_per_lane / 1e3, worker_cpu_ns_per_lane / 1e3);
+        Ok(RunFigures { auth_per_s, cpu_us_per_auth, worker_us_per_auth, lookup_us })
     }
 
     /// What was wrong with a run, if anything.
@@ -170,6 +195,18 @@ impl Compared {
     fn interval(&self, rate: impl Fn(&RunFigures) -> f64) -> Interval {
         let rounds: Vec<_> = self.rounds.iter().map(|round| round.each_ref().map(&rate)).collect();
         Ratios::of_quadruples(&rounds).interval()
+    }
+
+    /// How much more processor time the workers use than with the raw map, per cent of the whole processor time of a raw
+    /// authentication. What the seals cost depends on how many batches happen to share one, and is left out.
+    pub(crate) fn worker_overhead_percent(&self) -> Interval {
+        let whole = self.raw_cpu_us_per_auth();
+        let more = self.rounds.iter().map(|[a, b, c, d]| {
+            let more =
+                b.worker_us_per_auth + c.worker_us_per_auth - a.worker_us_per_auth - d.worker_us_per_auth;
+            100.0 * more / 2.0 / whole
+        });
+        Interval::of_mean(&more.collect::<Vec<_>>())
     }
 
     /// How much longer the look-ups of a batch take than with the raw map, per cent of the processor time of a raw batch.
@@ -208,6 +245,8 @@ impl Compared {
             "auth_per_s_runs": rate.runs_json(), "raw_auth_per_s_runs": raw_rate.runs_json(),
             "lookup_us_per_batch_runs": self.runs([1, 2], |r| r.lookup_us).runs_json(),
             "raw_lookup_us_per_batch_runs": self.runs([0, 3], |r| r.lookup_us).runs_json(),
+            "worker_cpu_us_per_auth_runs": self.runs([1, 2], |r| r.worker_us_per_auth).runs_json(),
+            "raw_worker_cpu_us_per_auth_runs": self.runs([0, 3], |r| r.worker_us_per_auth).runs_json(),
             "cpu_us_per_auth_runs": cpu.runs_json(), "raw_cpu_us_per_auth_runs": raw_cpu.runs_json(),
         })
     }

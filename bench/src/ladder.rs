@@ -18,6 +18,7 @@ use std::time::Duration;
 use trefoil_cache::Observer;
 
 use crate::chart;
+pub use crate::exhibits::LockFamily;
 use crate::failure::Failure;
 use crate::in_pipeline::{Compared, Contestant, Enter, PipelineLoad, compare};
 use crate::population::Population;
@@ -37,6 +38,8 @@ pub struct Ladder {
     pub repeats: usize,
     /// Whether each part is also measured alone.
     pub parts: bool,
+    /// Whose locks the locked rungs take.
+    pub locks: LockFamily,
     /// Fixes the requests.
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
@@ -55,6 +58,7 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
         workers: parameters.workers,
         duration: parameters.duration,
         repeats: parameters.repeats,
+        locks: parameters.locks,
         seed: parameters.seed,
     }
     .climb(&rungs)?;
@@ -62,28 +66,33 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
         chart::write(file, &report::drawing(parameters, &lookups))?;
     }
     let pipeline = match &parameters.pipeline {
-        Some((load, population)) => Some(climb_in_pipeline(*load, population)?),
+        Some((load, population)) => Some(climb_in_pipeline(*load, parameters.locks, population)?),
         None => None,
     };
     Ok(report::report(parameters, &lookups, pipeline.as_deref()))
 }
 
 /// Every rung on the map, and the engine where this build has it, each in a pipeline of its own.
-fn climb_in_pipeline(load: PipelineLoad, population: &Arc<Population>) -> Result<Vec<Compared>, Failure> {
-    let raw = Contestant::raw(load, population)?;
+fn climb_in_pipeline(
+    load: PipelineLoad,
+    locks: LockFamily,
+    population: &Arc<Population>,
+) -> Result<Vec<Compared>, Failure> {
+    let common = load.common(population)?;
+    let raw = Contestant::raw(load, &common)?;
     let on_map =
-        |rung: Rung| rung.over(Enter { name: rung.name(), load, population: Arc::clone(population) });
+        |rung: Rung| rung.over(locks, Enter { name: rung.name(), load, common: Arc::clone(&common) });
     let mut others = LADDER.into_iter().map(on_map).collect::<Result<Vec<_>, _>>()?;
     if wiring::HAS_ENGINE {
-        others.push(Contestant::engine(load, population)?);
+        others.push(Contestant::engine(load, &common)?);
     }
-    compare(&raw, &others, load.repeats)
+    compare(&raw, &others, load)
 }
 
 impl OverObserver for Enter {
     type Output = Result<Contestant, Failure>;
 
     fn over<O: Observer>(self) -> Self::Output {
-        wiring::over_dashmap::<O, _>(capacity(&self.population), self)?
+        wiring::over_dashmap::<O, _>(capacity(self.common.population()), self)?
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Renewals<C: Cache<Verdict>> {
 impl<C: Cache<Verdict>> Renewals<C> {
     /// Verifies once per `every` requests of a session. People are at different points of that cycle.
     pub(crate) fn new(world: &Arc<World<C>>, every: u32) -> Self {
-        let people = world.population.people.len() as u64;
+        let people = world.ground.population.people.len() as u64;
         let left = (0..people).map(|person| (person * u64::from(every) / people) as u32 + 1).collect();
         Renewals { world: Arc::clone(world), session: world.cache.session(), every, left, verified: 0 }
     }
@@ -35,7 +35,7 @@ impl<C: Cache<Verdict>> Renewals<C> {
     pub(crate) fn before(&mut self, batch: &Prepared) -> u64 {
         let began = Instant::now();
         let world = Arc::clone(&self.world);
-        for person in batch.people(&world) {
+        for person in batch.people(&world.ground) {
             self.left[person] -= 1;
             if self.left[person] == 0 {
                 self.left[person] = self.every;
@@ -46,7 +46,7 @@ impl<C: Cache<Verdict>> Renewals<C> {
     }
 
     fn renew(&mut self, person: usize) {
-        let person = &self.world.population.people[person];
+        let person = &self.world.ground.population.people[person];
         self.session.remove(&person.session);
         let missed = self.session.get(&person.session, WORLD_START_S).is_none();
         if let (true, Ok((session, verdict))) = (missed, verdict(&person.envelope)) {

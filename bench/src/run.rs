@@ -18,14 +18,14 @@ use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::population::Population;
-use crate::processor::process_cpu_ns;
+use crate::processor::{process_cpu_ns, thread_cpu_ns};
 use crate::record::Report;
 use crate::renewal::Renewals;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::window::{Window, windows};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Share, Ticket};
-use crate::world::{World, capacity, signing_keys};
+use crate::world::{Ground, World, capacity, signing_keys};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -93,12 +93,38 @@ pub(crate) struct Stand<C: Cache<Verdict>> {
     pub(crate) placement: Placement,
 }
 
+/// What stands over different caches share: people, templates and batches, each in one place in memory.
+pub(crate) struct Common {
+    ground: Arc<Ground>,
+    prepared: Arc<Vec<Prepared>>,
+}
+
+impl Common {
+    /// Enrols everybody and prepares batches.
+    ///
+    /// # Errors
+    /// When an enrolment is refused.
+    pub(crate) fn new(population: Arc<Population>, parameters: &Run) -> Result<Self, Failure> {
+        let Run { users, batches, seed, .. } = *parameters;
+        let ground = Arc::new(Ground::new(population, users)?);
+        let prepared = Arc::new(workload::prepare(&ground, batches, seed, Share::ALL)?);
+        Ok(Common { ground, prepared })
+    }
+
+    /// The people.
+    pub(crate) fn population(&self) -> &Population {
+        &self.ground.population
+    }
+}
+
 /// What one load gave.
 pub(crate) struct Outcome {
     pub(crate) windows: Vec<Window>,
     pub(crate) audit: Audit,
     /// Processor time of the process for each sealed lane, from the first batch to the last seal.
     pub(crate) cpu_ns_per_lane: f64,
+    /// Processor time of the workers alone for each lane: everything but the seals.
+    pub(crate) worker_cpu_ns_per_lane: f64,
     /// Requests and proofs verified between them, from the first batch to the last.
     pub(crate) requests: u64,
     pub(crate) proofs: u64,
@@ -110,26 +136,30 @@ where
 {
     /// Enrols everybody and prepares batches, the same for all workers.
     pub(crate) fn new(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
-        let mut stand = Self::without_batches(cache, population, parameters)?;
-        let Run { workers, batches, seed, .. } = parameters;
-        let prepared = Arc::new(workload::prepare(&stand.world, batches, seed, Share::ALL)?);
-        stand.prepared.extend(std::iter::repeat_n(prepared, workers));
+        Self::over(cache, &Common::new(population, &parameters)?, parameters)
+    }
+
+    /// A stand that shares everything but the cache with others.
+    pub(crate) fn over(cache: C, common: &Common, parameters: Run) -> Result<Self, Failure> {
+        let mut stand = Self::without_batches(cache, &common.ground, parameters)?;
+        stand.prepared.extend(std::iter::repeat_n(Arc::clone(&common.prepared), parameters.workers));
         Ok(stand)
     }
 
     /// Enrols everybody and prepares batches of other people for every worker.
     pub(crate) fn apart(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
-        let mut stand = Self::without_batches(cache, population, parameters)?;
+        let ground = Arc::new(Ground::new(population, parameters.users)?);
+        let mut stand = Self::without_batches(cache, &ground, parameters)?;
         let Run { workers, batches, seed, .. } = parameters;
         for index in 0..workers {
             let share = Share { index, of: workers };
-            stand.prepared.push(Arc::new(workload::prepare(&stand.world, batches, seed, share)?));
+            stand.prepared.push(Arc::new(workload::prepare(&ground, batches, seed, share)?));
         }
         Ok(stand)
     }
 
-    fn without_batches(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
-        let world = Arc::new(World::new(cache, population, parameters.users, parameters.tier)?);
+    fn without_batches(cache: C, ground: &Arc<Ground>, parameters: Run) -> Result<Self, Failure> {
+        let world = Arc::new(World::new(cache, ground, parameters.tier)?);
         let placement = Placement::new(Some(parameters.workers), Pin::Auto);
         Ok(Stand { parameters, world, prepared: Vec::new(), placement })
     }
@@ -150,9 +180,17 @@ where
         let (tally, submitted, marks) = load.drive(keys, &self.placement)?;
         let cpu_ns = process_cpu_ns() - began;
         let windows = windows(&tally.seals, &marks)?;
-        let audit = audit(&tally, &submitted, &self.world.population, &trust_root);
-        let Submitted { lanes: requests, proofs, .. } = submitted;
-        Ok(Outcome { windows, audit, cpu_ns_per_lane: cpu_ns as f64 / requests as f64, requests, proofs })
+        let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
+        let Submitted { lanes: requests, proofs, cpu_ns: worker_cpu_ns, .. } = submitted;
+        let per_lane = |ns: u64| ns as f64 / requests as f64;
+        Ok(Outcome {
+            windows,
+            audit,
+            cpu_ns_per_lane: per_lane(cpu_ns),
+            worker_cpu_ns_per_lane: per_lane(worker_cpu_ns),
+            requests,
+            proofs,
+        })
     }
 }
 
@@ -285,10 +323,11 @@ where
         let mut submitted = Submitted::default();
         let mut ticket = (self.index as u64) << 48;
         let mut at = self.index * self.prepared.len() / workers;
+        let began = thread_cpu_ns();
         while !self.stop.load(Ordering::Relaxed) && self.permits.recv().is_ok() {
             let prepared = &self.prepared[at];
             at = (at + 1) % self.prepared.len();
-            let batch = prepared.batch(&self.world, &audience, ticket);
+            let batch = prepared.batch(&self.world.ground, &audience, ticket);
             ticket += LANES as u64;
             submitted.lanes += batch.lanes.len() as u64;
             submitted.matches += prepared.matches();
@@ -300,6 +339,7 @@ where
                 break;
             }
         }
+        submitted.cpu_ns = thread_cpu_ns() - began;
         submitted.proofs = renewals.map_or(0, |renewals| renewals.verified());
         submitted
     }
@@ -341,9 +381,9 @@ fn report<C: Cache<Verdict>>(
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,
         "mode": "plain", "keys": "per-subject", "users": users,
-        "people": world.population.people.len(), "prepared_batches": batches, "seed": seed,
+        "people": world.ground.population.people.len(), "prepared_batches": batches, "seed": seed,
         "unsealed_batches_max": unsealed_max(cadence, workers), "tier": tier.name(),
-        "template_store_bytes": world.template_bytes(),
+        "template_store_bytes": world.ground.template_bytes(),
         "cache_stats": {"hits": stats.hits, "misses": stats.misses, "capacity": world.cache.capacity()},
         "verified": audit.counts,
     });

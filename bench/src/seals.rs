@@ -46,6 +46,8 @@ pub(crate) struct Submitted {
     pub(crate) first_refusal: Option<Refusal>,
     /// Proofs that were verified on the way.
     pub(crate) proofs: u64,
+    /// Processor time of the worker's thread.
+    pub(crate) cpu_ns: u64,
 }
 
 impl Submitted {
@@ -57,11 +59,12 @@ impl Submitted {
 
     /// Counts what another worker submitted.
     pub(crate) fn add(&mut self, other: &Submitted) {
-        let Submitted { lanes, matches, refused, first_refusal, proofs } = other;
+        let Submitted { lanes, matches, refused, first_refusal, proofs, cpu_ns } = other;
         self.lanes += lanes;
         self.matches += matches;
         self.refused += refused;
         self.proofs += proofs;
+        self.cpu_ns += cpu_ns;
         self.first_refusal = self.first_refusal.or(*first_refusal);
     }
 }

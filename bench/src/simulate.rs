@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::chart;
 use crate::failure::Failure;
-use crate::ladder::{LADDER, Lookups, PARTS, Rung};
+use crate::ladder::{LADDER, LockFamily, Lookups, PARTS, Rung};
 use crate::record::Report;
 use calibrate::Primitives;
 use machine::{Machine, Transfer, Waiting};
@@ -36,7 +36,7 @@ pub struct Simulate {
     pub duration: Duration,
     /// Fixes the model's course and the requests.
     pub seed: u64,
-    /// Where to draw the curves, if they may be shown.
+    /// Folder in which to draw the curves, if they may be shown.
     pub svg: Option<PathBuf>,
 }
 
@@ -84,8 +84,10 @@ pub fn simulate(parameters: &Simulate) -> Result<Report, Failure> {
     }
     let passed = checks.iter().all(|check| check.error().is_some_and(|error| error.abs() <= ERROR_MAX));
     let predicted = if passed { curves(parameters, &calibration) } else { Vec::new() };
-    if let (true, Some(file)) = (passed, &parameters.svg) {
-        chart::write(file, &report::drawing(&predicted))?;
+    if let Some(folder) = &parameters.svg {
+        for (name, svg) in report::drawings(&predicted) {
+            chart::write(&folder.join(name), &svg)?;
+        }
     }
     Ok(report::report(parameters, &calibration, &checks, passed, &predicted))
 }
@@ -129,7 +131,8 @@ fn averaged(parameters: &Simulate, workers: usize, rungs: &[Rung]) -> Result<Vec
 
 fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
     let Simulate { tries, duration, seed, .. } = *parameters;
-    Lookups { workers, duration, repeats: tries, seed }
+    // The model knows the standard library's lock.
+    Lookups { workers, duration, repeats: tries, locks: LockFamily::Std, seed }
 }
 
 fn host(primitives: &Primitives) -> Machine {
@@ -143,12 +146,17 @@ fn host(primitives: &Primitives) -> Machine {
         cores_per_cluster: cores,
         transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
         claim_transfers: claim_transfers(primitives),
+        second: second(primitives),
         waiting: waiting(primitives),
     }
 }
 
 fn claim_transfers(primitives: &Primitives) -> f64 {
     (primitives.claim / primitives.transfer).max(1.0)
+}
+
+fn second(primitives: &Primitives) -> f64 {
+    if primitives.transfer > 0.0 { primitives.second / primitives.transfer } else { 1.0 }
 }
 
 fn waiting(primitives: &Primitives) -> Waiting {
@@ -189,6 +197,7 @@ fn curves(parameters: &Simulate, calibration: &Calibration) -> Vec<Curve> {
     let targets = machine::targets(
         transfer / message,
         claim_transfers(&calibration.primitives),
+        second(&calibration.primitives),
         waiting(&calibration.primitives),
     );
     let mut curves = Vec::new();

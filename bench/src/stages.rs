@@ -19,7 +19,7 @@ use crate::record::Report;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Prepared, Share, Ticket};
-use crate::world::{World, capacity, signing_keys};
+use crate::world::{Ground, World, capacity, signing_keys};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +60,8 @@ impl OverCache for Timing {
     {
         let Timing { parameters, population } = self;
         let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
-        let world = World::new(cache, population, users, tier)?;
-        let prepared = workload::prepare(&world, warmup + iterations, seed, Share::ALL)?;
+        let world = World::new(cache, &Arc::new(Ground::new(population, users)?), tier)?;
+        let prepared = workload::prepare(&world.ground, warmup + iterations, seed, Share::ALL)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
         let outcomes = compute(&world, &prepared, &clock, &placement)?;
@@ -80,7 +80,7 @@ impl OverCache for Timing {
         let (keys, trust_root) = signing_keys()?;
         let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
         let sealed: Vec<u64> = tally.seals.iter().map(|seal| seal.seal_ns).collect();
-        let audit = audit(&tally, &submitted, &world.population, &trust_root);
+        let audit = audit(&tally, &submitted, &world.ground.population, &trust_root);
         let stage = by_stage(&times[warmup..], sealed.get(warmup..).unwrap_or_default());
         let mut result = figures(&stage);
         result.extend(context(&parameters, &world, &placement));
@@ -102,7 +102,7 @@ where
     let audience = workload::audience();
     let tickets = (0u64..).step_by(LANES);
     let batches: Vec<_> =
-        prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(world, &audience, ticket)).collect();
+        prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(&world.ground, &audience, ticket)).collect();
     let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("worker"))?);
     let (done, results) = crossbeam_channel::bounded(1);
     let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
@@ -183,12 +183,12 @@ fn context<C: Cache<Verdict>>(
     let Stages { users, iterations, warmup, seed, cache, tier } = *parameters;
     let context = json!({
         "mode": "plain", "keys": "per-subject", "cadence": "per-batch", "cache": cache.name(),
-        "users": users, "people": world.population.people.len(), "lanes": LANES,
+        "users": users, "people": world.ground.population.people.len(), "lanes": LANES,
         "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
-        "template_store_bytes": world.template_bytes(),
+        "template_store_bytes": world.ground.template_bytes(),
         "placement": placement.cpus, "warnings": placement.warnings,
-        "proofs_from_file": world.population.from_file,
-        "proofs_seconds": rounded(world.population.seconds),
+        "proofs_from_file": world.ground.population.from_file,
+        "proofs_seconds": rounded(world.ground.population.seconds),
     });
     context.as_object().cloned().unwrap_or_default()
 }
@@ -221,8 +221,8 @@ mod tests {
         where
             C::Session: 'static,
         {
-            let world = World::new(cache, self.0, LANES, Tier::detected())?;
-            let prepared = workload::prepare(&world, 1, 3, Share::ALL)?;
+            let world = World::new(cache, &Arc::new(Ground::new(self.0, LANES)?), Tier::detected())?;
+            let prepared = workload::prepare(&world.ground, 1, 3, Share::ALL)?;
             let clock = Arc::new(WorldClock::start());
             let outcomes = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let bound = outcomes.into_iter().map(|o| Bound { lanes: o.bound, times: o.times }).collect();

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
-use trefoil_cache::Cache;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Batch, LaneRequest, Verdict};
+use trefoil_pipeline::{Batch, LaneRequest};
 
 use crate::failure::Failure;
 use crate::population::{AUDIENCE, TENANT};
-use crate::world::{THRESHOLD, World};
+use crate::world::{Ground, THRESHOLD};
 
 /// Of so many probes one shows somebody else's face.
 const IMPOSTOR_EVERY: u32 = 4;
@@ -62,23 +61,18 @@ impl Prepared {
     }
 
     /// The people who ask, lane by lane.
-    pub(crate) fn people<C: Cache<Verdict>>(&self, world: &World<C>) -> impl Iterator<Item = usize> {
-        self.lanes.iter().map(|lane| world.users[lane.user].person)
+    pub(crate) fn people(&self, ground: &Ground) -> impl Iterator<Item = usize> {
+        self.lanes.iter().map(|lane| ground.users[lane.user].person)
     }
 
     /// The batch to run. Tickets are numbered from `first_ticket`.
-    pub(crate) fn batch<C: Cache<Verdict>>(
-        &self,
-        world: &World<C>,
-        audience: &Arc<str>,
-        first_ticket: u64,
-    ) -> Batch<Ticket> {
+    pub(crate) fn batch(&self, ground: &Ground, audience: &Arc<str>, first_ticket: u64) -> Batch<Ticket> {
         let request = |(lane, number): (&PreparedLane, u64)| {
-            let user = &world.users[lane.user];
+            let user = &ground.users[lane.user];
             let ticket = Ticket { number, person: user.person, expected: lane.expected };
             LaneRequest {
                 reveal: None,
-                session: world.population.people[user.person].session,
+                session: ground.population.people[user.person].session,
                 template: user.template.clone(),
                 probe: lane.probe.clone(),
                 audience: Arc::clone(audience),
@@ -108,28 +102,28 @@ impl Share {
 ///
 /// # Errors
 /// When a probe cannot be quantised.
-pub(crate) fn prepare<C: Cache<Verdict>>(
-    world: &World<C>,
+pub(crate) fn prepare(
+    ground: &Ground,
     count: usize,
     seed: u64,
     share: Share,
 ) -> Result<Vec<Prepared>, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let people = world.population.people.len();
+    let people = ground.population.people.len();
     // User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to
     // one row of 32 people.
     let belongs = |row: &usize| row % (people / LANES) % share.of == share.index;
-    let rows: Vec<usize> = (0..world.users.len() / LANES).filter(belongs).collect();
+    let rows: Vec<usize> = (0..ground.users.len() / LANES).filter(belongs).collect();
     if rows.is_empty() {
         return Err(Failure::usage("give at least 32 people and 32 users per worker"));
     }
     let lane = |lane: usize, rng: &mut StdRng| {
         let user = rows[rng.random_range(0..rows.len())] * LANES + lane;
-        let owner = world.users[user].person;
+        let owner = ground.users[user].person;
         let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
         let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };
-        let probe = world.capture(shown, rng)?;
-        let matches = world.users[user].enrolled.dot(&probe) >= THRESHOLD;
+        let probe = ground.capture(shown, rng)?;
+        let matches = ground.users[user].enrolled.dot(&probe) >= THRESHOLD;
         let expected = if matches { Decision::Match } else { Decision::NoMatch };
         Ok(PreparedLane { user, probe, expected })
     };

@@ -35,17 +35,18 @@ pub(crate) struct User {
     pub(crate) enrolled: Embedding,
 }
 
-/// Everything that a run reads.
-pub(crate) struct World<C> {
+/// What is the same whichever cache verdicts are looked up in: people, templates, their keys. Worlds that are compared
+/// stand on one ground, since how fast templates are read depends on where in memory they happen to lie.
+pub(crate) struct Ground {
     pub(crate) population: Arc<Population>,
     pub(crate) users: Vec<User>,
-    pub(crate) cache: Arc<C>,
-    pub(crate) pipeline: Arc<Pipeline<C>>,
     faces: Vec<[f32; DIM]>,
+    basis: Basis,
+    keyholder: Arc<dyn KeyHolding>,
 }
 
-impl<C: Cache<Verdict>> World<C> {
-    /// Enrols `users` templates, caches everybody's verdict and connects a pipeline on `tier`.
+impl Ground {
+    /// Enrols `users` templates.
     ///
     /// User `u` is template generation `u / people + 1` of person `u % people`: a person who enrolled
     /// again. Each is a real enrolment under a key and a salt of its own, so memory traffic and key work are those
@@ -54,12 +55,7 @@ impl<C: Cache<Verdict>> World<C> {
     ///
     /// # Errors
     /// When an enrolment is refused.
-    pub(crate) fn new(
-        cache: C,
-        population: Arc<Population>,
-        users: usize,
-        tier: Tier,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(population: Arc<Population>, users: usize) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)
             .map_err(Failure::in_step("key-holder"))?;
@@ -68,14 +64,8 @@ impl<C: Cache<Verdict>> World<C> {
         let basis = Basis::from_seed(seed);
         let mut faces_rng = StdRng::seed_from_u64(FACES_SEED);
         let faces: Vec<_> = population.people.iter().map(|_| direction(&mut faces_rng)).collect();
-        let enrolled = enrol(&keyholder, &basis, &population, &faces, users)?;
-        let registry = Registry::default();
-        registry.put(tenant(basis, population.root));
-        let cache = Arc::new(cache);
-        cache_verdicts(&cache, &population)?;
-        let keyholder: Arc<dyn KeyHolding> = Arc::new(keyholder);
-        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, Arc::clone(&cache), tier);
-        Ok(World { population, users: enrolled, cache, pipeline: Arc::new(pipeline), faces })
+        let users = enrol(&keyholder, &basis, &population, &faces, users)?;
+        Ok(Ground { population, users, faces, basis, keyholder: Arc::new(keyholder) })
     }
 
     /// A new capture of `person`'s face.
@@ -86,6 +76,29 @@ impl<C: Cache<Verdict>> World<C> {
     /// Memory of all templates, bytes: what batches of random users are read from.
     pub(crate) fn template_bytes(&self) -> usize {
         self.users.len() * TEMPLATE_BYTES
+    }
+}
+
+/// Everything that a run reads.
+pub(crate) struct World<C> {
+    pub(crate) ground: Arc<Ground>,
+    pub(crate) cache: Arc<C>,
+    pub(crate) pipeline: Arc<Pipeline<C>>,
+}
+
+impl<C: Cache<Verdict>> World<C> {
+    /// Caches everybody's verdict and connects a pipeline on `tier`.
+    ///
+    /// # Errors
+    /// When a verdict does not stay.
+    pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
+        let registry = Registry::default();
+        registry.put(tenant(ground.basis.clone(), ground.population.root));
+        let cache = Arc::new(cache);
+        cache_verdicts(&cache, &ground.population)?;
+        let keyholder = Arc::clone(&ground.keyholder);
+        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, Arc::clone(&cache), tier);
+        Ok(World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) })
     }
 }
 

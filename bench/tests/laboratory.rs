@@ -10,7 +10,7 @@ use std::time::Duration;
 use report::{POPULATION, assert_keys, number};
 use serde_json::Value;
 use trefoil_bench::in_pipeline::PipelineLoad;
-use trefoil_bench::ladder::{Ladder, ladder};
+use trefoil_bench::ladder::{Ladder, LockFamily, ladder};
 use trefoil_bench::overhead::overhead;
 use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::simulate::{Simulate, simulate};
@@ -82,14 +82,24 @@ fn tiny_load() -> PipelineLoad {
 fn overhead_is_a_paired_comparison_with_an_interval() {
     let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
     assert_eq!(report.problem, None);
-    for figure in ["/overhead_percent", "/overhead_percent_cpu", "/overhead_percent_lookups"] {
+    for figure in [
+        "/overhead_percent",
+        "/overhead_percent_cpu",
+        "/overhead_percent_workers",
+        "/overhead_percent_lookups",
+    ] {
         assert_keys(&report, figure, &["mean", "low", "high"]);
         let [low, mean, high] =
             ["low", "mean", "high"].map(|end| number(&report, &format!("{figure}/{end}")));
         assert!(low <= mean && mean <= high, "{figure}");
     }
-    for runs in ["auth_per_s_runs", "raw_auth_per_s_runs", "cpu_us_per_auth_runs", "raw_cpu_us_per_auth_runs"]
-    {
+    for runs in [
+        "auth_per_s_runs",
+        "raw_auth_per_s_runs",
+        "cpu_us_per_auth_runs",
+        "raw_cpu_us_per_auth_runs",
+        "worker_cpu_us_per_auth_runs",
+    ] {
         assert_eq!(report.result[runs].as_array().expect("runs").len(), 4, "{runs}");
     }
     assert!(report.result["mean_within_bar"].is_boolean());
@@ -103,6 +113,7 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         duration: Duration::from_millis(1),
         repeats: 2,
         parts: true,
+        locks: LockFamily::ParkingLot,
         seed: 7,
         pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
         svg: Some(drawing.clone()),

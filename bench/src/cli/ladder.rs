@@ -10,13 +10,14 @@ use super::Output;
 use super::overhead;
 use super::world::SmallWorldArgs;
 use crate::failure::Failure;
-use crate::ladder::{Ladder, ladder};
+use crate::ladder::{Ladder, LockFamily, ladder};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
     trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
+    trefoil-bench ladder --workers 96 --locks parking-lot --pipeline-repeats 0
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
 
@@ -35,6 +36,9 @@ pub(super) struct LadderArgs {
     /// Measure each part alone as well
     #[arg(long)]
     parts: bool,
+    /// Whose locks the locked rungs take
+    #[arg(long, value_enum, default_value_t = LockFamily::Std)]
+    locks: LockFamily,
     /// Rounds in the whole pipeline; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pipeline_repeats: u32,
@@ -67,6 +71,7 @@ impl LadderArgs {
             duration: Duration::from_secs_f64(self.seconds),
             repeats: self.repeats as usize,
             parts: self.parts,
+            locks: self.locks,
             seed: self.small.seed,
             pipeline,
             svg: self.svg.clone(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Output;
+use super::numbers::Spread;
 use crate::failure::Failure;
 use crate::record::Report;
 use crate::simulate::{Simulate, simulate};
@@ -13,7 +14,8 @@ use crate::simulate::{Simulate, simulate};
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench simulate
-    trefoil-bench simulate --workers 1,16,96,192 --think-us 56.2 --json
+    trefoil-bench simulate --workers 1..192 --svg bench/records --json
+    trefoil-bench simulate --workers 1,16,96 --think-us 56.2
 
 Everything about machines other than this one is a model's output and says so. Without an undisturbed calibration, or
 where the model misses the ladder of this machine, nothing is said about others.";
@@ -21,9 +23,9 @@ where the model misses the ladder of this machine, nothing is said about others.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SimulateArgs {
-    /// Numbers of workers to predict
-    #[arg(long, value_name = "N,..", default_value = "1,2,4,8,16,32,64,96,128,192", value_delimiter = ',', value_parser = super::numbers::workers)]
-    workers: Vec<usize>,
+    /// Numbers of workers to predict; A..B stands for A, B and the powers of two and half ways between
+    #[arg(long, value_name = "N,A..B", default_value = "1..192", value_parser = super::numbers::spread)]
+    workers: Spread,
     /// Microseconds of other work per look-up in the pipeline's curves; 56.2 is what the published raw map had
     #[arg(long, default_value_t = 56.2)]
     think_us: f64,
@@ -36,8 +38,8 @@ pub(super) struct SimulateArgs {
     /// Fixes the model's course
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the curves of the pipeline, if they may be shown
-    #[arg(long, value_name = "FILE")]
+    /// Draw the curves into files of this folder, if they may be shown
+    #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
@@ -50,7 +52,7 @@ impl SimulateArgs {
             return Err(Failure::usage("give --think-us 0 to 1000000"));
         }
         simulate(&Simulate {
-            workers: self.workers.clone(),
+            workers: self.workers.0.clone(),
             think_ns: 1e3 * self.think_us,
             tries: self.tries as usize,
             duration: Duration::from_millis(self.millis.into()),

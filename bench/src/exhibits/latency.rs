@@ -1,24 +1,25 @@
 //! What times: a histogram of atomic buckets, behind a lock that it never needed, and without it.
 
-#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
-use std::sync::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
 
+use super::locks::{Lock as _, Locks};
 use super::{Part, Time, Times};
 
 /// One bucket per power of two, in nanoseconds.
 const BUCKETS: usize = 32;
 
-/// Atomic buckets with count and sum. Recording needs no exclusive access.
+/// Atomic buckets with count and sum. Recording needs no exclusive access. Count and sum lie in one line and the buckets in
+/// others, wherever the compiler would have put them.
 #[derive(Debug, Default)]
-struct SimpleHistogram {
+#[repr(C)]
+pub(crate) struct SimpleHistogram {
     count: AtomicU64,
     sum_ns: AtomicU64,
-    buckets: [AtomicU64; BUCKETS],
+    buckets: CachePadded<[AtomicU64; BUCKETS]>,
 }
 
 impl SimpleHistogram {
@@ -38,26 +39,30 @@ impl SimpleHistogram {
 
 /// `RwLock<SimpleHistogram>`, locked for writing on every look-up although its buckets are atomic: the second of the
 /// three locks.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
-pub(crate) struct LockedHistogram(Arc<CachePadded<RwLock<SimpleHistogram>>>);
+pub(crate) struct LockedHistogram<L: Locks>(Arc<CachePadded<L::Of<SimpleHistogram>>>);
 
-impl Part for LockedHistogram {
+impl<L: Locks> Default for LockedHistogram<L> {
+    fn default() -> Self {
+        LockedHistogram(Arc::default())
+    }
+}
+
+impl<L: Locks> Part for LockedHistogram<L> {
     type Worker = Self;
 
     fn worker(&self) -> Self {
-        self.clone()
+        LockedHistogram(Arc::clone(&self.0))
     }
 }
 
-impl Times for LockedHistogram {
+impl<L: Locks> Times for LockedHistogram<L> {
     #[cfg(test)]
     fn samples(&self) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).samples()
+        self.0.read(SimpleHistogram::samples)
     }
 }
 
-impl Time for LockedHistogram {
+impl<L: Locks> Time for LockedHistogram<L> {
     #[inline(always)]
     fn begin(&mut self) -> Option<Instant> {
         Some(Instant::now())
@@ -66,7 +71,7 @@ impl Time for LockedHistogram {
     #[inline(always)]
     fn end(&mut self, began: Instant) {
         let ns = began.elapsed().as_nanos() as u64;
-        self.0.write().unwrap_or_else(PoisonError::into_inner).record(ns);
+        self.0.write(|histogram| histogram.record(ns));
     }
 }
 

@@ -1,14 +1,13 @@
 //! What notices keys: a log behind a lock, and the same behind a shared gate.
 
 use std::collections::VecDeque;
-#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
-use std::sync::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use trefoil_cache::Key;
 
+use super::locks::{Lock as _, Locks};
 use super::{Notice, Notices, Part};
 
 /// Keys that a log holds.
@@ -24,60 +23,70 @@ fn first_word(key: &Key) -> u64 {
 
 /// `RwLock<VecDeque>`, written on every look-up: the third of the three locks. Apart from the lock, the queue's header
 /// and the slot written are lines that another core wrote last.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
-pub(crate) struct LockedLog(Arc<CachePadded<RwLock<VecDeque<u64>>>>);
+pub(crate) struct LockedLog<L: Locks>(Arc<CachePadded<L::Of<VecDeque<u64>>>>);
 
-impl Part for LockedLog {
+impl<L: Locks> Default for LockedLog<L> {
+    fn default() -> Self {
+        LockedLog(Arc::default())
+    }
+}
+
+impl<L: Locks> Part for LockedLog<L> {
     type Worker = Self;
 
     fn worker(&self) -> Self {
-        self.clone()
+        LockedLog(Arc::clone(&self.0))
     }
 }
 
-impl Notices for LockedLog {
+impl<L: Locks> Notices for LockedLog<L> {
     #[cfg(test)]
     fn held(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.read(VecDeque::len)
     }
 }
 
-impl Notice for LockedLog {
+impl<L: Locks> Notice for LockedLog<L> {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
-        let mut log = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if log.len() == LOG {
-            log.pop_front();
-        }
-        log.push_back(first_word(key));
+        self.0.write(|log| {
+            if log.len() == LOG {
+                log.pop_front();
+            }
+            log.push_back(first_word(key));
+        });
     }
 }
 
 /// The log, reached once in 64 look-ups: the published fix. The lock is rare now; the counter that decides is an atomic
 /// that every look-up of every worker increments.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct GatedLog {
+pub(crate) struct GatedLog<L: Locks> {
     seen: Arc<CachePadded<AtomicU64>>,
-    log: LockedLog,
+    log: LockedLog<L>,
 }
 
-impl Part for GatedLog {
-    type Worker = Self;
-
-    fn worker(&self) -> Self {
-        self.clone()
+impl<L: Locks> Default for GatedLog<L> {
+    fn default() -> Self {
+        GatedLog { seen: Arc::default(), log: LockedLog::default() }
     }
 }
 
-impl Notices for GatedLog {
+impl<L: Locks> Part for GatedLog<L> {
+    type Worker = Self;
+
+    fn worker(&self) -> Self {
+        GatedLog { seen: Arc::clone(&self.seen), log: self.log.worker() }
+    }
+}
+
+impl<L: Locks> Notices for GatedLog<L> {
     #[cfg(test)]
     fn held(&self) -> usize {
         self.log.held()
     }
 }
 
-impl Notice for GatedLog {
+impl<L: Locks> Notice for GatedLog<L> {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
         if self.seen.fetch_add(1, Relaxed) & (PERIOD - 1) == 0 {
@@ -88,18 +97,24 @@ impl Notice for GatedLog {
 
 #[cfg(test)]
 mod tests {
+    use super::super::locks::{ParkingLot, Std};
     use super::*;
 
-    #[test]
-    fn logs_forget_the_oldest_keys() {
-        let mut locked = LockedLog::default();
+    fn forgets<L: Locks>() {
+        let mut locked = LockedLog::<L>::default();
         (0..=LOG).for_each(|n| locked.notice(&[n as u8; 32]));
         assert_eq!(locked.held(), LOG);
     }
 
     #[test]
+    fn logs_forget_the_oldest_keys() {
+        forgets::<Std>();
+        forgets::<ParkingLot>();
+    }
+
+    #[test]
     fn a_gated_log_notices_the_first_of_64() {
-        let mut gated = GatedLog::default();
+        let mut gated = GatedLog::<Std>::default();
         (0..129).for_each(|_| gated.notice(&[1; 32]));
         assert_eq!(gated.held(), 3);
     }

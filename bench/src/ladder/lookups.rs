@@ -10,6 +10,7 @@ use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 use super::{OverObserver, Rung};
 use crate::cache::timing::{Load, Operation, Tally, Timed};
 use crate::distribution::Distribution;
+use crate::exhibits::LockFamily;
 use crate::failure::Failure;
 use crate::paired::Ratios;
 use crate::peers::{Ours, Payload, RawDashMap, key};
@@ -21,6 +22,8 @@ pub(crate) struct Lookups {
     pub(crate) workers: usize,
     pub(crate) duration: Duration,
     pub(crate) repeats: usize,
+    /// Whose locks the locked rungs take.
+    pub(crate) locks: LockFamily,
     pub(crate) seed: u64,
 }
 
@@ -135,7 +138,7 @@ impl Lookups {
     /// # Errors
     /// When this build has no DashMap.
     pub(crate) fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
-        let contestants = contestants(rungs)?;
+        let contestants = contestants(rungs, self.locks)?;
         let raw: Box<dyn Timed> = Box::new(RawDashMap::new());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
@@ -169,7 +172,7 @@ impl Lookups {
     /// # Errors
     /// When this build has no DashMap.
     pub(crate) fn undisturbed(self, rungs: &[Rung]) -> Result<(Option<f64>, Vec<Option<f64>>), Failure> {
-        let contestants = contestants(rungs)?;
+        let contestants = contestants(rungs, self.locks)?;
         let raw = RawDashMap::new();
         let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
@@ -223,11 +226,11 @@ impl Contestant {
     }
 }
 
-fn contestants(rungs: &[Rung]) -> Result<Vec<Contestant>, Failure> {
+fn contestants(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
     let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
     let mut contestants = Vec::new();
     for &rung in rungs {
-        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
+        let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
         contestants.push(Contestant { subject: Subject::Map(rung), timed, stats });
     }
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {

@@ -23,6 +23,7 @@ pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option
     let result = json!({
         "workers": workers, "logical_cpus": cores, "more_workers_than_cpus": workers > cores,
         "seconds": duration.as_secs_f64(), "repeats": repeats, "seed": seed,
+        "locks": parameters.locks.name(),
         "order": "raw, rung, rung, raw in every round; rungs forwards and backwards in turn",
         "interval": "95 %, Student's t over the logarithms of the rounds' ratios",
         "lookups": lookups_json(lookups),

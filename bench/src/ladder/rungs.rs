@@ -3,7 +3,8 @@
 use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
-    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, Nothing, SharedCounters, SharedHistogram,
+    Exhibit, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks, Nothing, ParkingLot,
+    SharedCounters, SharedHistogram, Std,
 };
 
 /// One way of observing a cache.
@@ -65,21 +66,30 @@ pub(crate) trait OverObserver {
 }
 
 impl Rung {
-    /// Does `work` over the observer of this rung.
-    pub(crate) fn over<W: OverObserver>(self, work: W) -> W::Output {
+    /// Does `work` over the observer of this rung, with locks of `family` where it has any.
+    pub(crate) fn over<W: OverObserver>(self, family: LockFamily, work: W) -> W::Output {
+        match family {
+            LockFamily::Std => self.over_locks::<Std, W>(work),
+            LockFamily::ParkingLot => self.over_locks::<ParkingLot, W>(work),
+        }
+    }
+
+    fn over_locks<L: Locks, W: OverObserver>(self, work: W) -> W::Output {
         match self {
-            Rung::ThreeLocks => work.over::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>(),
-            Rung::AtomicStatistics => work.over::<Exhibit<SharedCounters, LockedHistogram, LockedLog>>(),
-            Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog>>(),
-            Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>(),
+            Rung::ThreeLocks => work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, LockedLog<L>>>(),
+            Rung::AtomicStatistics => {
+                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, LockedLog<L>>>()
+            }
+            Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog<L>>>(),
+            Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog<L>>>(),
             Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
-            Rung::LockedCounters => work.over::<Exhibit<LockedCounters, Nothing, Nothing>>(),
-            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram, Nothing>>(),
-            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, LockedLog>>(),
+            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing>>(),
+            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing>>(),
+            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, LockedLog<L>>>(),
             Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing>>(),
             Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing>>(),
-            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, GatedLog>>(),
+            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, GatedLog<L>>>(),
         }
     }
 
@@ -187,7 +197,9 @@ mod tests {
     #[test]
     fn rungs_count_exactly_when_they_say_so() {
         for rung in LADDER.into_iter().chain(PARTS) {
-            assert_eq!(rung.over(CountsOne), rung.counts(), "{rung:?}");
+            for family in [LockFamily::Std, LockFamily::ParkingLot] {
+                assert_eq!(rung.over(family, CountsOne), rung.counts(), "{rung:?}");
+            }
             assert!(!rung.change().is_empty() && !rung.why().is_empty());
         }
     }

@@ -27,6 +27,8 @@ pub(super) struct Primitives {
     pub(super) transfer: f64,
     /// The same for an access that looks before it writes.
     pub(super) claim: f64,
+    /// What an increment of a second such line costs more, just after the first: both requests are under way together.
+    pub(super) second: f64,
     /// Waking a sleeping thread, for the waker.
     pub(super) call: f64,
     /// From then until the woken thread runs.
@@ -48,13 +50,16 @@ pub(super) fn primitives() -> Option<Primitives> {
     });
     let poll = alone(std::hint::spin_loop);
     let (call, wake) = wake_up(cpus)?;
+    let transfer = spaced(cpus, |[line, _]| increment(line))?;
+    let pair = spaced(cpus, |lines| lines.iter().for_each(|line| increment(line)))?;
     Some(Primitives {
         increment: incremented,
         lock: locked,
         poll,
         message: message(cpus)?,
-        transfer: spaced(cpus, increment)?,
-        claim: spaced(cpus, look_and_increment)?,
+        transfer,
+        claim: spaced(cpus, |[line, _]| look_and_increment(line))?,
+        second: (pair - transfer).clamp(0.0, transfer),
         call,
         wake,
     })
@@ -142,18 +147,18 @@ const ACCESSES: usize = 10_000;
 /// Lines that are tried in turn: how long a line takes depends on where on the chip its home is.
 const LINES: usize = 64;
 
-/// What `access` costs more on a line that the other core has accessed since than on an own line, with increments of
+/// What `access` costs more on lines that the other core has accessed since than on own lines, with increments of
 /// another own line between.
-fn spaced(cpus: [usize; 2], access: impl Fn(&AtomicU64) + Sync) -> Option<f64> {
-    let lines: Vec<CachePadded<AtomicU64>> = (0..LINES + 4).map(|_| Default::default()).collect();
-    let (shared_lines, own_lines) = lines.split_at(LINES);
+fn spaced(cpus: [usize; 2], access: impl Fn(&[Line; 2]) + Sync) -> Option<f64> {
+    let shared_lines: Vec<[Line; 2]> = (0..LINES).map(|_| Default::default()).collect();
+    let own_lines: [[Line; 2]; 4] = Default::default();
     let per_access = |shared: bool| {
         let mut turns = 0;
         undisturbed(|| {
             turns += 1;
             let common = &shared_lines[turns % LINES];
             let run = both(cpus, |thread| {
-                let own = &own_lines[thread];
+                let [own, _] = &own_lines[thread];
                 let last = if shared { common } else { &own_lines[2 + thread] };
                 for _ in 0..ACCESSES {
                     (0..SPACE).for_each(|_| increment(own));
@@ -166,6 +171,8 @@ fn spaced(cpus: [usize; 2], access: impl Fn(&AtomicU64) + Sync) -> Option<f64> {
     let (own, shared) = (per_access(false)?, per_access(true)?);
     Some((shared - own).max(0.0))
 }
+
+type Line = CachePadded<AtomicU64>;
 
 fn increment(line: &AtomicU64) {
     black_box(line.fetch_add(1, Ordering::Relaxed));

@@ -14,6 +14,8 @@ pub(super) struct Machine {
     /// So many transfers cost an access that looks before it writes: the line comes to be read, and once more to be
     /// written alone.
     pub(super) claim_transfers: f64,
+    /// The share of a transfer that a second line costs just after the first: both requests are under way together.
+    pub(super) second: f64,
     pub(super) waiting: Waiting,
 }
 
@@ -64,8 +66,9 @@ impl Machine {
 }
 
 /// The machines of published ladders and tables. What costs `software` times the published latency on the host, because
-/// a program sees more than the bare transfer, is taken to cost as much more there; waiting is taken from the host.
-pub(super) fn targets(software: f64, claim_transfers: f64, waiting: Waiting) -> [Machine; 2] {
+/// a program sees more than the bare transfer, is taken to cost as much more there; what a core does by itself is taken from
+/// the host.
+pub(super) fn targets(software: f64, claim_transfers: f64, second: f64, waiting: Waiting) -> [Machine; 2] {
     let transfer = |in_cluster: f64, in_socket: f64, across: f64| Transfer {
         in_cluster: software * in_cluster,
         in_socket: software * in_socket,
@@ -81,6 +84,7 @@ pub(super) fn targets(software: f64, claim_transfers: f64, waiting: Waiting) -> 
             cores_per_cluster: 96,
             transfer: transfer(45.0, 45.0, 138.6),
             claim_transfers,
+            second,
             waiting,
         },
         Machine {
@@ -92,6 +96,7 @@ pub(super) fn targets(software: f64, claim_transfers: f64, waiting: Waiting) -> 
             cores_per_cluster: 8,
             transfer: transfer(23.0, 107.0, 197.0),
             claim_transfers,
+            second,
             waiting,
         },
     ]
@@ -104,7 +109,7 @@ mod tests {
     #[test]
     fn neighbours_are_nearer_than_strangers() {
         let waiting = Waiting { poll: 10.0, call: 1_000.0, wake: 5_000.0 };
-        let [graviton, epyc] = targets(1.0, 2.0, waiting);
+        let [graviton, epyc] = targets(1.0, 2.0, 1.0, waiting);
         assert_eq!((graviton.cores(), epyc.cores()), (192, 96));
         // Workers 0 and 2 share socket 0; 16 cores further is another cluster of the EPYC.
         assert_eq!(epyc.transfer_ns(0, 2), 23.0);
@@ -112,6 +117,6 @@ mod tests {
         assert_eq!(epyc.transfer_ns(0, 1), 197.0);
         assert_eq!(graviton.transfer_ns(0, 190), 45.0);
         assert_eq!(graviton.transfer_ns(0, 191), 138.6);
-        assert_eq!(targets(2.0, 2.0, waiting)[0].transfer.in_cluster, 90.0);
+        assert_eq!(targets(2.0, 2.0, 1.0, waiting)[0].transfer.in_cluster, 90.0);
     }
 }

@@ -1,7 +1,10 @@
 //! Workers that go round a program of work, shared lines and locks, each on a core of its own.
 //!
-//! * A **line** belongs to the core that wrote it last. Another core that wants to write it waits until it is free and then
-//!   for the transfer; requests are served in the order in which they come.
+//! * A **line** belongs to the core that wrote it last. A request of another core reaches it after half of a transfer, and
+//!   takes the line away; the other half brings it. Until then the owner goes on writing. Requests are served in the
+//!   order in which they come; one that finds others before it waits at the next owner when the line gets there.
+//! * A **core works ahead**: where an increment of one line follows that of another, both requests are under way together. What
+//!   the second line still costs is measured.
 //! * A **lock** is the standard library's `RwLock`, taken for writing (library/std/src/sys/sync/rwlock/futex.rs). Who finds
 //!   it taken polls up to a hundred times. Whoever then still finds it taken marks it as waited for and sleeps, and from
 //!   then on nobody polls a marked lock. Leaving a marked lock wakes one sleeper, which marks the lock again when it
@@ -24,6 +27,8 @@ pub(super) enum Step {
     Work(f64),
     /// Writes a line.
     Write(usize),
+    /// Writes a line just after another one, so that both were asked for together.
+    WriteToo(usize),
     /// Reads and then writes one of so many lines from the first on, at random: the lock of a map's shard, which is looked
     /// at before it is taken. If another core has it, it comes twice: to be read, and to be written alone.
     ClaimOneOf(usize, usize),
@@ -161,6 +166,7 @@ impl Model<'_> {
         let done = match step {
             Step::Work(ns) => now + ns * (0.8 + 0.4 * self.rng.random::<f64>()),
             Step::Write(line) => self.write(line, worker, now),
+            Step::WriteToo(line) => self.write_ahead(line, worker, now, 1.0 - self.machine.second),
             Step::ClaimOneOf(first, count) => {
                 let line = first + self.rng.random_range(0..count);
                 self.workers[worker].claimed = line;
@@ -183,6 +189,12 @@ impl Model<'_> {
 
     /// When `worker` may write `line`, if it asks at `now`.
     fn write(&mut self, line: usize, worker: usize, now: f64) -> f64 {
+        self.write_ahead(line, worker, now, 0.0)
+    }
+
+    /// When `worker`, whose turn to write `line` comes at `now`, may do so, if it asked for it `ahead` of that, as a share
+    /// of the transfer.
+    fn write_ahead(&mut self, line: usize, worker: usize, now: f64, ahead: f64) -> f64 {
         let machine = self.machine;
         let line = &mut self.lines[line];
         if line.leaving.is_some_and(|(owner, until)| owner == worker && now < until) {
@@ -192,11 +204,12 @@ impl Model<'_> {
             line.owner = Some(worker);
             return now.max(line.free_at);
         };
-        let (start, transfer) = (now.max(line.free_at), machine.transfer_ns(from, worker));
+        let transfer = machine.transfer_ns(from, worker);
         // A request that had to queue has arrived long before the owner gets the line, and takes it after one write.
-        line.leaving = Some((from, line.free_at.max(now + REQUEST * transfer)));
+        let lost = line.free_at.max(now + (REQUEST - ahead) * transfer);
+        line.leaving = Some((from, lost));
         line.owner = Some(worker);
-        line.free_at = start + transfer;
+        line.free_at = now.max(lost + (1.0 - REQUEST) * transfer);
         line.free_at
     }
 

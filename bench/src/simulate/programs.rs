@@ -122,19 +122,15 @@ fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitive
 /// A few stores to a line that is there.
 const IN_CACHE: f64 = 2.0;
 
-/// Count and sum lie in one line, the bucket in another.
+/// Count and sum lie in one line, the bucket in another. The second is asked for with the first.
 fn histogram_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
     let one = Step::Work(costs.increment);
+    let record = [Step::Write(SUMS), one, Step::Write(SUMS), one, Step::WriteToo(BUCKET), one];
     match part {
-        // Count and sum lie in the lock's own line.
-        Part::Locked => {
-            let beside = Step::WriteBeside(HISTOGRAM_LOCK);
-            let inside = [beside, one, beside, one, Step::Write(BUCKET), one];
-            locked(steps, HISTOGRAM_LOCK, alone.locked_histogram, &inside);
-        }
+        Part::Locked => locked(steps, HISTOGRAM_LOCK, alone.locked_histogram, &record),
         Part::Shared => {
             steps.push(Step::Work((alone.shared_histogram - 3.0 * costs.increment).max(1.0)));
-            steps.extend([Step::Write(SUMS), one, Step::Write(SUMS), one, Step::Write(BUCKET), one]);
+            steps.extend(record);
         }
     }
 }

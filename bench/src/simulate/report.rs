@@ -52,7 +52,7 @@ fn calibration_json(calibration: &Calibration) -> Value {
     json!({
         "increment_ns": rounded(p.increment), "lock_ns": rounded(p.lock), "poll_ns": rounded(p.poll),
         "message_ns": rounded(p.message), "transfer_ns": rounded(p.transfer),
-        "claim_ns": rounded(p.claim),
+        "claim_ns": rounded(p.claim), "second_line_ns": rounded(p.second),
         "wake_call_ns": rounded(p.call), "wake_ns": rounded(p.wake),
         "one_worker_ns": {
             "raw": rounded(a.raw), "locked_counters": rounded(a.locked_counters),
@@ -147,21 +147,27 @@ fn bites_json(curves: &[Curve]) -> Value {
     curves.iter().filter(|curve| curve.name != "raw").map(one).collect()
 }
 
-/// The pipeline's curves of the first machine.
-pub(super) fn drawing(curves: &[Curve]) -> String {
-    let first = curves.last().map(|curve| (curves[0].machine, curve.think_ns));
-    let shown = curves.iter().filter(|curve| Some((curve.machine, curve.think_ns)) == first);
+/// One drawing for each machine, without other work and in a pipeline, with the name of its file.
+pub(super) fn drawings(curves: &[Curve]) -> Vec<(String, String)> {
+    let mut shown: Vec<&Curve> = curves.iter().collect();
+    shown.dedup_by_key(|curve| (curve.machine, curve.think_ns));
+    shown.into_iter().map(|first| drawing(first, curves)).collect()
+}
+
+fn drawing(first: &Curve, curves: &[Curve]) -> (String, String) {
+    let (machine, think_ns) = (first.machine, first.think_ns);
+    let shown = curves.iter().filter(|curve| (curve.machine, curve.think_ns) == (machine, think_ns));
     let series = shown.map(|curve| Series {
         name: curve.name.to_owned(),
         points: curve.points.iter().map(|&(workers, rate)| (workers as f64, rate)).collect(),
     });
-    let (machine, think_ns) = first.unwrap_or_default();
-    Chart {
+    let kind = if think_ns > 0.0 { "pipeline" } else { "lookups" };
+    let chart = Chart {
         title: format!("MODEL OUTPUT, not a measurement: {machine}, {think_ns} ns of other work"),
         x: "workers".into(),
         y: "look-ups per second".into(),
-    }
-    .curves(&series.collect::<Vec<_>>())
+    };
+    (format!("simulate-{machine}-{kind}.svg"), chart.curves(&series.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -179,8 +185,10 @@ mod tests {
             [curve("raw", [1.0, 2.0, 4.0]), curve("a", [0.95, 1.9, 2.0]), curve("b", [1.0, 2.0, 3.7])];
         assert_eq!((bite(&curves[1], &curves), bite(&curves[2], &curves)), (Some(4), None));
         assert_eq!(bites_json(&curves).as_array().map(Vec::len), Some(2));
-        let svg = drawing(&curves);
+        let [(name, svg)] = &drawings(&curves)[..] else { panic!("one machine, one drawing") };
+        assert_eq!(name, "simulate-m-lookups.svg");
         assert!(svg.contains("MODEL OUTPUT") && svg.matches("<polyline").count() == 3);
+        assert!(drawings(&[]).is_empty());
     }
 
     #[test]

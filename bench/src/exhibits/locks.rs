@@ -1,0 +1,85 @@
+//! The locks that exhibits stand on: the published account does not say whose they were.
+
+use std::sync::PoisonError;
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
+use std::sync::RwLock;
+
+use clap::ValueEnum;
+
+/// Whose locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LockFamily {
+    /// The standard library's: a hundred polls, then sleep until woken.
+    #[default]
+    Std,
+    /// parking_lot's: some tens of polls with growing pauses, then sleep in a queue; a lock that is left may be taken by
+    /// whoever comes first.
+    ParkingLot,
+}
+
+impl LockFamily {
+    /// The name in records.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LockFamily::Std => "std",
+            LockFamily::ParkingLot => "parking_lot",
+        }
+    }
+}
+
+/// A family of reader-writer locks.
+pub(crate) trait Locks: Send + Sync + 'static {
+    /// Its lock around a `T`.
+    type Of<T: Default + Send + Sync + 'static>: Lock<T>;
+}
+
+/// A reader-writer lock.
+pub(crate) trait Lock<T>: Default + Send + Sync + 'static {
+    /// Does `work` with the lock taken for writing.
+    fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
+
+    /// Does `work` with the lock taken for reading.
+    fn read<R>(&self, work: impl FnOnce(&T) -> R) -> R;
+}
+
+/// `std::sync::RwLock`.
+pub(crate) struct Std;
+
+impl Locks for Std {
+    #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+    type Of<T: Default + Send + Sync + 'static> = RwLock<T>;
+}
+
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+impl<T: Default + Send + Sync + 'static> Lock<T> for RwLock<T> {
+    #[inline(always)]
+    fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut RwLock::write(self).unwrap_or_else(PoisonError::into_inner))
+    }
+
+    #[inline(always)]
+    fn read<R>(&self, work: impl FnOnce(&T) -> R) -> R {
+        work(&RwLock::read(self).unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// `parking_lot::RwLock`.
+pub(crate) struct ParkingLot;
+
+impl Locks for ParkingLot {
+    #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+    type Of<T: Default + Send + Sync + 'static> = parking_lot::RwLock<T>;
+}
+
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
+impl<T: Default + Send + Sync + 'static> Lock<T> for parking_lot::RwLock<T> {
+    #[inline(always)]
+    fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut parking_lot::RwLock::write(self))
+    }
+
+    #[inline(always)]
+    fn read<R>(&self, work: impl FnOnce(&T) -> R) -> R {
+        work(&parking_lot::RwLock::read(self))
+    }
+}
