@@ -9,6 +9,7 @@ use rand::CryptoRng;
 use sha3::Shake256;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 use std::sync::Arc;
+use trefoil_kernels::packed;
 use zeroize::Zeroizing;
 
 /// A public uniform polynomial `a`, expanded from a seed, with its quotients for multiplication: 128 KiB.
@@ -93,17 +94,25 @@ pub(crate) fn expand(scheme: &Scheme, domain: &[u8], seed: &[u8; 32]) -> Vec<u64
 /// A uniform polynomial in the NTT domain: for each prime in turn, 4096 little-endian words of six bytes, cut to the prime's
 /// length in bits, of which those not below the prime are skipped.
 pub(crate) fn uniform(scheme: &Scheme, mut read: impl FnMut(&mut [u8])) -> Vec<u64> {
+    /// Read at once.
+    const WORDS: usize = 512;
+    let (mut drawn, mut words) = ([0; packed::RESIDUE_BYTES * WORDS], [0; WORDS]);
     let mut values = Vec::with_capacity(scheme.polynomial_words());
     for limb in scheme.limbs() {
         let q = limb.modulus().value();
         let mask = q.next_power_of_two() - 1;
         let end = values.len() + N;
         while values.len() < end {
-            let mut word = [0; 8];
-            read(&mut word[..6]);
-            let value = u64::from_le_bytes(word) & mask;
-            if value < q {
-                values.push(value);
+            let missing = WORDS.min(end - values.len());
+            read(&mut drawn[..packed::RESIDUE_BYTES * missing]);
+            packed::unpack(scheme.cpu(), &drawn[..packed::RESIDUE_BYTES * missing], &mut words[..missing]);
+            let words = &mut words[..missing];
+            words.iter_mut().for_each(|word| *word &= mask);
+            // Rejection is rare: usually all are taken at once.
+            if words.iter().fold(0, |largest, word| largest.max(*word)) < q {
+                values.extend_from_slice(words);
+            } else {
+                values.extend(words.iter().filter(|word| **word < q));
             }
         }
     }

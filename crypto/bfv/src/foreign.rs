@@ -76,7 +76,7 @@ fn they_decrypt_our_templates() {
     for (lane, face) in world.faces().iter().enumerate().step_by(7) {
         let ours = world.ours.encrypt_lane(lane, &Share::of(face), &mut world.rng);
         let mut residues = vec![0; 4 * N];
-        trefoil_kernels::packed::unpack(ours.as_bytes(), &mut residues);
+        trefoil_kernels::packed::unpack(trefoil_kernels::Cpu::detected(), ours.as_bytes(), &mut residues);
         let polynomials = residues.chunks_exact(2 * N).map(|values| {
             let limbs = Scheme::shared().limbs().iter().zip(values.chunks_exact(N));
             let coefficients = limbs.flat_map(|(limb, values)| {

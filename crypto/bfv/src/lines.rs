@@ -3,6 +3,7 @@
 //! A vector register is as long as a line. Allocators align to 16 bytes, and then every access of a kernel touches two lines:
 //! a transform takes a quarter longer.
 
+use crate::wipe::wipe;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes of a cache line.
@@ -44,6 +45,36 @@ impl<T> Deref for Lines<T> {
 impl<T> DerefMut for Lines<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.memory[self.start..][..self.len]
+    }
+}
+
+/// The same for secrets: wiped on drop, at the speed of a fill.
+pub(crate) struct Secret<T: Copy + Default>(Lines<T>);
+
+impl<T: Copy + Default> Secret<T> {
+    /// Zeros.
+    pub(crate) fn new(len: usize) -> Secret<T> {
+        Secret(Lines::new(len))
+    }
+}
+
+impl<T: Copy + Default> Deref for Secret<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Copy + Default> DerefMut for Secret<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T: Copy + Default> Drop for Secret<T> {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
     }
 }
 

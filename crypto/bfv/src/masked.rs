@@ -2,7 +2,7 @@
 
 use crate::ciphertext::check_reduced;
 use crate::lines::Lines;
-use crate::{LANES, N, Scheme};
+use crate::{Cpu, LANES, N, Scheme};
 use trefoil_kernels::packed;
 
 /// A masked batch. `c0` holds 32 coefficients per prime, `c1` one polynomial per prime in the NTT domain.
@@ -108,7 +108,7 @@ fn zeros(scheme: &Scheme, polynomials: usize) -> Lines<u64> {
 
 fn to_bytes(words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; packed::RESIDUE_BYTES * words.len()];
-    packed::pack(words, &mut bytes);
+    packed::pack(Cpu::detected(), words, &mut bytes);
     bytes
 }
 
@@ -119,7 +119,7 @@ fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Lines<u64>,
     if bytes.len() != expected {
         return Err(MaskedError::Length { found: bytes.len(), expected });
     }
-    packed::unpack(bytes, &mut words);
+    packed::unpack(scheme.cpu(), bytes, &mut words);
     let (c0, rest) = words.split_at(scheme.folded_words());
     check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
     for (i, polynomial) in rest.chunks_exact(scheme.polynomial_words()).enumerate() {

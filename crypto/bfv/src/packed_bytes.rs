@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Slot};
 use crate::ciphertext::{CiphertextError, check_reduced};
 use crate::lines::Lines;
-use crate::{N, Scheme};
+use crate::{Cpu, N, Scheme};
 use std::sync::Arc;
 use trefoil_kernels::packed::{self, RESIDUE_BYTES};
 
@@ -22,7 +22,7 @@ impl PackedBytes {
     /// Packs reduced residues.
     pub(crate) fn pack(values: &[u64]) -> PackedBytes {
         let mut bytes = Lines::new(RESIDUE_BYTES * values.len());
-        packed::pack(values, &mut bytes);
+        packed::pack(Cpu::detected(), values, &mut bytes);
         PackedBytes::on_heap(bytes)
     }
 
@@ -39,7 +39,7 @@ impl PackedBytes {
         let words = scheme.polynomial_words();
         let mut values = vec![0; words];
         for (i, polynomial) in bytes.chunks_exact(scheme.template_bytes()).enumerate() {
-            packed::unpack(polynomial, &mut values);
+            packed::unpack(scheme.cpu(), polynomial, &mut values);
             check_reduced(scheme, &values, N).map_err(|at| CiphertextError::NotReduced(i * words + at))?;
         }
         Ok(PackedBytes::on_heap(Lines::of(bytes)))
@@ -65,7 +65,7 @@ impl PackedBytes {
     /// The residues.
     pub(crate) fn unpacked(&self) -> Vec<u64> {
         let mut values = vec![0; self.as_bytes().len() / RESIDUE_BYTES];
-        packed::unpack(self.as_bytes(), &mut values);
+        packed::unpack(Cpu::detected(), self.as_bytes(), &mut values);
         values
     }
 }

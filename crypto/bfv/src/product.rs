@@ -74,7 +74,7 @@ impl Masker {
         ahead: &mut Ahead<'_>,
     ) {
         let words = self.scheme.polynomial_words();
-        packed::unpack(probes.as_bytes(), &mut scratch.probes);
+        packed::unpack(self.scheme.cpu(), probes.as_bytes(), &mut scratch.probes);
         let shares = placed.iter().map(|request| (request.lane, request.share));
         self.scheme.lanes().place_shares(shares, &mut self.small);
         let (d0, _) = scratch.probes.split_at_mut(words);

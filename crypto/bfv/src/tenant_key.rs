@@ -5,7 +5,7 @@
 
 use crate::basis::{expand, quotients, uniform};
 use crate::ciphertext::PairCiphertext;
-use crate::lines::Lines;
+use crate::lines::{Lines, Secret};
 use crate::sample::{ErrorSampler, TernarySampler};
 use crate::wipe::wipe;
 use crate::{Drbg, MasterKey, N, Scheme, Share, T};
@@ -14,11 +14,12 @@ use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
 use zeroize::Zeroizing;
 
-/// A tenant's secret `s`, transformed, and its square: 128 KiB. Wiped on drop.
+/// A tenant's secret `s`, transformed, its opposite and its square: 192 KiB. Wiped on drop.
 pub struct TenantKey {
     scheme: Arc<Scheme>,
-    /// `s` and `s^2`, reduced.
+    /// `s`, `-s` and `s^2`, reduced.
     s: Lines<u64>,
+    minus_s: Lines<u64>,
     s_squared: Lines<u64>,
 }
 
@@ -49,16 +50,17 @@ impl TenantKey {
     /// The key whose secret has these coefficients.
     pub(crate) fn of(scheme: &Arc<Scheme>, small: &[i32; N]) -> TenantKey {
         let mut s = Lines::new(scheme.polynomial_words());
-        let mut s_squared = s.clone();
-        let parts = s.chunks_exact_mut(N).zip(s_squared.chunks_exact_mut(N));
-        for (limb, (s, square)) in scheme.limbs().iter().zip(parts) {
+        let (mut minus_s, mut s_squared) = (s.clone(), s.clone());
+        let parts = s.chunks_exact_mut(N).zip(minus_s.chunks_exact_mut(N)).zip(s_squared.chunks_exact_mut(N));
+        for (limb, ((s, minus), square)) in scheme.limbs().iter().zip(parts) {
             limb.transform_small(small, s);
-            for (s, square) in s.iter_mut().zip(square) {
+            for ((s, minus), square) in s.iter_mut().zip(minus).zip(square) {
                 *s = limb.modulus().reduce(*s);
+                *minus = limb.modulus().neg(*s);
                 *square = limb.modulus().mul(*s, *s);
             }
         }
-        TenantKey { scheme: Arc::clone(scheme), s, s_squared }
+        TenantKey { scheme: Arc::clone(scheme), s, minus_s, s_squared }
     }
 
     /// Encrypts a template into `lane`: `c0 = -c1 * s + Delta * m + e` with a uniform `c1`.
@@ -84,32 +86,30 @@ impl TenantKey {
     /// # Panics
     /// If a lane is above 31.
     pub fn encrypt_probes(&self, shares: &[(usize, &Share)], rng: &mut impl CryptoRng) -> PairCiphertext {
-        let mut small = Zeroizing::new(vec![0; N]);
+        let mut small = Secret::new(N);
         self.scheme.lanes().place_shares(shares.iter().copied(), &mut small);
-        let mut error = Zeroizing::new(vec![0; N]);
-        let mut drbg = Drbg::from_rng(rng);
+        let mut error = Secret::new(N);
+        let mut drbg = Drbg::from_rng(rng).on(self.scheme.cpu());
         ErrorSampler::new(self.scheme.cpu()).fill(&mut drbg, &mut error);
         // At most 2^15 + 21 * 65537 in size.
         small.iter_mut().zip(error.iter()).for_each(|(x, e)| *x += T as i32 * e);
-        let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
+        let mut hidden = Secret::new(self.scheme.polynomial_words());
         for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
             limb.transform_small(&small, out);
         }
         self.encrypt(&hidden, &mut drbg)
     }
 
-    /// `(hidden - c1 * s, c1)` for a fresh uniform `c1`.
+    /// `(hidden - c1 * s, c1)` for a fresh uniform `c1`; `hidden` need not be reduced.
     fn encrypt(&self, hidden: &[u64], drbg: &mut Drbg) -> PairCiphertext {
         let words = self.scheme.polynomial_words();
-        let c1 = self.uniform(drbg);
-        let mut values = vec![0; 2 * words];
-        let (c0, second) = values.split_at_mut(words);
-        second.copy_from_slice(&c1);
-        for (i, limb) in self.scheme.limbs().iter().enumerate() {
-            let m = limb.modulus();
-            for j in i * N..(i + 1) * N {
-                c0[j] = m.sub(m.reduce(hidden[j]), m.mul(c1[j], self.s[j]));
-            }
+        let mut values = Lines::new(2 * words);
+        let (c0, c1) = values.split_at_mut(words);
+        c0.copy_from_slice(hidden);
+        c1.copy_from_slice(&self.uniform(drbg));
+        let parts = c0.chunks_exact_mut(N).zip(c1.chunks_exact(N)).zip(self.minus_s.chunks_exact(N));
+        for (limb, ((c0, c1), minus_s)) in self.scheme.limbs().iter().zip(parts) {
+            limb.mul_add_variable(c1, minus_s, c0);
         }
         PairCiphertext::pack(&values)
     }
@@ -118,13 +118,17 @@ impl TenantKey {
         // Many words at once: the generator changes its key at every request.
         let mut drawn = vec![0u8; 6 << 12];
         let mut at = drawn.len();
-        uniform(&self.scheme, |word| {
-            if at == drawn.len() {
-                drbg.fill(&mut drawn);
-                at = 0;
+        uniform(&self.scheme, |mut out| {
+            while !out.is_empty() {
+                if at == drawn.len() {
+                    drbg.fill(&mut drawn);
+                    at = 0;
+                }
+                let (now, later) = out.split_at_mut(out.len().min(drawn.len() - at));
+                now.copy_from_slice(&drawn[at..at + now.len()]);
+                at += now.len();
+                out = later;
             }
-            word.copy_from_slice(&drawn[at..at + word.len()]);
-            at += word.len();
         })
     }
 
@@ -177,7 +181,7 @@ impl Zero {
     /// The canonical encoding: the seed, then `b0` packed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; 6 * self.parts[0].0.len()];
-        trefoil_kernels::packed::pack(&self.parts[0].0, &mut bytes);
+        trefoil_kernels::packed::pack(crate::Cpu::detected(), &self.parts[0].0, &mut bytes);
         [&self.seed[..], &bytes].concat()
     }
 
@@ -204,6 +208,7 @@ impl Zero {
 impl Drop for TenantKey {
     fn drop(&mut self) {
         wipe(&mut self.s);
+        wipe(&mut self.minus_s);
         wipe(&mut self.s_squared);
     }
 }

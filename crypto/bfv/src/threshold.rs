@@ -17,7 +17,7 @@ use crate::decrypt::Phases;
 use crate::mask::add_flood;
 use crate::noise::{FLOOD_MAX, HONEST_MAX};
 use crate::{
-    Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
+    Basis, Cpu, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
     TemplateCiphertext,
 };
 use rand::CryptoRng;
@@ -209,7 +209,7 @@ impl Partial {
     /// The canonical encoding: every residue in six bytes, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
-        packed::pack(&self.words, &mut bytes);
+        packed::pack(Cpu::detected(), &self.words, &mut bytes);
         bytes
     }
 
@@ -223,7 +223,7 @@ impl Partial {
         if bytes.len() != expected {
             return Err(MaskedError::Length { found: bytes.len(), expected });
         }
-        packed::unpack(bytes, &mut words);
+        packed::unpack(scheme.cpu(), bytes, &mut words);
         crate::ciphertext::check_reduced(scheme, &words, LANES).map_err(MaskedError::NotReduced)?;
         Ok(Partial { words })
     }

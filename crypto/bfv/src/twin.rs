@@ -210,7 +210,7 @@ impl World {
 
 fn unpack(bytes: &[u8]) -> Vec<u64> {
     let mut values = vec![0; bytes.len() / 6];
-    packed::unpack(bytes, &mut values);
+    packed::unpack(trefoil_kernels::Cpu::at_most(trefoil_kernels::Tier::Portable), bytes, &mut values);
     values
 }
 

@@ -72,23 +72,19 @@ impl<'a> Ahead<'a> {
 ///
 /// # Panics
 /// Unless `bytes` is six times as long as `values`.
-pub fn pack(values: &[u64], bytes: &mut [u8]) {
+pub fn pack(cpu: Cpu, values: &[u64], bytes: &mut [u8]) {
     assert_eq!(bytes.len(), RESIDUE_BYTES * values.len());
-    for (six, value) in bytes.as_chunks_mut::<RESIDUE_BYTES>().0.iter_mut().zip(values) {
-        debug_assert!(*value < 1 << 48);
-        six.copy_from_slice(&value.to_le_bytes()[..RESIDUE_BYTES]);
-    }
+    debug_assert!(values.iter().all(|value| *value < 1 << 48));
+    dispatch!(cpu, pack(values, bytes));
 }
 
 /// Unpacks `bytes` into `values`.
 ///
 /// # Panics
 /// Unless `bytes` is six times as long as `values`.
-pub fn unpack(bytes: &[u8], values: &mut [u64]) {
+pub fn unpack(cpu: Cpu, bytes: &[u8], values: &mut [u64]) {
     assert_eq!(bytes.len(), RESIDUE_BYTES * values.len());
-    for (value, six) in values.iter_mut().zip(bytes.as_chunks().0) {
-        *value = crate::portable::residue(six);
-    }
+    dispatch!(cpu, unpack(bytes, values));
 }
 
 /// Sums packed polynomials without reduction: `acc[i] = sum over s of sources[s][i]`.

@@ -3,6 +3,7 @@
 
 use crate::fermat::{CENTRED_MAX, MODULUS, POINTS, ROOT, power, reverse_5};
 use crate::ntt::inverse_mod_word;
+use crate::packed::RESIDUE_BYTES;
 use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 
 /// One packed residue.
@@ -10,6 +11,20 @@ use crate::sample::{TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, TritBytes};
 pub(crate) fn residue(six: &[u8; 6]) -> u64 {
     let [a, b, c, d, e, f] = *six;
     u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+}
+
+#[inline(always)]
+pub(crate) fn pack(values: &[u64], bytes: &mut [u8]) {
+    for (six, value) in bytes.as_chunks_mut::<RESIDUE_BYTES>().0.iter_mut().zip(values) {
+        six.copy_from_slice(&value.to_le_bytes()[..RESIDUE_BYTES]);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn unpack(bytes: &[u8], values: &mut [u64]) {
+    for (value, six) in values.iter_mut().zip(bytes.as_chunks().0) {
+        *value = residue(six);
+    }
 }
 
 /// The coming streams serve tiers that prefetch.

@@ -9,7 +9,7 @@ pub const MODULUS_BOUND: u64 = 1 << 47;
 pub const OPERAND_BOUND: u64 = 1 << 52;
 
 /// Exclusive bound on the sums that [`mul_add`] and [`mul_add_variable`] add to. A transform's values are below it.
-pub const SUM_BOUND: u64 = 1 << 51;
+pub const SUM_BOUND: u64 = (1 << 52) - 2 * MODULUS_BOUND;
 
 /// Lifts signed integers to residues: `out[i] = x[i] mod q`, for `|x[i]| < q`.
 ///
@@ -44,7 +44,7 @@ pub fn quotients(q: u64, factor: &[u64], out: &mut [u64]) {
 }
 
 /// `acc[i] = (acc[i] + factor[i] * x[i]) mod q`, with `factor` reduced, `quotient` from [`quotients`], `x` below 2^52 and
-/// `acc` below 2^51. The result is reduced.
+/// `acc` below [`SUM_BOUND`]. The result is reduced.
 ///
 /// # Panics
 /// Unless the lengths agree and are a multiple of 8, and `2 < q < 2^47`.
@@ -57,7 +57,7 @@ pub fn mul_add(cpu: Cpu, q: u64, factor: &[u64], quotient: &[u64], x: &[u64], ac
     dispatch!(cpu, mul_add(q, factor, quotient, x, acc));
 }
 
-/// `acc[i] = (acc[i] + x[i] * y[i]) mod q`, with `x` below `32q`, `y` below `28q` and `acc` below 2^51: the sum of a
+/// `acc[i] = (acc[i] + x[i] * y[i]) mod q`, with `x` below `32q`, `y` below `28q` and `acc` below [`SUM_BOUND`]: the sum of a
 /// batch times a transform plus a residue. The result is reduced.
 ///
 /// # Panics

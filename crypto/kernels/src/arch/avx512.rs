@@ -7,11 +7,11 @@ use crate::sample::{BINOMIAL_BYTES, TRIT_BYTES, TRIT_POLYNOMIAL, TRITS_BOUND, Tr
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_loadu_si256, _mm256_storeu_si256, _mm512_add_epi16,
     _mm512_add_epi64, _mm512_and_si512, _mm512_cmplt_epu8_mask, _mm512_cvtepi64_epi32, _mm512_cvtepu8_epi16,
-    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_maskz_compress_epi8,
-    _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_min_epu64, _mm512_mulhi_epu16,
-    _mm512_mullo_epi16, _mm512_popcnt_epi64, _mm512_reduce_add_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srl_epi64, _mm512_srli_epi64, _mm512_storeu_si512,
-    _mm512_sub_epi16, _mm512_sub_epi64,
+    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_mask_storeu_epi8,
+    _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_min_epu64,
+    _mm512_mulhi_epu16, _mm512_mullo_epi16, _mm512_permutexvar_epi8, _mm512_popcnt_epi64,
+    _mm512_reduce_add_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_srl_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi16, _mm512_sub_epi64,
 };
 
 recompiled! { "avx512f,avx512bw,avx512dq,avx512vl":
@@ -57,6 +57,29 @@ fn add_packed_1(source: &[u8], acc: &mut [u64]) {
     }
 }
 
+/// Eight words at a time to 48 bytes.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn pack(values: &[u64], bytes: &mut [u8]) {
+    let order = load_bytes(&GATHER);
+    let (vectors, rest) = values.as_chunks::<8>();
+    let (places, last) = bytes.as_chunks_mut::<48>();
+    for (place, words) in places.iter_mut().zip(vectors) {
+        store_48(place, _mm512_permutexvar_epi8(order, load(words)));
+    }
+    crate::portable::pack(rest, last);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn unpack(bytes: &[u8], values: &mut [u64]) {
+    let order = load_bytes(&SPREAD);
+    let (vectors, rest) = values.as_chunks_mut::<8>();
+    let (places, last) = bytes.as_chunks::<48>();
+    for (words, place) in vectors.iter_mut().zip(places) {
+        store(words, spread(place, order));
+    }
+    crate::portable::unpack(last, rest);
+}
+
 /// Eight packed residues to eight words, whose bytes 6 and 7 stay zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -72,6 +95,17 @@ const SPREAD: [u8; 64] = {
         if place % 8 < 6 {
             order[place] = (place / 8 * 6 + place % 8) as u8;
         }
+        place += 1;
+    }
+    order
+};
+
+/// Byte `6e + k` of the packed residues comes from byte `k` of word `e`.
+const GATHER: [u8; 64] = {
+    let mut order = [0; 64];
+    let mut place = 0;
+    while place < 48 {
+        order[place] = (place / 6 * 8 + place % 6) as u8;
         place += 1;
     }
     order
@@ -240,6 +274,13 @@ fn subtract_once(x: __m512i, q: __m512i) -> __m512i {
 fn load_48(bytes: &[u8; 48]) -> __m512i {
     // SAFETY: the mask limits the load to the 48 bytes of the reference; masked bytes are not touched.
     unsafe { _mm512_maskz_loadu_epi8(0xffff_ffff_ffff, bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn store_48(bytes: &mut [u8; 48], value: __m512i) {
+    // SAFETY: the mask limits the store to the 48 bytes of the reference; masked bytes are not touched.
+    unsafe { _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), 0xffff_ffff_ffff, value) }
 }
 
 #[inline]

@@ -38,6 +38,8 @@ macro_rules! all_crossings {
     ($($token:ty, $module:ident;)*) => {
         $(crossings! { $token, $module:
             add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]);
+            pack(values: &[u64], bytes: &mut [u8]);
+            unpack(bytes: &[u8], values: &mut [u64]);
             lift(q: u64, x: &[i32], out: &mut [u64]);
             fold(x: &[u64], y: &[u64], out: &mut [u128]);
             mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);

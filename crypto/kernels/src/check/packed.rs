@@ -2,6 +2,7 @@
 
 use super::{Stream, tiers};
 use crate::packed::{self, Ahead};
+use crate::{Cpu, Tier};
 
 #[test]
 fn packed_sums_agree_with_addition() {
@@ -13,7 +14,7 @@ fn packed_sums_agree_with_addition() {
                 .iter()
                 .map(|values| {
                     let mut bytes = vec![0; 6 * n];
-                    packed::pack(values, &mut bytes);
+                    packed::pack(Cpu::at_most(Tier::Portable), values, &mut bytes);
                     bytes
                 })
                 .collect();
@@ -30,12 +31,18 @@ fn packed_sums_agree_with_addition() {
 
 #[test]
 fn packing_is_undone_by_unpacking() {
-    let values = Stream(2).below(1 << 48, 1000);
-    let mut bytes = vec![0; 6000];
-    packed::pack(&values, &mut bytes);
-    let mut back = vec![0; 1000];
-    packed::unpack(&bytes, &mut back);
-    assert_eq!(back, values);
+    let values = Stream(2).below(1 << 48, 1003);
+    for cpu in tiers() {
+        for n in [0, 1, 7, 8, 9, 1000, 1003] {
+            let mut bytes = vec![0xaa; 6 * n];
+            packed::pack(cpu, &values[..n], &mut bytes);
+            let six = |value: &u64| value.to_le_bytes()[..6].to_vec();
+            assert_eq!(bytes, values[..n].iter().flat_map(six).collect::<Vec<u8>>(), "{:?}", cpu.tier());
+            let mut back = vec![u64::MAX; n];
+            packed::unpack(cpu, &bytes, &mut back);
+            assert_eq!(back, values[..n], "{:?}", cpu.tier());
+        }
+    }
 }
 
 #[test]
