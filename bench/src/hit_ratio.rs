@@ -1,5 +1,7 @@
 //! Share of the requests of a recorded trace that a cache of a given size answers.
 
+mod table;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -16,6 +18,7 @@ use crate::policy::{Lru, Policy, S3Fifo};
 use crate::record::Report;
 use crate::trace::Trace;
 use crate::wiring;
+pub use table::{Table, table};
 
 /// What to replay, and into how many entries.
 #[derive(Clone, Debug)]
@@ -70,11 +73,15 @@ pub(crate) const CAPACITY_MIN: usize = 16;
 /// When the trace cannot be read. Wrong values are in the report, not here.
 pub fn hit_ratio(parameters: &HitRatio) -> Result<Report, Failure> {
     let trace = parameters.requests.trace(parameters.capacity)?;
-    let requests = &trace.requests;
-    let capacity = parameters.capacity;
-    let mut caches: Vec<(&str, Option<Replays>)> = Vec::new();
+    let caches = replays(&trace.requests, parameters.capacity, parameters.repeats);
+    Ok(report(parameters, &trace, &caches))
+}
+
+/// Every cache over the same requests; none for what this build does not contain.
+fn replays(requests: &[u64], capacity: usize, repeats: usize) -> Vec<(&'static str, Option<Replays>)> {
+    let mut caches = Vec::new();
     let again = |run: &dyn Fn() -> Option<Replay>| -> Option<Replays> {
-        (0..parameters.repeats.max(1)).map(|_| run()).collect()
+        (0..repeats.max(1)).map(|_| run()).collect()
     };
     let engine = || wiring::engine::<Payload, Off>(capacity).map(|c| replay(&Ours::evicting(c), requests));
     caches.push(("engine", again(&engine)));
@@ -83,7 +90,7 @@ pub fn hit_ratio(parameters: &HitRatio) -> Result<Report, Failure> {
     // These two do the same every time.
     caches.push(("s3_fifo", Some(vec![follow(S3Fifo::new(capacity), capacity, requests)])));
     caches.push(("lru", Some(vec![follow(Lru::new(capacity), capacity, requests)])));
-    Ok(report(parameters, &trace, &caches))
+    caches
 }
 
 /// What one replay found.
@@ -127,20 +134,55 @@ fn follow(mut policy: impl Policy, capacity: usize, requests: &[u64]) -> Replay 
     Replay { hits, wrong: 0, capacity, held: policy.held() }
 }
 
-fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&str, Option<Replays>)]) -> Report {
+/// `figure` of each cache; null for what this build does not contain.
+fn each(caches: &[(&str, Option<Replays>)], figure: &dyn Fn(&Replays) -> Value) -> Value {
+    let one = |(name, replays): &(&str, Option<Replays>)| {
+        ((*name).to_owned(), replays.as_ref().map_or(Value::Null, figure))
+    };
+    caches.iter().map(one).collect::<Map<_, _>>().into()
+}
+
+/// The median of the runs.
+fn ratio_of(replays: &Replays, requests: usize) -> f64 {
+    Distribution::new(replays.iter().map(|replay| replay.hits as f64 / requests as f64).collect()).median()
+}
+
+/// What all replays together say of the caches' correctness.
+struct Verified {
+    hits: u64,
+    wrong: u64,
+    overfull: usize,
+}
+
+fn problems<'a>(caches: impl Iterator<Item = &'a (&'static str, Option<Replays>)>) -> Verified {
+    let mut verified = Verified { hits: 0, wrong: 0, overfull: 0 };
+    for replay in caches.filter_map(|(_, replays)| replays.as_ref()).flatten() {
+        verified.hits += replay.hits;
+        verified.wrong += replay.wrong;
+        verified.overfull += usize::from(replay.held > replay.capacity);
+    }
+    verified
+}
+
+impl Verified {
+    fn json(&self) -> Value {
+        json!({ "hits": self.hits, "wrong_values": self.wrong, "overfull": self.overfull })
+    }
+
+    fn problem(&self) -> Option<String> {
+        let Verified { wrong, overfull, .. } = self;
+        (*wrong > 0 || *overfull > 0).then(|| {
+            format!("{wrong} hits with a wrong value, {overfull} replays with more entries than allowed")
+        })
+    }
+}
+
+fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&'static str, Option<Replays>)]) -> Report {
     let requests = trace.requests.len();
     let ratio = |replay: &Replay| millionths(replay.hits as f64 / requests as f64);
-    let median = |replays: &Replays| Distribution::new(replays.iter().map(ratio).collect()).median();
-    // A cache that this build does not contain is null.
-    let each = |figure: &dyn Fn(&Replays) -> Value| -> Value {
-        let one = |(name, replays): &(&str, Option<Replays>)| {
-            ((*name).to_owned(), replays.as_ref().map_or(Value::Null, figure))
-        };
-        caches.iter().map(one).collect::<Map<_, _>>().into()
-    };
-    let all = || caches.iter().filter_map(|(_, replays)| replays.as_ref()).flatten();
-    let wrong: u64 = all().map(|replay| replay.wrong).sum();
-    let overfull = all().filter(|replay| replay.held > replay.capacity).count();
+    let median = |replays: &Replays| ratio_of(replays, requests);
+    let each = |figure: &dyn Fn(&Replays) -> Value| each(caches, figure);
+    let verified = problems(caches.iter());
     let result = json!({
         "hit_ratio": each(&|replays| json!(millionths(median(replays)))),
         "hit_ratio_runs": each(&|replays| json!(replays.iter().map(ratio).collect::<Vec<_>>())),
@@ -152,17 +194,14 @@ fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&str, Option<Replays>
         "different_keys": trace.requests.iter().collect::<HashSet<_>>().len(),
         "capacity": parameters.capacity,
         "repeats": parameters.repeats,
-        "verified": { "hits": all().map(|replay| replay.hits).sum::<u64>(), "wrong_values": wrong, "overfull": overfull },
+        "verified": verified.json(),
     });
     let mut summary = format!("hit ratio, {requests} requests, {} entries\n", parameters.capacity);
     for (name, replays) in caches {
         let text = replays.as_ref().map_or("not in this build".to_owned(), |r| format!("{:.4}", median(r)));
         summary.push_str(&format!("  {name:<12} {text}\n"));
     }
-    let problem = (wrong + overfull as u64 > 0).then(|| {
-        format!("{wrong} hits with a wrong value, {overfull} replays with more entries than allowed")
-    });
-    Report { summary, result, problem }
+    Report { summary, result, problem: verified.problem() }
 }
 
 /// A ratio to six decimals.

@@ -61,7 +61,7 @@ impl Placement {
 }
 
 /// Pins the calling thread to `cpu`; `false` where the system refuses.
-pub(crate) fn pin_current(cpu: usize) -> bool {
+pub fn pin_current(cpu: usize) -> bool {
     if cpu >= CpuSet::MAX_CPU {
         return false;
     }

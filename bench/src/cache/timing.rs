@@ -6,6 +6,7 @@ use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use trefoil_cache::Key;
+use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
 
 use crate::peers::{Handle, Payload, Peer};
 use crate::processor::thread_cpu_ns;
@@ -107,7 +108,14 @@ impl<P: Peer> Timed for P {
         self.settle();
         let barrier = Barrier::new(load.threads);
         let (started, over) = (OnceLock::new(), AtomicBool::new(false));
+        // One core each, where there are enough: the scheduler may leave two new threads on one core for as long as a
+        // round lasts, and then they do not meet.
+        let placement = Placement::new(Some(load.threads), Pin::Auto);
+        let pinned = load.threads <= placement.physical_cores;
         let work = |thread: usize| {
+            if let Some(cpu) = placement.cpus[thread].filter(|_| pinned) {
+                pin_current(cpu);
+            }
             let stream = &load.streams[thread % load.streams.len()];
             let mut at = (load.offset + thread * STAGGER) % stream.len();
             let mut handle = self.handle();

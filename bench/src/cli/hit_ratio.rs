@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Output;
 use crate::failure::Failure;
-use crate::hit_ratio::{CAPACITY_MIN, HitRatio, Requests, hit_ratio};
+use crate::hit_ratio::{CAPACITY_MIN, HitRatio, Requests, Table, hit_ratio, table};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
@@ -14,6 +14,7 @@ Examples:
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
     trefoil-bench hit-ratio --trace bench/data/traces/orm_busy.u64.zst --capacity 2500 --json
     trefoil-bench hit-ratio --synthetic loop --capacity 1000
+    trefoil-bench hit-ratio --table bench/data/traces
 
 A trace is a zstd file of little-endian u64 keys, one per request. engine, moka and quick_cache are the real caches,
 s3_fifo and lru textbook policies. null stands for a cache that this build does not contain.";
@@ -22,14 +23,17 @@ s3_fifo and lru textbook policies. null stands for a cache that this build does 
 #[command(after_help = EXAMPLES)]
 pub(super) struct HitRatioArgs {
     /// Recorded requests: a zstd file of little-endian u64 keys
-    #[arg(long, value_name = "FILE", required_unless_present = "synthetic", conflicts_with = "synthetic")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["synthetic", "table"], conflicts_with = "synthetic")]
     trace: Option<PathBuf>,
     /// Requests that are made up, in place of a trace
     #[arg(long, value_enum)]
     synthetic: Option<Synthetic>,
+    /// All of these traces, or all in these folders, and the made-up requests, at several sizes each
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["trace", "synthetic", "capacity"])]
+    table: Vec<PathBuf>,
     /// Entries that each cache may hold
-    #[arg(long, value_name = "N", value_parser = capacity)]
-    capacity: usize,
+    #[arg(long, value_name = "N", value_parser = capacity, required_unless_present = "table")]
+    capacity: Option<usize>,
     /// Runs of the caches that place keys at random, all of which are kept
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeats: u32,
@@ -55,11 +59,11 @@ impl HitRatioArgs {
     }
 
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        hit_ratio(&HitRatio {
-            requests: self.requests(),
-            capacity: self.capacity,
-            repeats: self.repeats as usize,
-        })
+        let repeats = self.repeats as usize;
+        match self.capacity {
+            Some(capacity) => hit_ratio(&HitRatio { requests: self.requests(), capacity, repeats }),
+            None => table(&Table { traces: self.table.clone(), repeats }),
+        }
     }
 }
 
