@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
-    Basis, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, Template, Tier, split, unblind,
+    DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, PublicKey, Template, Tier, split,
+    unblind,
 };
 
 use crate::clock::WORLD_START_S;
@@ -175,7 +176,7 @@ fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Fail
 /// All templates of a set, encrypted, and the keys to look inside.
 struct Enrolment {
     keyholder: KeyHolder,
-    basis: Basis,
+    key: PublicKey,
     templates: Vec<Template>,
     keys: Keys,
 }
@@ -187,8 +188,9 @@ impl Enrolment {
         let keyholder =
             KeyHolder::new(Box::new(vault.clone()), &mut rng).map_err(Failure::in_step("key-holder"))?;
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
-        let seed = keyholder.create_tenant(TENANT, policy).map_err(Failure::in_step("tenant"))?;
-        let basis = Basis::from_seed(seed);
+        let key = keyholder
+            .create_tenant(TENANT, trefoil_matching::KeyStructure::PerSubject, policy)
+            .map_err(Failure::in_step("tenant"))?;
         let mut templates = Vec::with_capacity(trials.templates.len());
         for (index, (sample, lane)) in
             trials.templates.iter().zip(Lane::all().collect::<Vec<_>>().iter().cycle()).enumerate()
@@ -196,12 +198,12 @@ impl Enrolment {
             let embedding = quantise(&sample.vector)?;
             let (blinded, blind) = split(&embedding, &mut rng);
             let encrypted = keyholder
-                .enrol(TENANT, handle(index), 1, *lane, &blinded)
+                .enrol(TENANT, handle(index), 1, *lane, &blinded.into())
                 .map_err(Failure::in_step("enrolment"))?;
-            templates.push(unblind(&basis, encrypted, blind));
+            templates.push(unblind(encrypted, blind));
         }
         let keys = Keys::of(&vault, &TENANT)?;
-        Ok(Enrolment { keyholder, basis, templates, keys })
+        Ok(Enrolment { keyholder, key, templates, keys })
     }
 
     /// The encrypted scores, and how many of the key-holder's bits disagree with them.
@@ -235,7 +237,7 @@ impl Enrolment {
     ) -> Result<u64, Failure> {
         let lanes: Vec<(&Template, &Embedding)> = group.iter().map(|template| (template, probe)).collect();
         let job = matcher
-            .mask(rand::rng().random(), TENANT, &self.basis, &lanes)
+            .mask(rand::rng().random(), TENANT, &self.key, &lanes)
             .map_err(Failure::in_step("match"))?;
         let decisions = self.keyholder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;
         let scores = opener.scores(&job)?;

@@ -5,46 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
-use trefoil_matching::{
-    AttemptRecord, Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, TenantRecord, Vault,
-    VaultError,
-};
+use trefoil_matching::{Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _};
 
 use crate::failure::Failure;
 
 /// A memory vault that stays readable after a key-holder has taken it.
-#[derive(Clone, Default)]
-pub(crate) struct OpenVault(Arc<MemoryVault>);
-
-impl Vault for OpenVault {
-    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        self.0.tenants()
-    }
-
-    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        self.0.subjects(tenant)
-    }
-
-    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.0.put_tenant(record)
-    }
-
-    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        self.0.put_subject(tenant, record)
-    }
-
-    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        self.0.delete_subject(tenant, handle, generation)
-    }
-
-    fn put_attempts(
-        &self,
-        tenant: &TenantId,
-        records: &[(Handle, u32, AttemptRecord)],
-    ) -> Result<(), VaultError> {
-        self.0.put_attempts(tenant, records)
-    }
-}
+pub(crate) type OpenVault = Arc<MemoryVault>;
 
 /// The template keys of a tenant, derived as the key-holder derives them.
 pub(crate) struct Keys(HashMap<(Handle, u32), SubjectKey>);
@@ -58,7 +24,8 @@ impl Keys {
         let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
         let record = tenants.iter().find(|record| record.tenant == *tenant);
         let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
-        let master = MasterKey::from_bytes(record.master);
+        let epoch = record.epochs.last().ok_or_else(|| Failure::fault("the tenant has no keys"))?;
+        let master = MasterKey::from_bytes(epoch.master);
         let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
         let key = |subject: SubjectRecord| {
             let salt = Salt::from_bytes(subject.salt);

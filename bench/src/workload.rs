@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Batch, LaneRequest};
+use trefoil_pipeline::{Batch, LaneRequest, Probe};
 
 use crate::failure::Failure;
 use crate::population::{AUDIENCE, TENANT};
@@ -74,7 +74,7 @@ impl Prepared {
                 reveal: None,
                 session: ground.population.people[user.person].session,
                 template: user.template.clone(),
-                probe: lane.probe.clone(),
+                probe: Probe::Plain(lane.probe.clone()),
                 audience: Arc::clone(audience),
                 nonce: ticket.nonce(),
                 request_digest: ticket.request_digest(),

@@ -7,8 +7,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, Basis, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, LANES, Lane, MemoryVault,
-    Template, Tier, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane,
+    MemoryVault, PublicKey, Template, Tier, split, unblind,
 };
 use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
 use trefoil_sign::SigningKeys;
@@ -41,7 +41,7 @@ pub(crate) struct Ground {
     pub(crate) population: Arc<Population>,
     pub(crate) users: Vec<User>,
     faces: Vec<[f32; DIM]>,
-    basis: Basis,
+    key: PublicKey,
     keyholder: Arc<dyn KeyHolding>,
 }
 
@@ -60,12 +60,13 @@ impl Ground {
         let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)
             .map_err(Failure::in_step("key-holder"))?;
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
-        let seed = keyholder.create_tenant(TENANT, policy).map_err(Failure::in_step("tenant"))?;
-        let basis = Basis::from_seed(seed);
+        let key = keyholder
+            .create_tenant(TENANT, KeyStructure::PerSubject, policy)
+            .map_err(Failure::in_step("tenant"))?;
         let mut faces_rng = StdRng::seed_from_u64(FACES_SEED);
         let faces: Vec<_> = population.people.iter().map(|_| direction(&mut faces_rng)).collect();
-        let users = enrol(&keyholder, &basis, &population, &faces, users)?;
-        Ok(Ground { population, users, faces, basis, keyholder: Arc::new(keyholder) })
+        let users = enrol(&keyholder, &population, &faces, users)?;
+        Ok(Ground { population, users, faces, key, keyholder: Arc::new(keyholder) })
     }
 
     /// A new capture of `person`'s face.
@@ -93,7 +94,7 @@ impl<C: Cache<Verdict>> World<C> {
     /// When a verdict does not stay.
     pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
         let registry = Registry::default();
-        registry.put(tenant(ground.basis.clone(), ground.population.root));
+        registry.put(tenant(ground.key.clone(), ground.population.root));
         let cache = Arc::new(cache);
         cache_verdicts(&cache, &ground.population)?;
         let keyholder = Arc::clone(&ground.keyholder);
@@ -132,7 +133,6 @@ const FACES_SEED: u64 = 2;
 
 fn enrol(
     keyholder: &KeyHolder,
-    basis: &Basis,
     population: &Population,
     faces: &[[f32; DIM]],
     users: usize,
@@ -141,7 +141,7 @@ fn enrol(
     let mut captures = StdRng::seed_from_u64(FACES_SEED + 1);
     let lanes: Vec<Lane> = Lane::all().collect();
     let mut enrolled_users = Vec::with_capacity(users);
-    let arena = Template::arena(users);
+    let arena = Template::arena(KeyStructure::PerSubject, users);
     for user in 0..users {
         let (person, generation) = (user % faces.len(), user / faces.len() + 1);
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
@@ -149,21 +149,17 @@ fn enrol(
         let (blinded, blind) = split(&enrolled, &mut rng);
         let handle = population.people[person].handle;
         let encrypted = keyholder
-            .enrol(TENANT, handle, generation, lanes[person % LANES], &blinded)
+            .enrol(TENANT, handle, generation, lanes[person % LANES], &blinded.into())
             .map_err(Failure::in_step("enrolment"))?;
-        enrolled_users.push(User {
-            person,
-            template: unblind(basis, encrypted, blind).stored_in(&arena),
-            enrolled,
-        });
+        enrolled_users.push(User { person, template: unblind(encrypted, blind).stored_in(&arena), enrolled });
     }
     Ok(enrolled_users)
 }
 
-fn tenant(basis: Basis, root: [u8; 32]) -> Tenant {
+fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
     Tenant {
         id: TENANT,
-        basis,
+        keys: vec![key],
         policy: Policy {
             id: POLICY_ID,
             version: 1,
@@ -171,6 +167,7 @@ fn tenant(basis: Basis, root: [u8; 32]) -> Tenant {
             embedder: "synthetic-128".into(),
             level_min: LEVEL,
             attestation_lifetime_s: 60,
+            probe: trefoil_attest::ProbeMode::Plain,
         },
         roots: vec![(ROOT_GENERATION, root)],
     }

@@ -13,6 +13,7 @@
 pub mod affinity;
 mod batcher;
 mod clock;
+mod matching;
 mod pool;
 mod request;
 mod sealer;
@@ -24,7 +25,7 @@ mod verdict;
 pub use batcher::{Batcher, Delay, Gathered};
 pub use clock::Clock;
 pub use pool::{Pool, PoolError};
-pub use request::{Batch, BoundLane, LaneRequest, Refusal, SessionId};
+pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, SessionId};
 pub use sealer::{Bound, Cadence, ChainHead, Release, Sealed, SealedLane, Sealer};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Outcome, Pipeline, StageTimes, Worker};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use trefoil_attest::{Decision, Reveal};
-use trefoil_matching::{Embedding, Template};
+use trefoil_attest::{Decision, ProbeMode, Reveal};
+use trefoil_matching::{Embedding, SharedProbe, Template};
 
 use crate::TenantId;
 use crate::verdict::Stale;
@@ -17,8 +17,8 @@ pub struct LaneRequest<R> {
     pub session: SessionId,
     /// The subject's encrypted template; its lane is the request's lane.
     pub template: Template,
-    /// The probe, quantised.
-    pub probe: Embedding,
+    /// The probe.
+    pub probe: Probe,
     /// Relying party that the attestation is for.
     pub audience: Arc<str>,
     /// The relying party's nonce, copied into the attestation.
@@ -29,6 +29,29 @@ pub struct LaneRequest<R> {
     pub reveal: Option<Reveal>,
     /// Where the answer goes.
     pub reply: R,
+}
+
+/// What is shown, as the tenant's policy wants it.
+#[derive(Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the usual variant is not worth an allocation for each request"
+)]
+pub enum Probe {
+    /// Quantised here.
+    Plain(Embedding),
+    /// A share here, a share sealed to the key-holder.
+    Shared(Box<SharedProbe>),
+}
+
+impl Probe {
+    /// The mode that attestations name.
+    pub fn mode(&self) -> ProbeMode {
+        match self {
+            Probe::Plain(_) => ProbeMode::Plain,
+            Probe::Shared(_) => ProbeMode::Shared,
+        }
+    }
 }
 
 /// Up to 32 requests of one tenant, one per lane, lanes ascending.
@@ -60,6 +83,12 @@ pub enum Refusal {
     /// The template was deleted while the request waited.
     #[error("the subject's template no longer exists")]
     Template,
+    /// The probe's sealed share was not sealed to this key-holder for this request.
+    #[error("the sealed share was not made for this request")]
+    SealedShare,
+    /// The request's probe is not of the policy's mode.
+    #[error("the probe is not of the policy's mode")]
+    ProbeMode,
     /// The tenant was removed while the request waited.
     #[error("the tenant no longer exists")]
     Tenant,

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use trefoil_attest::{Decision, ProbeMode, Proof, Statement, Suite};
+use trefoil_attest::{Decision, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
-use trefoil_matching::{BatchId, Decisions, Embedding, KeyHolderError, KeyHolding, Matcher, Template, Tier};
+use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier};
 
 use crate::clock::Clock;
+use crate::matching::Round;
 use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
 use crate::tenant::{Registry, Tenant};
 use crate::verdict::{AudienceId, Stale, Verdict};
@@ -94,79 +95,42 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             return Outcome { bound: Vec::new(), refused: run.refused, times: run.times };
         };
         let started = clock.monotonic_ns();
-        let mut lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts);
+        let lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts);
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
-        let decisions = self.decide(&mut run, &mut lanes, &tenant, &mut worker.matcher, clock);
+        let mut round =
+            Round { tenant: &tenant, keyholder: &*self.keyholder, matcher: &mut worker.matcher, clock };
+        let (lanes, decisions) = round.decide(&mut run, lanes);
         let decided = clock.monotonic_ns();
-        let bound = match decisions {
-            Ok(decisions) => run.bind(lanes, decisions, &tenant, &self.issuer),
-            Err(why) => {
-                run.refuse_all(lanes.into_iter().map(|lane| lane.request), why);
-                Vec::new()
-            }
-        };
+        let bound = run.bind(lanes, decisions, &tenant, &self.issuer);
         run.times.digest_ns = clock.monotonic_ns() - decided;
         Outcome { bound, refused: run.refused, times: run.times }
-    }
-
-    /// Encrypted match and decision. Lanes whose template was shredded in the meantime are taken out and
-    /// the others masked again, so that one deletion does not cost its neighbours their answer.
-    fn decide<R>(
-        &self,
-        run: &mut Run<R>,
-        lanes: &mut Vec<ProvenLane<R>>,
-        tenant: &Tenant,
-        matcher: &mut Matcher,
-        clock: &dyn Clock,
-    ) -> Result<Decisions, Refusal> {
-        while !lanes.is_empty() {
-            let started = clock.monotonic_ns();
-            let pairs: Vec<(&Template, &Embedding)> =
-                lanes.iter().map(|lane| (&lane.request.template, &lane.request.probe)).collect();
-            let job = matcher.mask(run.batch_id, tenant.id, &tenant.basis, &pairs);
-            let job = job.map_err(|_| Refusal::KeyHolder)?;
-            let masked = clock.monotonic_ns();
-            let answer = self.keyholder.decide(&job, run.now);
-            run.times.match_ns += masked - started;
-            run.times.keyholder_ns += clock.monotonic_ns() - masked;
-            let unknown = match answer {
-                Ok(decisions) => return Ok(decisions),
-                Err(KeyHolderError::UnknownSubjects(unknown)) if !unknown.is_empty() => unknown,
-                Err(KeyHolderError::Unavailable(_)) => return Err(Refusal::KeyHolderUnavailable),
-                Err(_) => return Err(Refusal::KeyHolder),
-            };
-            let (gone, rest): (Vec<_>, Vec<_>) =
-                lanes.drain(..).partition(|lane| unknown.contains(lane.request.template.lane));
-            if gone.is_empty() {
-                *lanes = rest;
-                return Err(Refusal::KeyHolder);
-            }
-            run.refuse_all(gone.into_iter().map(|lane| lane.request), Refusal::Template);
-            *lanes = rest;
-        }
-        Ok(Decisions::from_lanes(Default::default()))
     }
 }
 
 /// A lane whose session carries it.
-struct ProvenLane<R> {
-    request: LaneRequest<R>,
+pub(crate) struct ProvenLane<R> {
+    pub(crate) request: LaneRequest<R>,
     verdict: Verdict,
     root: [u8; 32],
 }
 
 /// One batch on its way.
-struct Run<R> {
-    now: u64,
+pub(crate) struct Run<R> {
+    pub(crate) now: u64,
     cpu: Cpu,
-    batch_id: BatchId,
+    pub(crate) batch_id: BatchId,
     refused: Vec<(R, Refusal)>,
-    times: StageTimes,
+    pub(crate) times: StageTimes,
 }
 
 impl<R> Run<R> {
     fn refuse_all(&mut self, lanes: impl IntoIterator<Item = LaneRequest<R>>, why: Refusal) {
         self.refused.extend(lanes.into_iter().map(|lane| (lane.reply, why)));
+    }
+
+    /// Takes lanes out of the batch.
+    pub(crate) fn refuse(&mut self, lanes: impl IntoIterator<Item = ProvenLane<R>>, why: Refusal) {
+        self.refuse_all(lanes.into_iter().map(|lane| lane.request), why);
     }
 
     /// Keeps the lanes whose session carries them; refuses the others.
@@ -221,7 +185,7 @@ impl<R> Run<R> {
                 nonce: &request.nonce,
                 request_digest: request.request_digest,
                 decision,
-                probe_mode: ProbeMode::Plain,
+                probe_mode: request.probe.mode(),
                 policy_id: tenant.policy.id,
                 policy_version: tenant.policy.version,
                 fmr_class: tenant.policy.fmr_class,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use trefoil_matching::Basis;
+use trefoil_attest::ProbeMode;
+use trefoil_matching::PublicKey;
 
 use crate::TenantId;
 
@@ -26,14 +27,16 @@ pub struct Policy {
     pub level_min: u8,
     /// Lifetime of an attestation, seconds; 1 to [`trefoil_attest::LIFETIME_SECONDS_MAX`].
     pub attestation_lifetime_s: u64,
+    /// How probes travel. A request of another mode is refused.
+    pub probe: ProbeMode,
 }
 
 /// Snapshot of one tenant.
 pub struct Tenant {
     /// Whose snapshot this is.
     pub id: TenantId,
-    /// Public polynomial of the tenant's template encryption.
-    pub basis: Basis,
+    /// Public keys of the tenant's template encryption, oldest first: two while they are rotated.
+    pub keys: Vec<PublicKey>,
     /// Policy in force.
     pub policy: Policy,
     /// Credential roots that are accepted, newest first: generation and root.
@@ -44,6 +47,11 @@ impl Tenant {
     /// The root of `generation`, if proofs under it are still accepted.
     pub fn root(&self, generation: u32) -> Option<&[u8; 32]> {
         self.roots.iter().find(|(g, _)| *g == generation).map(|(_, root)| root)
+    }
+
+    /// The public key of an epoch.
+    pub fn key(&self, epoch: u32) -> Option<&PublicKey> {
+        self.keys.iter().find(|key| key.epoch() == epoch)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
 use crate::proofs::quota::Quota;
 use crate::replay::ReplayGuard;
+use crate::rotation::Rotations;
 use crate::seal_log::Reply;
 use crate::store::{Store, TenantId};
 use crate::templates::Templates;
@@ -16,7 +17,7 @@ use crate::verdicts::Verdicts;
 use arc_swap::ArcSwapOption;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
 use trefoil_key_holder::Role;
 use trefoil_pipeline::{Clock, Intake};
@@ -47,6 +48,9 @@ pub(crate) struct App {
     /// The seal log has stopped, see [`crate::seal_log`].
     pub(crate) broken: Arc<AtomicBool>,
     pub(crate) idempotency: InFlight,
+    /// Held to read from the moment the key-holder encrypts a template until it is stored.
+    pub(crate) enrolling: RwLock<()>,
+    pub(crate) rotations: Rotations,
 }
 
 impl App {

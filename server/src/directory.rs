@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 use trefoil_key_holder::Role;
-use trefoil_matching::{Basis, KeyHolderError};
+use trefoil_matching::{KeyHolderError, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
@@ -95,15 +95,19 @@ impl Directory {
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
     pub(crate) fn create_tenant(&self, request: CreateTenant, now: u64) -> Result<CreatedTenant, Problem> {
-        let CreateTenant { name, policy } = request;
+        let CreateTenant { name, keys, policy } = request;
         policy.check()?;
+        policy
+            .check_keys(keys.structure())
+            .map_err(|detail| Problem::field(Code::FieldInvalid, "/policy/probe", detail))?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Problem::internal)?;
         let _changing = self.change();
-        let basis_seed = self.keyholder.create_tenant(id, policy.decision())?;
+        let public_key = self.keyholder.create_tenant(id, keys.structure(), policy.decision())?.to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
-        let record = store::Tenant { id, name, policy, basis_seed, wrapped_key, created_at: now };
+        let record =
+            store::Tenant { id, name, policy, public_key, next_key: None, wrapped_key, created_at: now };
         let tenant = self.open(&record, &[], &[]).map_err(Problem::internal)?;
         self.store.create_tenant(record).map_err(|cause| match cause {
             StoreError::Conflict => {
@@ -216,7 +220,25 @@ impl Directory {
         })
     }
 
-    fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Problem> {
+    /// Tenants whose keys are being rotated.
+    pub(crate) fn rotating(&self) -> Vec<TenantId> {
+        let snapshot = self.snapshot.load();
+        snapshot.tenants.values().filter(|tenant| tenant.keys.len() > 1).map(|tenant| tenant.id).collect()
+    }
+
+    /// Replaces a tenant's public keys, oldest first.
+    pub(crate) fn set_keys(&self, tenant: &TenantId, keys: Vec<PublicKey>) -> Result<(), Problem> {
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        let mut bytes = keys.iter().map(PublicKey::to_bytes);
+        let public_key = bytes.next().ok_or_else(|| Problem::internal("a tenant has no keys"))?;
+        self.store.set_tenant_keys(tenant, public_key, bytes.next())?;
+        self.publish(Tenant { keys, ..Tenant::clone(&current) });
+        Ok(())
+    }
+
+    /// A tenant's present snapshot.
+    pub(crate) fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Problem> {
         let current = self.snapshot.load().tenants.get(tenant).cloned();
         current.ok_or_else(|| Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
     }
@@ -238,15 +260,23 @@ impl Directory {
         roots: &[Root],
         issuer_keys: &[IssuerKey],
     ) -> Result<Tenant, String> {
-        let store::Tenant { id, policy, basis_seed, wrapped_key, .. } = record;
+        let store::Tenant { id, policy, public_key, next_key, wrapped_key, .. } = record;
         let policy: Policy = serde_json::from_str(policy)
             .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
+        let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
+        let keys = std::iter::once(public_key).chain(next_key);
+        let keys: Vec<PublicKey> = keys
+            .map(|key| PublicKey::from_bytes(key).map_err(|cause| wrong(&cause)))
+            .collect::<Result<_, _>>()?;
+        for key in &keys {
+            policy.check_keys(key.structure()).map_err(|cause| wrong(&cause))?;
+        }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
         Ok(Tenant {
             id: *id,
             policy,
             key: Arc::new(key),
-            basis: Basis::from_seed(*basis_seed),
+            keys,
             roots: roots.iter().filter(|root| root.tenant == *id).cloned().collect(),
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::new(Semaphore::new(self.in_flight_per_tenant)),

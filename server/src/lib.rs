@@ -25,6 +25,7 @@ mod metrics;
 pub mod problem;
 mod proofs;
 mod replay;
+mod rotation;
 mod seal_log;
 pub mod server;
 mod signing_keys;

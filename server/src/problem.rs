@@ -71,6 +71,10 @@ pub enum Code {
     FieldInvalid,
     /// The embedding is not 128 finite numbers with a usable norm.
     EmbeddingInvalid,
+    /// The request brings its face in another way than the tenant's probe mode.
+    ProbeModeMismatch,
+    /// A share was not sealed to this key-holder for this request, or does not have the length of one.
+    ShareRefused,
     /// The zero-knowledge proof or its envelope was refused.
     ProofRejected,
     /// The proof is well formed and names an old root, or another epoch, policy or level: prove again.
@@ -151,6 +155,10 @@ impl Code {
             Code::EmbeddingInvalid => {
                 (S::UNPROCESSABLE_ENTITY, "embedding-invalid", "The embedding is unusable")
             }
+            Code::ProbeModeMismatch => {
+                (S::UNPROCESSABLE_ENTITY, "probe-mode-mismatch", "The face does not come as the policy says")
+            }
+            Code::ShareRefused => (S::UNPROCESSABLE_ENTITY, "share-refused", "A share was refused"),
             Code::ProofRejected => (S::UNPROCESSABLE_ENTITY, "proof-rejected", "The proof was refused"),
             Code::ProofStale => (S::UNPROCESSABLE_ENTITY, "proof-stale", "The proof is out of date"),
             Code::ProofModeMismatch => {

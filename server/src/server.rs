@@ -10,6 +10,7 @@ use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::ReplayGuard;
+use crate::rotation::{self, Rotations};
 use crate::seal_log::{Reply, SealLog};
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
@@ -22,8 +23,8 @@ use crate::{api, log_store, seal_log, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -163,6 +164,8 @@ impl Server {
             draining: AtomicBool::new(false),
             broken,
             idempotency: InFlight::default(),
+            enrolling: RwLock::default(),
+            rotations: Rotations::default(),
             config,
             clock,
         });
@@ -186,6 +189,9 @@ impl Server {
         };
         let (public, public_listener) = bind(app.config.server.listen).await?;
         let (admin, admin_listener) = bind(app.config.server.admin_listen).await?;
+        let resumed = Arc::clone(&app);
+        let resumed = tokio::task::spawn_blocking(move || rotation::resume(&resumed));
+        resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
         let public_router = api::public(Arc::clone(&app));
         let admin_router = api::admin(Arc::clone(&app));
         Ok(Server {
@@ -250,6 +256,7 @@ impl Server {
         app.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
+            app.rotations.wait();
             drop(app);
             drop(directory);
             sealed

@@ -1,13 +1,13 @@
 //! Templates in memory, loaded from the store on first use.
 //!
 //! Two generations approximate least-recently-used within a hard bound: a look-up moves a template into the newer one,
-//! and when that is full it becomes the older and the older is dropped. A template is 48 KiB in a slot of an arena, shared
-//! by reference count, so the entries themselves are small.
+//! and when that is full it becomes the older and the older is dropped. A template is 48 or 96 KiB in a slot of an arena of its
+//! key structure, shared by reference count, so the entries themselves are small.
 
 use crate::store::{Handle, TenantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_matching::{Arena, Template};
+use trefoil_matching::{Arena, KeyStructure, Template};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
@@ -21,7 +21,9 @@ type Key = (TenantId, Handle);
 pub(crate) struct Templates {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
-    arena: Arena,
+    /// Memory is taken as it is used, so that a structure without tenants takes none.
+    own_keys: Arena,
+    tenant_keys: Arena,
 }
 
 #[derive(Default)]
@@ -36,7 +38,13 @@ impl Templates {
         let per_generation_max = (capacity / SHARDS / 2).max(1);
         // Both generations of all shards, and as many again as batches may still read after they were dropped.
         let slots = 2 * SHARDS * per_generation_max + IN_FLIGHT;
-        Templates { shards: Default::default(), per_generation_max, arena: Template::arena(slots) }
+        let arena = |keys| Template::arena(keys, slots);
+        Templates {
+            shards: Default::default(),
+            per_generation_max,
+            own_keys: arena(KeyStructure::PerSubject),
+            tenant_keys: arena(KeyStructure::PerTenant),
+        }
     }
 
     /// The template, if it is held.
@@ -53,7 +61,10 @@ impl Templates {
 
     /// Holds a template.
     pub(crate) fn insert(&self, template: Template) {
-        let template = template.stored_in(&self.arena);
+        let template = match template.structure() {
+            KeyStructure::PerSubject => template.stored_in(&self.own_keys),
+            KeyStructure::PerTenant => template.stored_in(&self.tenant_keys),
+        };
         let key = (template.tenant, template.handle);
         let mut shard = self.shard(&template.handle);
         shard.older.remove(&key);

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use trefoil_matching::{AttemptPolicy, Basis, DecisionPolicy};
+use trefoil_attest::ProbeMode;
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure, PublicKey};
 use zeroize::Zeroizing;
 
 /// Number of a tenant's only policy so far.
@@ -40,6 +41,52 @@ pub struct Policy {
     /// Life of an attestation in seconds, 1 to 120.
     #[serde(default = "attestation_lifetime_default")]
     pub attestation_lifetime_s: u64,
+    /// How probes and templates reach the service.
+    #[serde(default)]
+    pub probe: Probe,
+}
+
+/// How the templates of a tenant are encrypted; chosen when it is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keys {
+    /// A key for each template: 48 KiB, shredded one by one.
+    #[default]
+    PerSubject,
+    /// One key for all: 96 KiB a template. Shared probes need it.
+    PerTenant,
+}
+
+/// How probes and templates reach the service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probe {
+    /// The service gets the vector, normalises and quantises it, and so knows that it is short.
+    #[default]
+    Plain,
+    /// The device quantises and splits it: a share to the service, a share sealed to the key-holder. Nobody can check that it is
+    /// short: about 0.3 of garbage probes match, so this is for devices whose key the tenant trusts.
+    Shared,
+}
+
+impl Keys {
+    /// As the key-holder calls it.
+    pub fn structure(self) -> KeyStructure {
+        match self {
+            Keys::PerSubject => KeyStructure::PerSubject,
+            Keys::PerTenant => KeyStructure::PerTenant,
+        }
+    }
+}
+
+impl Probe {
+    /// As attestations call it.
+    pub fn mode(self) -> ProbeMode {
+        match self {
+            Probe::Plain => ProbeMode::Plain,
+            Probe::Shared => ProbeMode::Shared,
+        }
+    }
 }
 
 /// A false-match class, or a score that the operator has calibrated to one.
@@ -123,6 +170,20 @@ impl Policy {
         Ok(())
     }
 
+    /// Refuses a probe mode that the key structure does not have.
+    ///
+    /// # Errors
+    /// What to do instead.
+    pub fn check_keys(&self, keys: KeyStructure) -> Result<(), &'static str> {
+        if self.probe == Probe::Shared && keys == KeyStructure::PerSubject {
+            return Err(
+                "shared probes need one key per tenant: make the tenant with \"keys\": \"per-tenant\", or set \
+                        \"probe\" to \"plain\"",
+            );
+        }
+        Ok(())
+    }
+
     /// What the key-holder decides under. To be called on a checked policy.
     pub fn decision(&self) -> DecisionPolicy {
         let Attempts { consecutive, delay_s, per_day, per_generation } = self.attempts;
@@ -142,6 +203,7 @@ impl Policy {
             embedder: self.embedder.clone(),
             level_min: self.level_min,
             attestation_lifetime_s: self.attestation_lifetime_s,
+            probe: self.probe.mode(),
         }
     }
 
@@ -203,8 +265,8 @@ pub struct Tenant {
     pub policy: Policy,
     /// Wraps the tenant's templates and sessions.
     pub key: Arc<WrapKey>,
-    /// Public polynomial of its templates.
-    pub basis: Basis,
+    /// Public keys of its templates, oldest first: two while they are rotated.
+    pub keys: Vec<PublicKey>,
     /// Accepted credential roots, oldest first.
     pub roots: Vec<Root>,
     /// Keys that were registered for its roots, oldest first; the last one signs.
@@ -214,11 +276,24 @@ pub struct Tenant {
 }
 
 impl Tenant {
+    /// The key structure.
+    pub fn structure(&self) -> KeyStructure {
+        self.keys.first().map_or(KeyStructure::PerSubject, PublicKey::structure)
+    }
+
+    /// The same, as the API calls it.
+    pub fn keys_of(&self) -> Keys {
+        match self.structure() {
+            KeyStructure::PerSubject => Keys::PerSubject,
+            KeyStructure::PerTenant => Keys::PerTenant,
+        }
+    }
+
     /// The pipeline's view.
     pub fn attested(&self) -> trefoil_pipeline::Tenant {
         trefoil_pipeline::Tenant {
             id: self.id,
-            basis: self.basis.clone(),
+            keys: self.keys.clone(),
             policy: self.policy.attested(),
             roots: self.roots.iter().rev().map(|root| (root.generation, root.root)).collect(),
         }
@@ -295,6 +370,7 @@ mod tests {
             level_min: 0,
             attempts: Attempts::default(),
             attestation_lifetime_s: 120,
+            probe: Probe::Plain,
         }
     }
 
@@ -338,6 +414,10 @@ mod tests {
         );
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/policy/attestation_lifetime_s");
         refused(Policy { threshold: Threshold::FmrClass(9), ..policy() }, "/policy/threshold");
+        let shared = Policy { probe: Probe::Shared, ..policy() };
+        assert!(shared.check_keys(KeyStructure::PerSubject).unwrap_err().contains("per-tenant"));
+        assert_eq!(shared.check_keys(KeyStructure::PerTenant), Ok(()));
+        assert_eq!(policy().check_keys(KeyStructure::PerSubject), Ok(()));
         let threshold = Threshold::Calibrated { score: 32_769, fmr_class: 3 };
         refused(Policy { threshold, ..policy() }, "/policy/threshold/calibrated/score");
     }

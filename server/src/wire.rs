@@ -5,13 +5,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
-use std::fmt;
-use trefoil_matching::DIM;
 use trefoil_zkp::session::{NONCE_BYTES_MAX, NONCE_BYTES_MIN, RequestHeader};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+
+mod face;
+
+pub use face::{Shares, Vector};
 
 /// Media type of a proof upload.
 pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
@@ -90,98 +91,16 @@ impl<'de> Deserialize<'de> for Base64 {
     }
 }
 
-/// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
-/// when dropped, not shown by `Debug`.
-///
-/// Base64 can carry NaN and infinities, which the quantiser refuses; numbers in an array are finite in `f32`.
-#[derive(Clone, PartialEq, Zeroize, ZeroizeOnDrop)]
-pub struct Vector([f32; DIM]);
-
-impl Vector {
-    /// The vector with these coordinates.
-    pub fn new(coordinates: [f32; DIM]) -> Vector {
-        Vector(coordinates)
-    }
-
-    /// The coordinates.
-    pub fn coordinates(&self) -> &[f32; DIM] {
-        &self.0
-    }
-
-    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian): what a request's MAC covers, however it was sent.
-    pub fn digest(&self) -> [u8; 32] {
-        let mut hash = Sha3_256::new_with_prefix(b"trefoil/probe/1");
-        self.0.iter().for_each(|x| hash.update(x.to_le_bytes()));
-        hash.finalize().into()
-    }
-}
-
-impl fmt::Debug for Vector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Vector(..)")
-    }
-}
-
-impl Serialize for Vector {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
-        serializer.serialize_str(&BASE64.encode(bytes))
-    }
-}
-
-impl<'de> Deserialize<'de> for Vector {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(VectorVisitor)
-    }
-}
-
-struct VectorVisitor;
-
-impl<'de> Visitor<'de> for VectorVisitor {
-    type Value = Vector;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (f32, little-endian)", 4 * DIM)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
-        let mut bytes = BASE64.decode(text).map_err(|_| E::custom("expected padded base64"))?;
-        if bytes.len() != 4 * DIM {
-            return Err(E::custom(format_args!(
-                "expected {} bytes (f32 x {DIM}), got {}",
-                4 * DIM,
-                bytes.len()
-            )));
-        }
-        let word = |i: usize| f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
-        let vector = Vector(std::array::from_fn(word));
-        bytes.zeroize();
-        Ok(vector)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
-        let mut vector = Vector([0.0; DIM]);
-        for i in 0..DIM {
-            let number: f64 = numbers.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
-            let narrow = number as f32;
-            if !narrow.is_finite() {
-                return Err(A::Error::invalid_value(Unexpected::Float(number), &"a number that fits f32"));
-            }
-            vector.0[i] = narrow;
-        }
-        match numbers.next_element::<f64>()? {
-            None => Ok(vector),
-            Some(_) => Err(A::Error::custom(format_args!("expected {DIM} numbers, got more"))),
-        }
-    }
-}
-
 /// `POST /v1/subjects/{subject}/templates`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enrolment {
-    /// The face.
-    pub embedding: Vector,
+    /// The face, where the tenant's probe mode is `plain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vector>,
+    /// The face in two shares, where it is `shared`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
     /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
     #[serde(deserialize_with = "reference")]
     pub consent_ref: String,
@@ -316,8 +235,12 @@ pub struct Authentication {
     pub nonce: Nonce,
     /// Unix seconds, within a minute of the service's clock.
     pub issued_at: u64,
-    /// The face.
-    pub embedding: Vector,
+    /// The face, where the tenant's probe mode is `plain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vector>,
+    /// The face in two shares, where it is `shared`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
     /// The next value of the session's hash chain, if its proof commits to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveal: Option<Reveal>,
@@ -334,7 +257,16 @@ impl Authentication {
         self.reveal.map(|Reveal { position, value }| trefoil_attest::Reveal { position, value: value.0 })
     }
 
-    /// What `mac` covers; `probe_digest` is [`Vector::digest`] of the embedding.
+    /// SHA3-256 of the probe as it was sent: [`Vector::digest`] or [`Shares::digest`]; zeros without one.
+    pub fn probe_digest(&self) -> [u8; 32] {
+        match (&self.embedding, &self.shares) {
+            (Some(embedding), _) => embedding.digest(),
+            (None, Some(shares)) => shares.digest(),
+            (None, None) => [0; 32],
+        }
+    }
+
+    /// What `mac` covers; `probe_digest` is [`Authentication::probe_digest`].
     pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
         RequestHeader {
             session_id: &self.session_id.0,
@@ -396,8 +328,28 @@ pub struct CreateTenant {
     /// Name for operators, 1 to 256 bytes.
     #[serde(deserialize_with = "reference")]
     pub name: String,
+    /// How its templates are encrypted, for good.
+    #[serde(default)]
+    pub keys: crate::tenant::Keys,
     /// What the tenant's requests are decided under.
     pub policy: crate::tenant::Policy,
+}
+
+/// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FheKeys {
+    /// The tenant.
+    pub tenant: Hex<16>,
+    /// Its key structure.
+    pub key_structure: crate::tenant::Keys,
+    /// Its probe mode.
+    pub probe_mode: crate::tenant::Probe,
+    /// The epochs of its keys, oldest first: two while they are rotated.
+    pub epochs: Vec<u32>,
+    /// What devices seal their shares to, 1216 bytes, see `trefoil-split`.
+    pub sealing_key: Base64,
+    /// Its fingerprint, for people to compare. A device compares the key itself with the fingerprint that it was given.
+    pub sealing_key_fingerprint: Hex<32>,
 }
 
 /// Answer to [`CreateTenant`].
@@ -407,6 +359,36 @@ pub struct CreatedTenant {
     pub tenant_id: Hex<16>,
     /// The policy's number, part of every session context.
     pub policy_id: u32,
+}
+
+/// Answer to `POST` and `GET /v1/tenants/{tenant}/key-rotation` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RotationStatus {
+    /// The tenant.
+    pub tenant: Hex<16>,
+    /// Whether it runs.
+    pub state: RotationState,
+    /// The epoch of the newest keys.
+    pub epoch: u32,
+    /// Templates under them.
+    pub renewed: u64,
+    /// Templates that are still under the keys before.
+    pub left: u64,
+    /// Why it stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Whether the keys of a tenant are being rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RotationState {
+    /// No; every template is under the newest keys.
+    Idle,
+    /// Yes.
+    Running,
+    /// It has begun and does not go on: ask for it again.
+    Stopped,
 }
 
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.

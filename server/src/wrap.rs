@@ -9,6 +9,7 @@
 
 use crate::store::{Handle, SessionId, TenantId};
 use trefoil_key_holder::wrap::WrapError;
+use trefoil_matching::KeyStructure;
 use zeroize::Zeroizing;
 
 /// A key of the hierarchy.
@@ -25,6 +26,10 @@ pub struct TemplateName {
     pub generation: u32,
     /// The template's lane.
     pub lane: u8,
+    /// The tenant's key structure.
+    pub keys: KeyStructure,
+    /// The epoch of the tenant's keys.
+    pub epoch: u32,
 }
 
 /// A template at rest.
@@ -66,8 +71,8 @@ impl WrapKey {
     /// Wraps a template under a fresh data key; to be called on a tenant's key.
     pub fn wrap_template(&self, name: &TemplateName, template: &[u8]) -> WrappedTemplate {
         let (data_key, name) = (random_key(), name.encode());
-        let bytes = WrapKey::new(&data_key).wrap(&named(b"trefoil/template/1", &name), template);
-        WrappedTemplate { key: self.wrap(&named(b"trefoil/data-key/1", &name), &*data_key), bytes }
+        let bytes = WrapKey::new(&data_key).wrap(&named(b"trefoil/template/2", &name), template);
+        WrappedTemplate { key: self.wrap(&named(b"trefoil/data-key/2", &name), &*data_key), bytes }
     }
 
     /// Opens a template.
@@ -78,9 +83,9 @@ impl WrapKey {
         bytes: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, WrapError> {
         let name = name.encode();
-        let data_key = self.open(&named(b"trefoil/data-key/1", &name), key)?;
+        let data_key = self.open(&named(b"trefoil/data-key/2", &name), key)?;
         let data_key: &[u8; 32] = data_key.as_slice().try_into().map_err(|_| WrapError)?;
-        WrapKey::new(data_key).open(&named(b"trefoil/template/1", &name), bytes)
+        WrapKey::new(data_key).open(&named(b"trefoil/template/2", &name), bytes)
     }
 
     /// Wraps a proof envelope; to be called on a tenant's key.
@@ -96,8 +101,9 @@ impl WrapKey {
 
 impl TemplateName {
     fn encode(&self) -> Vec<u8> {
-        let TemplateName { tenant, handle, generation, lane } = self;
-        [tenant.as_slice(), handle, &generation.to_le_bytes(), &[*lane]].concat()
+        let TemplateName { tenant, handle, generation, lane, keys, epoch } = self;
+        let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
+        [tenant.as_slice(), handle, &generation, &[*lane, keys.code()], &epoch].concat()
     }
 }
 
@@ -116,7 +122,14 @@ fn random_key() -> Zeroizing<[u8; 32]> {
 mod tests {
     use super::*;
 
-    const NAME: TemplateName = TemplateName { tenant: [1; 16], handle: [2; 32], generation: 3, lane: 4 };
+    const NAME: TemplateName = TemplateName {
+        tenant: [1; 16],
+        handle: [2; 32],
+        generation: 3,
+        lane: 4,
+        keys: KeyStructure::PerSubject,
+        epoch: 5,
+    };
 
     #[test]
     fn a_template_opens_under_its_own_name_and_key_only() {
@@ -134,6 +147,8 @@ mod tests {
             TemplateName { handle: [9; 32], ..NAME },
             TemplateName { generation: 9, ..NAME },
             TemplateName { lane: 9, ..NAME },
+            TemplateName { keys: KeyStructure::PerTenant, ..NAME },
+            TemplateName { epoch: 9, ..NAME },
         ];
         for other in others {
             assert_eq!(tenant_key.open_template(&other, &wrapped.key, &wrapped.bytes), Err(WrapError));

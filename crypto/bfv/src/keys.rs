@@ -1,5 +1,7 @@
 //! Keys: one master per tenant, one derived key per template.
 
+use crate::Scheme;
+use crate::basis::expand;
 use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use rand::CryptoRng;
@@ -57,6 +59,15 @@ impl MasterKey {
         digest.finalize_into((&mut *seed).into());
         seed
     }
+
+    /// What the error of the tenant's public encryption of zero with this seed is drawn from.
+    pub(crate) fn zero_seed(&self, seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+        let mut drawn = Zeroizing::new([0; 32]);
+        let digest =
+            Sha3_256::new().chain_update(b"trefoil/bfv/zero-error/1").chain_update(self.0).chain_update(seed);
+        digest.finalize_into((&mut *drawn).into());
+        drawn
+    }
 }
 
 impl Salt {
@@ -87,6 +98,11 @@ impl SubjectKey {
     /// The seed that [`TernarySampler::expand`] takes.
     pub(crate) fn seed(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// The uniform polynomial that goes with this key where the secret is the tenant's: `c1` of the template.
+    pub(crate) fn second_part(&self, scheme: &Scheme) -> Vec<u64> {
+        expand(scheme, b"trefoil/bfv/pair/1", &self.0)
     }
 
     /// Adds `scale` times this key's polynomial to `acc`.

@@ -74,6 +74,16 @@ impl Lanes {
         fermat::interpolate_columns(self.cpu, out);
     }
 
+    /// The template in `lane` of a polynomial whose lane is `sum of coefficients_k X^k`: undoes [`Lanes::place_template`].
+    pub(crate) fn read_template(&self, lane: usize, coefficients: &[i32; DIM]) -> Share {
+        let root = self.modulus.inverse(self.inverse_roots[lane]);
+        let residue = |k: usize| self.modulus.reduce_signed(i64::from(coefficients[k]));
+        Share::from_residues(std::array::from_fn(|k| {
+            let value = if k == 0 { residue(0) } else { self.modulus.mul(residue(DIM - k), root) };
+            value as u32
+        }))
+    }
+
     /// The constant coefficients of the 32 lanes, centred, of a polynomial whose coefficients of `X^0, X^128, ..` are
     /// `folded`, as residues modulo t.
     pub(crate) fn read_constants(&self, mut folded: [u64; LANES]) -> [i32; LANES] {

@@ -70,6 +70,7 @@ pub mod noise;
 mod packed_bytes;
 mod params;
 mod product;
+mod renew;
 mod ring;
 mod sample;
 mod scheme;

@@ -65,6 +65,11 @@ impl Limb {
         self.ntt.forward_small_ahead(x, out, ahead);
     }
 
+    /// The NTT, not reduced, of a polynomial with reduced coefficients, in place.
+    pub(crate) fn transform(&self, x: &mut [u64]) {
+        self.ntt.forward(x);
+    }
+
     /// The NTT, not reduced, of `Delta * message + error`, for centred coefficients.
     pub(crate) fn transform_scaled(&self, message: &[i32], error: &[i32], out: &mut [u64]) {
         let m = &self.modulus;
@@ -135,11 +140,6 @@ fn root_of_unity(modulus: &Modulus) -> u64 {
 
 #[cfg(test)]
 impl Limb {
-    /// The NTT, not reduced, of a polynomial with reduced coefficients, in place.
-    pub(crate) fn transform(&self, x: &mut [u64]) {
-        self.ntt.forward(x);
-    }
-
     /// The coefficients, centred, of a polynomial given by its NTT. The inverse transform is the forward one with the inverse
     /// root, but for powers of the root before and after.
     pub(crate) fn centred_coefficients(&self, values: &[u64]) -> Vec<i64> {

@@ -79,6 +79,11 @@ impl Share {
         sum
     }
 
+    /// The share with these residues, all below t.
+    pub(crate) fn from_residues(residues: [u32; DIM]) -> Share {
+        Share { residues }
+    }
+
     /// The residues centred around zero: within -32768..=32768.
     pub(crate) fn centred(&self) -> [i32; DIM] {
         self.residues.map(centre)

@@ -8,7 +8,7 @@ use crate::ciphertext::PairCiphertext;
 use crate::lines::{Lines, Secret};
 use crate::sample::{ErrorSampler, TernarySampler};
 use crate::wipe::wipe;
-use crate::{Drbg, MasterKey, N, Scheme, Share, T};
+use crate::{Drbg, MasterKey, N, Scheme, Share, SubjectKey, T};
 use rand::CryptoRng;
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
@@ -68,16 +68,38 @@ impl TenantKey {
     /// # Panics
     /// If `lane` is above 31.
     pub fn encrypt_lane(&self, lane: usize, template: &Share, rng: &mut impl CryptoRng) -> PairCiphertext {
+        let mut drbg = Drbg::from_rng(rng);
+        let c1 = self.uniform(&mut drbg);
+        self.encrypt(&self.scaled(lane, template, &mut drbg), &c1)
+    }
+
+    /// As [`TenantKey::encrypt_lane`], with a `c1` expanded from a subject's key: whoever holds that key knows which `c1` a
+    /// template has, and need not take anybody's word for it. Encrypts once per subject's key.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn encrypt_lane_of(
+        &self,
+        subject: &SubjectKey,
+        lane: usize,
+        template: &Share,
+        rng: &mut impl CryptoRng,
+    ) -> PairCiphertext {
+        let hidden = self.scaled(lane, template, &mut Drbg::from_rng(rng));
+        self.encrypt(&hidden, &subject.second_part(&self.scheme))
+    }
+
+    /// `Delta * m + e` for a template `m` in `lane` and a fresh error, transformed.
+    fn scaled(&self, lane: usize, template: &Share, drbg: &mut Drbg) -> Zeroizing<Vec<u64>> {
         let mut message = Zeroizing::new(vec![0; N]);
         self.scheme.lanes().place_template(lane, template, &mut message);
         let mut error = Zeroizing::new(vec![0; N]);
-        let mut drbg = Drbg::from_rng(rng);
-        ErrorSampler::new(self.scheme.cpu()).fill(&mut drbg, &mut error);
+        ErrorSampler::new(self.scheme.cpu()).fill(drbg, &mut error);
         let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
         for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
             limb.transform_scaled(&message, &error, out);
         }
-        self.encrypt(&hidden, &mut drbg)
+        hidden
     }
 
     /// Encrypts the key-holder's shares of the probes of a batch, at most one per lane, in one ciphertext with the message in
@@ -97,16 +119,17 @@ impl TenantKey {
         for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
             limb.transform_small(&small, out);
         }
-        self.encrypt(&hidden, &mut drbg)
+        let c1 = self.uniform(&mut drbg);
+        self.encrypt(&hidden, &c1)
     }
 
-    /// `(hidden - c1 * s, c1)` for a fresh uniform `c1`; `hidden` need not be reduced.
-    fn encrypt(&self, hidden: &[u64], drbg: &mut Drbg) -> PairCiphertext {
+    /// `(hidden - c1 * s, c1)`; `hidden` need not be reduced.
+    fn encrypt(&self, hidden: &[u64], second: &[u64]) -> PairCiphertext {
         let words = self.scheme.polynomial_words();
         let mut values = Lines::new(2 * words);
         let (c0, c1) = values.split_at_mut(words);
         c0.copy_from_slice(hidden);
-        c1.copy_from_slice(&self.uniform(drbg));
+        c1.copy_from_slice(second);
         let parts = c0.chunks_exact_mut(N).zip(c1.chunks_exact(N)).zip(self.minus_s.chunks_exact(N));
         for (limb, ((c0, c1), minus_s)) in self.scheme.limbs().iter().zip(parts) {
             limb.mul_add_variable(c1, minus_s, c0);
@@ -130,6 +153,12 @@ impl TenantKey {
                 out = later;
             }
         })
+    }
+
+    /// The public encryption of zero that belongs to a master key and a seed: the same whenever it is asked for, so that it need
+    /// not be kept, and never a second one with another error.
+    pub fn zero_of(&self, master: &MasterKey, seed: [u8; 32]) -> Zero {
+        self.zero(seed, &mut Drbg::from_seed(*master.zero_seed(&seed)))
     }
 
     /// A public encryption of zero of degree 2. `b1` and `b2` are expanded from `seed` as a basis is, so that the matcher

@@ -1,8 +1,9 @@
 //! Blinded enrolment: nobody who takes part in it, apart from the owner of the embedding, sees the embedding.
 
-use crate::{Basis, EncryptedTemplate, Template};
+use crate::{EncryptedTemplate, Template};
 use rand::CryptoRng;
 use trefoil_bfv::{Embedding, Share, ShareError};
+use trefoil_split::{Context, SealedShare};
 
 /// The key-holder's share of an embedding `y`: `y + rho` modulo 65537, uniform by itself. Wiped on drop.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,11 +24,25 @@ pub fn split(embedding: &Embedding, rng: &mut impl CryptoRng) -> (BlindedTemplat
 }
 
 /// Takes `rho` out of the ciphertext that [`crate::KeyHolder::enrol`] made of `y + rho`.
-pub fn unblind(basis: &Basis, encrypted: EncryptedTemplate, blind: Blind) -> Template {
+pub fn unblind(encrypted: EncryptedTemplate, blind: Blind) -> Template {
     let mut template = encrypted.template;
-    template.ciphertext =
-        template.ciphertext.subtract(basis.inner().scheme(), template.lane.index(), &blind.share);
+    template.ciphertext = template.ciphertext.subtract(template.lane, &blind.share);
     template
+}
+
+/// What a key-holder is given to enrol.
+#[derive(Debug)]
+pub enum ForKeyHolder {
+    /// A share that the gateway made.
+    Open(Box<BlindedTemplate>),
+    /// A share that the device made and sealed, and what it was sealed for.
+    Sealed(SealedShare, Context),
+}
+
+impl From<BlindedTemplate> for ForKeyHolder {
+    fn from(template: BlindedTemplate) -> ForKeyHolder {
+        ForKeyHolder::Open(Box::new(template))
+    }
 }
 
 impl BlindedTemplate {
@@ -53,6 +68,10 @@ impl BlindedTemplate {
 }
 
 impl Blind {
+    pub(crate) fn of(share: Share) -> Blind {
+        Blind { share }
+    }
+
     /// Length of the encoding: 272.
     pub const BYTES: usize = Share::BYTES;
 

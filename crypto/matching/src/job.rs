@@ -1,18 +1,19 @@
-//! What the matcher sends to the key-holder.
+//! What the matcher sends to the key-holder for a decision.
 
-use crate::{BatchId, Handle, Lane, LaneSet, TenantId};
+use crate::template::POLYNOMIAL_BYTES;
+use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
 use std::fmt;
-use trefoil_bfv::{LANES, MaskedBatch, MaskedError, Scheme};
+use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ2";
+const MAGIC: [u8; 4] = *b"TFJ3";
 
-/// Bytes before the subjects: magic, tenant, batch id, occupied lanes.
-const HEADER_BYTES: usize = 4 + 16 + 16 + 4;
+/// Bytes before the subjects: magic, tenant, batch id, epoch, kind, occupied lanes.
+const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4;
 /// Bytes per subject: handle and generation.
 const SUBJECT_BYTES: usize = 32 + 4;
-/// Bytes of the masked batch: 2 primes, 32 + 4096 residues, 6 bytes.
-const MASKED_BYTES: usize = 2 * (32 + 4096) * 6;
+/// Bytes of the 32 coefficients of `c0`: 2 primes, 6 bytes.
+const FOLDED_BYTES: usize = 2 * LANES * 6;
 
 /// One masked batch: who is in it, and the re-randomised, flooded product.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,9 +22,22 @@ pub struct MatchJob {
     pub tenant: TenantId,
     /// The name of the batch.
     pub batch_id: BatchId,
+    /// The epoch of the tenant's keys that every template in the batch is under.
+    pub epoch: u32,
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
-    pub(crate) masked: MaskedBatch,
+    pub(crate) masked: Masked,
+}
+
+/// What is decrypted.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Masked {
+    /// Templates under keys of their own, plain probes.
+    Own(MaskedBatch),
+    /// Templates under the tenant's key, plain probes.
+    Pairs(MaskedBatch),
+    /// Templates under the tenant's key, shared probes.
+    Product(MaskedProduct),
 }
 
 /// Why bytes are not a job.
@@ -32,8 +46,8 @@ pub enum JobError {
     /// The bytes end early or go on too long.
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
-    /// The first bytes do not name this format and version.
-    #[error("these bytes are not a match job of version 2")]
+    /// The first bytes do not name this format and version, or the kind does not exist.
+    #[error("these bytes are not a match job of version 3")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -43,18 +57,63 @@ pub enum JobError {
     Ciphertext(#[from] MaskedError),
 }
 
-impl MatchJob {
-    /// Length of the longest encoding: all 32 lanes occupied.
-    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES + MASKED_BYTES;
+impl Masked {
+    fn code(&self) -> u8 {
+        match self {
+            Masked::Own(_) => 0,
+            Masked::Pairs(_) => 1,
+            Masked::Product(_) => 2,
+        }
+    }
 
-    /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, occupied lanes (32 bits,
-    /// little-endian), handle and generation of each in order, masked batch.
+    /// The key structure that this kind of batch is for.
+    pub(crate) fn structure(&self) -> KeyStructure {
+        match self {
+            Masked::Own(_) => KeyStructure::PerSubject,
+            Masked::Pairs(_) | Masked::Product(_) => KeyStructure::PerTenant,
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Masked::Own(batch) | Masked::Pairs(batch) => batch.to_bytes(),
+            Masked::Product(product) => product.to_bytes(),
+        }
+    }
+
+    fn bytes_of(code: u8) -> Option<usize> {
+        match code {
+            0 | 1 => Some(FOLDED_BYTES + POLYNOMIAL_BYTES),
+            2 => Some(FOLDED_BYTES + 2 * POLYNOMIAL_BYTES),
+            _ => None,
+        }
+    }
+
+    fn read(code: u8, bytes: &[u8]) -> Result<Masked, JobError> {
+        let scheme = Scheme::shared();
+        Ok(match code {
+            0 => Masked::Own(MaskedBatch::from_bytes(scheme, bytes)?),
+            1 => Masked::Pairs(MaskedBatch::from_bytes(scheme, bytes)?),
+            2 => Masked::Product(MaskedProduct::from_bytes(scheme, bytes)?),
+            _ => return Err(JobError::Format),
+        })
+    }
+}
+
+impl MatchJob {
+    /// Length of the longest encoding: all 32 lanes occupied, shared probes.
+    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES + FOLDED_BYTES + 2 * POLYNOMIAL_BYTES;
+
+    /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
+    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, subjects, masked } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant);
         bytes.extend_from_slice(batch_id);
+        bytes.extend_from_slice(&epoch.to_le_bytes());
+        bytes.push(masked.code());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
         for (handle, generation) in subjects.iter().flatten() {
             bytes.extend_from_slice(handle);
@@ -76,6 +135,9 @@ impl MatchJob {
         }
         let tenant = take(&mut rest).ok_or(length)?;
         let batch_id = take(&mut rest).ok_or(length)?;
+        let epoch = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
+        let [kind] = take(&mut rest).ok_or(length)?;
+        let masked_bytes = Masked::bytes_of(kind).ok_or(JobError::Format)?;
         let occupied = LaneSet::from_bits(u32::from_le_bytes(take(&mut rest).ok_or(length)?));
         let mut subjects = [None; LANES];
         for lane in occupied.iter() {
@@ -83,11 +145,11 @@ impl MatchJob {
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
             subjects[lane.index()] = Some((handle, generation));
         }
-        if rest.len() != MASKED_BYTES {
+        if rest.len() != masked_bytes {
             return Err(length);
         }
-        let masked = MaskedBatch::from_bytes(Scheme::shared(), rest)?;
-        let job = MatchJob { tenant, batch_id, subjects, masked };
+        let masked = Masked::read(kind, rest)?;
+        let job = MatchJob { tenant, batch_id, epoch, subjects, masked };
         if job.is_well_formed() { Ok(job) } else { Err(JobError::Subjects) }
     }
 
@@ -121,7 +183,7 @@ impl MatchJob {
 }
 
 /// Splits `N` bytes off the front, if there are as many.
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (front, back) = rest.split_first_chunk()?;
     *rest = back;
     Some(*front)

@@ -1,14 +1,17 @@
 //! The key-holder's role.
 
-use crate::tenant::Tenant;
+use crate::job::Masked;
+use crate::tenant::{Admitted, Tenant};
 use crate::{
-    AttemptRecord, BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, Lane, LaneSet, MatchJob,
-    SubjectRecord, Template, TenantId, TenantRecord, Vault, VaultError,
+    AttemptRecord, DecisionPolicy, EncryptedProbes, EncryptedTemplate, EpochRecord, ForKeyHolder, Handle,
+    KeyStructure, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SubjectRecord, Template, TenantId,
+    TenantRecord, Vault, VaultError,
 };
 use rand::CryptoRng;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, RwLock};
-use trefoil_bfv::{Decryptor, Drbg, LANES, NORM_SQUARED_MAX, Opened, Salt, Scheme, SubjectKey};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use trefoil_bfv::{Decryptor, Drbg, LANES, NORM_SQUARED_MAX, Opened, Scheme, Share};
+use trefoil_split::{OpeningKey, SealingKey};
 use zeroize::Zeroizing;
 
 /// Whoever can decide a job: the key-holder in this process, or a connection to one elsewhere.
@@ -18,6 +21,12 @@ pub trait KeyHolding: Send + Sync {
     /// # Errors
     /// [`KeyHolderError`] when no lane could be decided.
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError>;
+
+    /// Opens the sealed shares of a batch of probes and encrypts them under the tenant's key. Decides and counts nothing.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`]; [`KeyHolderError::SealedShares`] names lanes to leave out.
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError>;
 }
 
 /// The holder of the keys, thresholds and attempt budgets. Shared between threads by reference.
@@ -27,8 +36,9 @@ pub trait KeyHolding: Send + Sync {
 /// Locks, none of which is held during arithmetic: `tenants` is written only when a tenant is created and otherwise read for
 /// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.
 pub struct KeyHolder {
-    pub(crate) vault: Box<dyn Vault>,
-    pub(crate) rng: Mutex<Drbg>,
+    vault: Box<dyn Vault>,
+    rng: Mutex<Drbg>,
+    opening: OpeningKey,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     /// Idle scratch memory: as many as batches were ever decrypted at the same time.
     decryptors: Mutex<Vec<Decryptor>>,
@@ -77,6 +87,16 @@ pub enum KeyHolderError {
     /// The subject has a template of this generation.
     #[error("the subject has a template of this generation: use the next generation, or shred it first")]
     SubjectExists,
+    /// The shares in these lanes were not sealed to this key-holder for what they are used for. Nothing was decided or counted;
+    /// gather the other lanes again.
+    #[error("{} lanes have shares that were not sealed for them", .0.len())]
+    SealedShares(LaneSet),
+    /// The tenant's key structure does not do this.
+    #[error("the tenant has a key per subject: shared probes need one key per tenant")]
+    Structure,
+    /// No rotation is under way that this belongs to, or the generation is not above every other of the subject.
+    #[error("no rotation of the tenant's keys is under way that this belongs to")]
+    Rotation,
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
@@ -103,38 +123,44 @@ impl KeyHolder {
             let subjects = vault.subjects(&record.tenant)?;
             tenants.insert(record.tenant, Arc::new(Tenant::restore(&record, subjects)));
         }
+        let opening = match vault.opening_key()? {
+            Some(key) => OpeningKey::from_bytes(&key)
+                .ok_or_else(|| VaultError("the key that opens sealed shares cannot be read".to_owned()))?,
+            None => {
+                let key = OpeningKey::generate();
+                vault.put_opening_key(&key.to_bytes())?;
+                key
+            }
+        };
         Ok(KeyHolder {
             vault,
             rng: Mutex::new(Drbg::from_rng(rng)),
+            opening,
             tenants: RwLock::new(tenants),
             decryptors: Mutex::new(Vec::new()),
         })
     }
 
-    /// Makes a master key and a basis for a new tenant; returns the seed of the basis for [`crate::Basis::from_seed`].
+    /// Makes the keys of a new tenant; returns what its matcher needs of them.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant exists, the threshold is impossible or the vault fails.
     pub fn create_tenant(
         &self,
         tenant: TenantId,
+        keys: KeyStructure,
         policy: DecisionPolicy,
-    ) -> Result<[u8; 32], KeyHolderError> {
-        let mut record = TenantRecord { tenant, master: [0; 32], basis_seed: [0; 32], policy, frozen: false };
-        {
-            let mut rng = self.rng.lock().expect(UNPOISONED);
-            rng.fill(&mut record.master);
-            rng.fill(&mut record.basis_seed);
-        }
-        self.insert_tenant(&record)?;
-        Ok(record.basis_seed)
+    ) -> Result<PublicKey, KeyHolderError> {
+        let epochs = vec![self.fresh_epoch(0)];
+        self.insert_tenant(&TenantRecord { tenant, keys, epochs, policy, frozen: false })
     }
 
-    /// Adds a tenant, in the vault first.
-    pub(crate) fn insert_tenant(&self, record: &TenantRecord) -> Result<(), KeyHolderError> {
+    /// Adds a tenant, in the vault first; its public key.
+    pub(crate) fn insert_tenant(&self, record: &TenantRecord) -> Result<PublicKey, KeyHolderError> {
         check_threshold(&record.policy)?;
         let tenant = record.tenant;
         let created = Arc::new(Tenant::restore(record, Vec::new()));
+        let public = created.newest()?.public_key();
         // Held across the vault write: two creations of one tenant must not both succeed.
         let mut tenants = self.tenants.write().expect(UNPOISONED);
         if tenants.contains_key(&tenant) {
@@ -142,15 +168,28 @@ impl KeyHolder {
         }
         self.vault.put_tenant(record)?;
         tenants.insert(tenant, created);
-        Ok(())
+        Ok(public)
     }
 
-    /// The seed of the tenant's basis.
+    pub(crate) fn fresh_epoch(&self, epoch: u32) -> EpochRecord {
+        let mut record = EpochRecord { epoch, master: [0; 32], seed: [0; 32] };
+        let mut rng = self.rng.lock().expect(UNPOISONED);
+        rng.fill(&mut record.master);
+        rng.fill(&mut record.seed);
+        record
+    }
+
+    /// The newest public key of the tenant.
     ///
     /// # Errors
     /// [`KeyHolderError::UnknownTenant`].
-    pub fn basis_seed(&self, tenant: TenantId) -> Result<[u8; 32], KeyHolderError> {
-        Ok(self.tenant(&tenant)?.basis.seed())
+    pub fn public_key(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        Ok(self.tenant(&tenant)?.newest()?.public_key())
+    }
+
+    /// What devices seal their shares to.
+    pub fn sealing_key(&self) -> SealingKey {
+        self.opening.sealing_key()
     }
 
     /// Replaces a tenant's threshold and attempt budget. Failures counted so far stay counted.
@@ -170,32 +209,49 @@ impl KeyHolder {
         self.tenant(&tenant)?.update(&*self.vault, |_, frozen| *frozen = false)
     }
 
-    /// Encrypts a blinded template into `lane` under a fresh key of this subject and generation.
+    /// Encrypts a blinded template into `lane` under the tenant's newest keys and a fresh salt.
     ///
     /// # Errors
-    /// [`KeyHolderError`] when the tenant is unknown, the generation exists or the vault fails.
+    /// [`KeyHolderError`] when the tenant is unknown, the generation exists, a sealed share does not open or the vault fails.
     pub fn enrol(
         &self,
         tenant: TenantId,
         handle: Handle,
         generation: u32,
         lane: Lane,
-        template: &BlindedTemplate,
+        template: &ForKeyHolder,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
         let of = self.tenant(&tenant)?;
-        let (salt, mut rng) = {
-            let mut rng = self.rng.lock().expect(UNPOISONED);
-            (Salt::random(&mut *rng), Drbg::from_rng(&mut *rng))
+        let opened;
+        let share = match template {
+            ForKeyHolder::Open(blinded) => blinded.share(),
+            ForKeyHolder::Sealed(sealed, context) => {
+                let mut only = LaneSet::EMPTY;
+                only.insert(lane);
+                opened =
+                    self.opening.open(context, sealed).map_err(|_| KeyHolderError::SealedShares(only))?;
+                &opened
+            }
         };
-        let attempts = AttemptRecord::default();
-        of.insert(
-            &*self.vault,
-            &SubjectRecord { handle, generation, lane, salt: *salt.expose_bytes(), attempts },
-        )?;
+        let epoch = of.newest()?;
+        let mut record = SubjectRecord {
+            handle,
+            generation,
+            lane,
+            epoch: epoch.number(),
+            salt: [0; 32],
+            attempts: AttemptRecord::default(),
+        };
+        let mut rng = {
+            let mut rng = self.rng.lock().expect(UNPOISONED);
+            rng.fill(&mut record.salt);
+            Drbg::from_rng(&mut *rng)
+        };
+        of.insert(&*self.vault, &epoch, &record)?;
         // Every enrolment has a salt of its own, so a key never encrypts twice.
-        let key = of.key(&handle, generation, &salt);
-        let ciphertext = of.basis.encrypt_lane(&key, lane.index(), template.share(), &mut rng);
-        Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, ciphertext } })
+        let ciphertext = epoch.encrypt(&record, share, &mut rng);
+        let epoch = epoch.number();
+        Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, epoch, ciphertext } })
     }
 
     /// Erases the salt of a template's key, which makes the template undecryptable. Shredding twice succeeds.
@@ -214,18 +270,26 @@ impl KeyHolder {
     /// [`KeyHolderError`] when no lane could be decided.
     pub fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
         let tenant = self.tenant(&job.tenant)?;
-        if !job.is_well_formed() {
+        if !job.is_well_formed() || job.masked.structure() != tenant.structure() {
             tenant.record_malformed(&*self.vault, job, now)?;
             return Err(KeyHolderError::Malformed);
         }
         let admitted = tenant.admit(job, now)?;
-        let matched = self.compare(&admitted.keys, job, admitted.threshold);
+        let matched = self.compare(&admitted, job);
         wipe_stack();
         let Some(matched) = matched else {
             tenant.record_malformed(&*self.vault, job, now)?;
             return Err(KeyHolderError::Malformed);
         };
         tenant.settle(&*self.vault, job, &admitted, matched, now).map(Decisions)
+    }
+
+    pub(crate) fn vault(&self) -> &dyn Vault {
+        &*self.vault
+    }
+
+    pub(crate) fn rng(&self) -> MutexGuard<'_, Drbg> {
+        self.rng.lock().expect(UNPOISONED)
     }
 
     pub(crate) fn tenant(&self, id: &TenantId) -> Result<Arc<Tenant>, KeyHolderError> {
@@ -250,16 +314,52 @@ impl KeyHolder {
         self.decryptors.lock().expect(UNPOISONED).push(decryptor);
     }
 
-    /// The lanes whose score reaches `threshold`, or nothing if the job is not an honest matcher's. In a frame of its own:
+    /// The lanes whose score reaches the threshold, or nothing if the job is not an honest matcher's. In a frame of its own:
     /// what scores leave on the stack is below the caller's.
     #[inline(never)]
-    fn compare(&self, keys: &[Option<SubjectKey>; LANES], job: &MatchJob, threshold: i32) -> Option<LaneSet> {
+    fn compare(&self, admitted: &Admitted, job: &MatchJob) -> Option<LaneSet> {
         let mut decryptor = self.decryptor();
-        let opened = decryptor.decrypt(keys.iter().flatten(), &job.masked);
+        let tenant_key = admitted.epoch.tenant_key();
+        let opened = match (&job.masked, tenant_key) {
+            (Masked::Own(batch), _) => Some(decryptor.decrypt(admitted.keys.iter().flatten(), batch)),
+            (Masked::Pairs(batch), Some(key)) => Some(decryptor.decrypt_pairs(key, batch)),
+            (Masked::Product(product), Some(key)) => Some(decryptor.decrypt_product(key, product)),
+            (_, None) => None,
+        };
         self.put_back(decryptor);
+        let opened = opened?;
+        let threshold = admitted.threshold;
         let reached =
             opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
         is_honest(&opened, job).then_some(LaneSet::from_bits(reached))
+    }
+
+    /// Opens the sealed shares of a batch of probes and encrypts them in one ciphertext under the tenant's key.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when tenant or subjects are unknown, the tenant has a key per subject or is frozen, or shares do not
+    /// open.
+    pub fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        let tenant = self.tenant(&job.tenant)?;
+        let epoch = tenant.batch_epoch(&job.subjects(), job.epoch)?;
+        let key = epoch.tenant_key().ok_or(KeyHolderError::Structure)?;
+        let mut shares: Vec<(usize, Share)> = Vec::with_capacity(LANES);
+        let mut refused = LaneSet::EMPTY;
+        for lane in job.occupied().iter() {
+            let Some(probe) = &job.probes[lane.index()] else { continue };
+            match self.opening.open(&probe.context, &probe.sealed) {
+                Ok(share) => shares.push((lane.index(), share)),
+                Err(_) => drop(refused.insert(lane)),
+            }
+        }
+        if !refused.is_empty() {
+            return Err(KeyHolderError::SealedShares(refused));
+        }
+        let mut rng = Drbg::from_rng(&mut *self.rng.lock().expect(UNPOISONED));
+        let shares: Vec<(usize, &Share)> = shares.iter().map(|(lane, share)| (*lane, share)).collect();
+        let ciphertext = key.encrypt_probes(&shares, &mut rng);
+        wipe_stack();
+        Ok(EncryptedProbes { ciphertext })
     }
 }
 
@@ -294,10 +394,14 @@ fn check_threshold(policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
 }
 
 /// A poisoned lock ends the process's decisions: its state may be inconsistent, and no decision is better.
-pub(crate) const UNPOISONED: &str = "no thread panicked while it held this lock";
+const UNPOISONED: &str = "no thread panicked while it held this lock";
 
 impl KeyHolding for KeyHolder {
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
         KeyHolder::decide(self, job, now)
+    }
+
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        KeyHolder::encrypt_probes(self, job)
     }
 }

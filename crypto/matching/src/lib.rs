@@ -11,7 +11,8 @@
 //!
 //! ```
 //! use trefoil_matching::{
-//!     AttemptPolicy, Basis, DecisionPolicy, Embedding, KeyHolder, Lane, Matcher, MemoryVault, Tier, split, unblind,
+//!     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault, Tier, split,
+//!     unblind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,48 +20,55 @@
 //! let (tenant, handle, now) = ([1; 16], [2; 32], 1_800_000_000);
 //! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)?;
 //! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
-//! let basis = Basis::from_seed(keyholder.create_tenant(tenant, policy)?);
+//! let key = keyholder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
 //!
 //! // Enrolment.
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
 //! let (blinded, blind) = split(&Embedding::quantise(&face)?, &mut rng);
 //! let lane = Lane::random(&mut rng);
-//! let template = unblind(&basis, keyholder.enrol(tenant, handle, 0, lane, &blinded)?, blind);
+//! let template = unblind(keyholder.enrol(tenant, handle, 0, lane, &blinded.into())?, blind);
 //!
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
 //! let mut matcher = Matcher::new(Tier::detected(), rand::random());
-//! let job = matcher.mask([3; 16], tenant, &basis, &[(&template, &probe)])?;
+//! let job = matcher.mask([3; 16], tenant, &key, &[(&template, &probe)])?;
 //! assert!(keyholder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
 //! # }
 //! ```
 
 mod attempts;
-mod basis;
 mod enrolment;
+mod epoch;
 mod job;
 mod keyholder;
+mod keys;
 mod lane;
 mod matcher;
 mod policy;
+mod probe;
 pub mod quorum;
+mod renewal;
+mod rotation;
 mod template;
 mod tenant;
 mod vault;
 
 pub use attempts::AttemptRecord;
-pub use basis::Basis;
-pub use enrolment::{Blind, BlindedTemplate, split, unblind};
+pub use enrolment::{Blind, BlindedTemplate, ForKeyHolder, split, unblind};
 pub use job::{JobError, MatchJob};
 pub use keyholder::{Decisions, KeyHolder, KeyHolderError, KeyHolding};
+pub use keys::{KeyStructure, PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
 pub use matcher::{MatchError, Matcher};
 pub use policy::{AttemptPolicy, DecisionPolicy};
+pub use probe::{EncryptedProbes, ProbeJob, ProbeJobError, SealedProbe, SharedProbe};
+pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
-pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, ShareError};
+pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
-pub use vault::{MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
+pub use trefoil_split::{Context, SealedShare, SealingKey};
+pub use vault::{EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
 
 /// Names a tenant. A batch never holds two.
 pub type TenantId = [u8; 16];

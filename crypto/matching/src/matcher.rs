@@ -1,8 +1,17 @@
 //! The matcher's role.
 
-use crate::{Basis, BatchId, Lane, LaneSet, MatchJob, Template, TenantId, Tier};
+use crate::job::Masked;
+use crate::probe::SealedProbe;
+use crate::template::Ciphertext;
+use crate::{
+    BatchId, EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SharedProbe, Template, TenantId,
+    Tier,
+};
 use std::sync::Arc;
-use trefoil_bfv::{Embedding, LANES, Masker, Params, Placed, Scheme};
+use trefoil_bfv::{
+    Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Scheme,
+    TemplateCiphertext,
+};
 
 /// One worker of the matcher: its generator and its scratch memory. Owned by one thread at a time; takes no locks.
 pub struct Matcher {
@@ -21,6 +30,17 @@ pub enum MatchError {
     /// A template belongs to another tenant.
     #[error("the template in lane {} belongs to another tenant", .0.index())]
     ForeignTenant(Lane),
+    /// A template is not under the key of the batch.
+    #[error("the template in lane {} is under another key, or of another key structure", .0.index())]
+    ForeignKey(Lane),
+    /// Shared probes need one key per tenant.
+    #[error("the tenant has a key per subject, with which shared probes cannot be matched")]
+    Structure,
+}
+
+/// Who is in a batch, checked.
+struct Roll {
+    subjects: [Option<([u8; 32], u32)>; LANES],
 }
 
 impl Matcher {
@@ -38,34 +58,123 @@ impl Matcher {
     /// Multiplies each template by its probe and masks the result for the key-holder. Allocates the job's buffer only.
     ///
     /// # Errors
-    /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants.
+    /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants or keys.
     pub fn mask(
         &mut self,
         batch_id: BatchId,
         tenant: TenantId,
-        basis: &Basis,
+        key: &PublicKey,
         lanes: &[(&Template, &Embedding)],
     ) -> Result<MatchJob, MatchError> {
-        let (&first, others) = lanes.split_first().ok_or(MatchError::Empty)?;
-        let mut placed = [place(first); LANES];
+        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let masked = match key.basis() {
+            Some(basis) => {
+                let placed = arranged(lanes, |&(template, probe)| {
+                    Ok(Placed { lane: template.lane.index(), template: own(template)?, probe })
+                })?;
+                Masked::Own(self.masker.mask(basis, &placed[..lanes.len()]))
+            }
+            None => {
+                let placed = arranged(lanes, |&(template, probe)| {
+                    Ok(PlacedPair { lane: template.lane.index(), template: pair(template)?, probe })
+                })?;
+                Masked::Pairs(self.masker.mask_pairs(&placed[..lanes.len()]))
+            }
+        };
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked })
+    }
+
+    /// The sealed shares of a batch, for the key-holder to encrypt.
+    ///
+    /// # Errors
+    /// [`MatchError`] as [`Matcher::mask`].
+    pub fn gather(
+        &self,
+        batch_id: BatchId,
+        tenant: TenantId,
+        key: &PublicKey,
+        lanes: &[(&Template, &SharedProbe)],
+    ) -> Result<ProbeJob, MatchError> {
+        Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let mut probes = [const { None }; LANES];
+        for (template, probe) in lanes {
+            let SharedProbe { sealed, context, .. } = (*probe).clone();
+            let Template { handle, generation, .. } = **template;
+            probes[template.lane.index()] = Some(SealedProbe { handle, generation, sealed, context });
+        }
+        Ok(ProbeJob { tenant, batch_id, epoch: key.epoch(), probes })
+    }
+
+    /// Multiplies the templates by probes of which the matcher has one share and `probes` the other, and masks the product
+    /// for the key-holder.
+    ///
+    /// # Errors
+    /// [`MatchError`] as [`Matcher::mask`]; also when the tenant has a key per subject.
+    pub fn mask_shared(
+        &mut self,
+        batch_id: BatchId,
+        tenant: TenantId,
+        key: &PublicKey,
+        lanes: &[(&Template, &SharedProbe)],
+        probes: &EncryptedProbes,
+    ) -> Result<MatchJob, MatchError> {
+        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let zero = key.zero().ok_or(MatchError::Structure)?;
+        let placed = arranged(lanes, |&(template, probe)| {
+            let lane = template.lane.index();
+            Ok(PlacedShare { lane, template: pair(template)?, share: &probe.share })
+        })?;
+        let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked: Masked::Product(masked) })
+    }
+}
+
+impl Roll {
+    fn call<'a>(
+        tenant: &TenantId,
+        key: &PublicKey,
+        templates: impl Iterator<Item = &'a Template>,
+    ) -> Result<Roll, MatchError> {
         let mut subjects = [None; LANES];
         let mut occupied = LaneSet::EMPTY;
-        for (k, &request) in [first].iter().chain(others).enumerate() {
-            let template = request.0;
-            if template.tenant != tenant {
+        for template in templates {
+            if template.tenant != *tenant {
                 return Err(MatchError::ForeignTenant(template.lane));
+            }
+            if (template.epoch, template.structure()) != (key.epoch(), key.structure()) {
+                return Err(MatchError::ForeignKey(template.lane));
             }
             if !occupied.insert(template.lane) {
                 return Err(MatchError::DuplicateLane(template.lane));
             }
-            placed[k] = place(request);
             subjects[template.lane.index()] = Some((template.handle, template.generation));
         }
-        let masked = self.masker.mask(basis.inner(), &placed[..lanes.len()]);
-        Ok(MatchJob { tenant, batch_id, subjects, masked })
+        if occupied.is_empty() { Err(MatchError::Empty) } else { Ok(Roll { subjects }) }
     }
 }
 
-fn place<'a>((template, probe): (&'a Template, &'a Embedding)) -> Placed<'a> {
-    Placed { lane: template.lane.index(), template: &template.ciphertext, probe }
+/// At most 32 requests, one per lane, in their places; those beyond the requests repeat the first.
+fn arranged<'a, T, P: Copy>(
+    lanes: &'a [T],
+    place: impl Fn(&'a T) -> Result<P, MatchError>,
+) -> Result<[P; LANES], MatchError> {
+    let mut placed = [place(lanes.first().ok_or(MatchError::Empty)?)?; LANES];
+    for (placed, request) in placed.iter_mut().zip(lanes).skip(1) {
+        *placed = place(request)?;
+    }
+    Ok(placed)
+}
+
+fn own(template: &Template) -> Result<&TemplateCiphertext, MatchError> {
+    match &template.ciphertext {
+        Ciphertext::Own(own) => Ok(own),
+        Ciphertext::Pair(_) => Err(MatchError::ForeignKey(template.lane)),
+    }
+}
+
+fn pair(template: &Template) -> Result<&PairCiphertext, MatchError> {
+    match &template.ciphertext {
+        Ciphertext::Pair(pair) => Ok(pair),
+        Ciphertext::Own(_) => Err(MatchError::ForeignKey(template.lane)),
+    }
 }

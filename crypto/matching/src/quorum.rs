@@ -4,16 +4,19 @@
 //! admits it as a key-holder that is alone would, sends its two partial decryptions to the other two, and decides once it has the
 //! piece that it lacks. Who asked gets bits from each and never a partial: three partials are scores.
 
-use crate::keyholder::{UNPOISONED, wipe_stack};
+use crate::job::Masked;
+use crate::keyholder::wipe_stack;
+use crate::template::Ciphertext;
 use crate::tenant::Admitted;
 use crate::{
-    AttemptRecord, BlindedTemplate, DecisionPolicy, Decisions, EncryptedTemplate, Handle, KeyHolder,
-    KeyHolderError, Lane, LaneSet, MatchJob, SubjectRecord, Template, TenantId, TenantRecord,
+    AttemptRecord, BlindedTemplate, DecisionPolicy, Decisions, EncryptedTemplate, EpochRecord, Handle,
+    KeyHolder, KeyHolderError, KeyStructure, Lane, LaneSet, MatchJob, PublicKey, SubjectRecord, Template,
+    TenantId, TenantRecord,
 };
 use rand::CryptoRng;
 use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Partial, Piece, PieceMaster};
-use trefoil_bfv::{Opened, Salt, Scheme, SubjectKey, TemplateCiphertext};
+use trefoil_bfv::{MaskedBatch, Opened, Salt, Scheme, SubjectKey, TemplateCiphertext};
 use trefoil_kernels::{Cpu, keccak};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -147,7 +150,7 @@ impl QuorumHolder {
         self.pieces.seat
     }
 
-    /// Makes a tenant; returns the seed of its basis, which is the same for all three.
+    /// Makes a tenant with a key per subject; returns its public key, which is the same for all three.
     ///
     /// # Errors
     /// As [`KeyHolder::create_tenant`].
@@ -155,16 +158,17 @@ impl QuorumHolder {
         &self,
         tenant: TenantId,
         policy: DecisionPolicy,
-    ) -> Result<[u8; 32], KeyHolderError> {
+    ) -> Result<PublicKey, KeyHolderError> {
         let master = *self.pieces.shared(b"trefoil/quorum/tenant/1", &tenant);
-        let basis_seed = *self.pieces.shared(b"trefoil/quorum/basis/1", &tenant);
-        self.keyholder.insert_tenant(&TenantRecord { tenant, master, basis_seed, policy, frozen: false })?;
-        Ok(basis_seed)
+        let seed = *self.pieces.shared(b"trefoil/quorum/basis/1", &tenant);
+        let epochs = vec![EpochRecord { epoch: 0, master, seed }];
+        let keys = KeyStructure::PerSubject;
+        self.keyholder.insert_tenant(&TenantRecord { tenant, keys, epochs, policy, frozen: false })
     }
 
     /// A contribution to the salt of one enrolment, to be sent to the other two.
     pub fn contribute(&self) -> [u8; 32] {
-        *Salt::random(&mut *self.keyholder.rng.lock().expect(UNPOISONED)).expose_bytes()
+        *Salt::random(&mut *self.keyholder.rng()).expose_bytes()
     }
 
     /// This key-holder's two parts of a template's ciphertext, piece by piece. `contributions` are those of the three seats in
@@ -186,13 +190,19 @@ impl QuorumHolder {
         let salt =
             hash(&[b"trefoil/quorum/salt/1", &tenant, &handle, &generation.to_le_bytes(), contributed]);
         let attempts = AttemptRecord::default();
-        of.insert(&*self.keyholder.vault, &SubjectRecord { handle, generation, lane, salt, attempts })?;
-        let subject = of.key(&handle, generation, &Salt::from_bytes(salt));
+        let epoch = of.newest()?;
+        let number = epoch.number();
+        let record = SubjectRecord { handle, generation, lane, epoch: number, salt, attempts };
+        of.insert(self.keyholder.vault(), &epoch, &record)?;
+        let subject = epoch.subject_key(&record);
+        let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;
         let mut parts =
             self.pieces.seat.pieces().into_iter().zip(&self.pieces.masters).map(|(piece, master)| {
                 let share = (piece == Piece::ALL[0]).then_some(template.share());
-                let ciphertext = of.basis.encrypt_piece(&master.key(&subject), lane.index(), share);
-                EncryptedTemplate { template: Template { tenant, handle, generation, lane, ciphertext } }
+                let ciphertext = basis.encrypt_piece(&master.key(&subject), lane.index(), share);
+                let ciphertext = Ciphertext::Own(ciphertext);
+                let template = Template { tenant, handle, generation, lane, epoch: number, ciphertext };
+                EncryptedTemplate { template }
             });
         Ok([parts.next(), parts.next()].map(|part| part.expect("a seat has two pieces")))
     }
@@ -203,16 +213,16 @@ impl QuorumHolder {
     /// [`KeyHolderError`] when no lane can be decided.
     pub fn begin(&self, job: &MatchJob, now: u64) -> Result<Begun, KeyHolderError> {
         let tenant = self.keyholder.tenant(&job.tenant)?;
-        if !job.is_well_formed() {
-            tenant.record_malformed(&*self.keyholder.vault, job, now)?;
+        let Some(masked) = masked(job).filter(|_| job.is_well_formed()) else {
+            tenant.record_malformed(self.keyholder.vault(), job, now)?;
             return Err(KeyHolderError::Malformed);
-        }
+        };
         let admitted = tenant.admit(job, now)?;
         let digest = digest(job);
         let mut decryptor = self.keyholder.decryptor();
         let partials = self.pieces.masters.each_ref().map(|master| {
             let keys: Vec<SubjectKey> = admitted.keys.iter().flatten().map(|key| master.key(key)).collect();
-            decryptor.partial(master, &keys, &job.masked, &digest)
+            decryptor.partial(master, &keys, masked, &digest)
         });
         self.keyholder.put_back(decryptor);
         Ok(Begun { digest, own: Parts { digest, partials }, admitted, now })
@@ -274,7 +284,7 @@ impl QuorumHolder {
     /// The lanes that match if `copy` is the piece that is lacking, or nothing if it cannot be.
     fn open(&self, job: &MatchJob, begun: &Begun, copy: &Partial) -> Option<LaneSet> {
         let [first, second] = &begun.own.partials;
-        let opened = Opened::combine(Scheme::shared(), &job.masked, [first, second, copy]);
+        let opened = Opened::combine(Scheme::shared(), masked(job)?, [first, second, copy]);
         let stray = opened.scores().iter().zip(&job.subjects).filter(|(_, subject)| subject.is_none());
         let stray = stray.fold(0, |bits, (score, _)| bits | score);
         let threshold = begun.admitted.threshold;
@@ -295,7 +305,7 @@ impl QuorumHolder {
         judged: &Judgement,
     ) -> Result<Decisions, KeyHolderError> {
         let tenant = self.keyholder.tenant(&job.tenant)?;
-        let vault = &*self.keyholder.vault;
+        let vault = self.keyholder.vault();
         match judged.outcome {
             Outcome::Matched(matched) => {
                 tenant.settle(vault, job, &begun.admitted, matched, begun.now).map(Decisions::from_lanes)
@@ -383,10 +393,21 @@ pub fn assemble(answers: &[[EncryptedTemplate; 2]; PIECES]) -> Result<EncryptedT
         if copy(one, piece) != copy(other, piece) {
             return Err([one, other]);
         }
-        sum.push(&copy(one, piece).ciphertext);
+        match &copy(one, piece).ciphertext {
+            Ciphertext::Own(part) => sum.push(part),
+            Ciphertext::Pair(_) => return Err([one, other]),
+        }
     }
-    let ciphertext = TemplateCiphertext::block(Scheme::shared(), &sum);
+    let ciphertext = Ciphertext::Own(TemplateCiphertext::block(Scheme::shared(), &sum));
     Ok(EncryptedTemplate { template: Template { ciphertext, ..answers[0][0].template.clone() } })
+}
+
+/// The batch of a job of the only kind that three key-holders decide: keys per subject, plain probes.
+fn masked(job: &MatchJob) -> Option<&MaskedBatch> {
+    match &job.masked {
+        Masked::Own(batch) => Some(batch),
+        Masked::Pairs(_) | Masked::Product(_) => None,
+    }
 }
 
 /// SHA3-256 of the whole job, which what is derived from it must never be shared with another.

@@ -4,13 +4,13 @@
 //! each): never during arithmetic, never during a vault write. `writes` serialises vault writes, so that of two
 //! records of one subject the later one is written last; it is taken before `state`, never after.
 
+use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
-use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, Lane, LaneSet, MatchJob, TenantId};
-use crate::{SubjectRecord, TenantRecord, Vault};
+use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MatchJob};
+use crate::{EpochRecord, SubjectRecord, TenantId, TenantRecord, Vault};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
-use trefoil_bfv::{Basis, LANES, MasterKey, Salt, Scheme, SubjectKey};
-use zeroize::Zeroizing;
+use std::sync::{Arc, Mutex, MutexGuard};
+use trefoil_bfv::{LANES, SubjectKey};
 
 /// Seconds within which malformed jobs count together.
 const MALFORMED_WINDOW_S: u64 = 3600;
@@ -18,16 +18,17 @@ const MALFORMED_WINDOW_S: u64 = 3600;
 /// each is at most whether it was malformed.
 const MALFORMED_MAX: usize = 3;
 
-/// A tenant: keys that never change and a state that does.
+/// A tenant: what never changes and a state that does.
 pub(crate) struct Tenant {
     id: TenantId,
-    master: MasterKey,
-    pub(crate) basis: Basis,
+    keys: KeyStructure,
     writes: Mutex<()>,
     state: Mutex<State>,
 }
 
 struct State {
+    /// The keys in use, oldest first: two while they are rotated.
+    epochs: Vec<Arc<Epoch>>,
     policy: DecisionPolicy,
     frozen: bool,
     /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
@@ -38,14 +39,29 @@ struct State {
 
 struct Subject {
     lane: Lane,
+    epoch: u32,
+    /// The generation that was made of it while the keys are rotated. Its record of attempts is the one that counts.
+    successor: Option<u32>,
     /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
     key: SubjectKey,
     attempts: AttemptRecord,
 }
 
+/// What it takes to renew a template.
+pub(crate) struct Renewal {
+    pub(crate) old: Arc<Epoch>,
+    pub(crate) new: Arc<Epoch>,
+    /// The key of the template as it is.
+    pub(crate) key: SubjectKey,
+    pub(crate) lane: Lane,
+    pub(crate) attempts: AttemptRecord,
+}
+
 /// A job whose subjects are known and whose failures have been counted in advance.
 pub(crate) struct Admitted {
     pub(crate) keys: [Option<SubjectKey>; LANES],
+    /// The keys that the batch is under.
+    pub(crate) epoch: Arc<Epoch>,
     /// The threshold in force.
     pub(crate) threshold: i32,
     /// Lanes whose budget allowed the attempt.
@@ -55,19 +71,35 @@ pub(crate) struct Admitted {
 }
 
 impl Tenant {
+    /// The tenant of a record, with the subjects whose keys are there.
     pub(crate) fn restore(record: &TenantRecord, subjects: Vec<SubjectRecord>) -> Tenant {
-        let master = MasterKey::from_bytes(record.master);
-        let subjects = subjects.iter().map(|record| {
-            let subject = Box::new(Subject::of(&master, record));
-            ((record.handle, record.generation), subject)
-        });
-        let subjects = subjects.collect();
+        let epochs: Vec<Arc<Epoch>> =
+            record.epochs.iter().map(|epoch| Arc::new(Epoch::restore(record.keys, epoch))).collect();
+        let of_epoch = |number: u32| epochs.iter().find(|epoch| epoch.number() == number);
+        let mut table: HashMap<(Handle, u32), Box<Subject>> = subjects
+            .iter()
+            .filter_map(|record| {
+                let subject = Box::new(Subject::of(of_epoch(record.epoch)?, record));
+                Some(((record.handle, record.generation), subject))
+            })
+            .collect();
+        if let [old, new] = &epochs[..] {
+            let renewed = subjects.iter().filter(|record| record.epoch == new.number());
+            let renewed: HashMap<Handle, u32> =
+                renewed.map(|record| (record.handle, record.generation)).collect();
+            for ((handle, _), subject) in &mut table {
+                if subject.epoch == old.number() {
+                    subject.successor = renewed.get(handle).copied();
+                }
+            }
+        }
+        let subjects = table;
         Tenant {
             id: record.tenant,
-            master,
-            basis: Basis::from_seed(Scheme::shared(), record.basis_seed),
+            keys: record.keys,
             writes: Mutex::new(()),
             state: Mutex::new(State {
+                epochs,
                 policy: record.policy,
                 frozen: record.frozen,
                 malformed: Vec::with_capacity(MALFORMED_MAX),
@@ -76,14 +108,22 @@ impl Tenant {
         }
     }
 
-    /// Whether this is its master key.
+    /// Whether this is the master key of all its epochs.
     pub(crate) fn is_of(&self, master: &[u8; 32]) -> bool {
-        self.master.expose_bytes() == master
+        locked(&self.state).epochs.iter().all(|epoch| epoch.record().master == *master)
     }
 
-    /// The key of a template.
-    pub(crate) fn key(&self, handle: &Handle, generation: u32, salt: &Salt) -> SubjectKey {
-        self.master.subject_key(handle, generation, salt)
+    /// The newest keys: those that templates are encrypted under.
+    pub(crate) fn newest(&self) -> Result<Arc<Epoch>, KeyHolderError> {
+        locked(&self.state).epochs.last().cloned().ok_or(KeyHolderError::UnknownTenant)
+    }
+
+    /// To store.
+    fn record(&self) -> TenantRecord {
+        let state = locked(&self.state);
+        let epochs = state.epochs.iter().map(|epoch| epoch.record()).collect();
+        let State { policy, frozen, .. } = *state;
+        TenantRecord { tenant: self.id, keys: self.keys, epochs, policy, frozen }
     }
 
     /// Replaces policy and frozen state, in the vault first.
@@ -93,14 +133,10 @@ impl Tenant {
         change: impl Fn(&mut DecisionPolicy, &mut bool),
     ) -> Result<(), KeyHolderError> {
         let _writes = locked(&self.writes);
-        let (mut policy, mut frozen) = {
-            let state = locked(&self.state);
-            (state.policy, state.frozen)
-        };
-        change(&mut policy, &mut frozen);
-        let master = Zeroizing::new(*self.master.expose_bytes());
-        let basis_seed = self.basis.seed();
-        vault.put_tenant(&TenantRecord { tenant: self.id, master: *master, basis_seed, policy, frozen })?;
+        let mut record = self.record();
+        change(&mut record.policy, &mut record.frozen);
+        vault.put_tenant(&record)?;
+        let TenantRecord { policy, frozen, .. } = record;
         let mut state = locked(&self.state);
         if state.frozen && !frozen {
             state.malformed.clear();
@@ -109,20 +145,118 @@ impl Tenant {
         Ok(())
     }
 
-    /// Adds a subject, in the vault first.
-    pub(crate) fn insert(&self, vault: &dyn Vault, record: &SubjectRecord) -> Result<(), KeyHolderError> {
+    /// Adds a subject of `epoch`, in the vault first.
+    pub(crate) fn insert(
+        &self,
+        vault: &dyn Vault,
+        epoch: &Epoch,
+        record: &SubjectRecord,
+    ) -> Result<(), KeyHolderError> {
         let _writes = locked(&self.writes);
         let key = (record.handle, record.generation);
         if locked(&self.state).subjects.contains_key(&key) {
             return Err(KeyHolderError::SubjectExists);
         }
         vault.put_subject(&self.id, record)?;
-        let subject = Box::new(Subject::of(&self.master, record));
+        let subject = Box::new(Subject::of(epoch, record));
         locked(&self.state).subjects.insert(key, subject);
         Ok(())
     }
 
-    /// Forgets a subject, in the vault first.
+    /// Adds the keys of a rotation, in the vault first, unless one is under way; the newest keys.
+    pub(crate) fn add_epoch(
+        &self,
+        vault: &dyn Vault,
+        record: EpochRecord,
+    ) -> Result<Arc<Epoch>, KeyHolderError> {
+        let _writes = locked(&self.writes);
+        let mut tenant = self.record();
+        if tenant.epochs.len() == 1 {
+            let added = Arc::new(Epoch::restore(self.keys, &record));
+            tenant.epochs.push(record);
+            vault.put_tenant(&tenant)?;
+            locked(&self.state).epochs.push(added);
+        }
+        self.newest()
+    }
+
+    /// What it takes to renew generation `from` of a subject as `to`.
+    pub(crate) fn renewal(&self, handle: &Handle, from: u32, to: u32) -> Result<Renewal, KeyHolderError> {
+        let state = locked(&self.state);
+        if state.frozen {
+            return Err(KeyHolderError::Frozen);
+        }
+        let [old, new] = &state.epochs[..] else { return Err(KeyHolderError::Rotation) };
+        let subject = state.subjects.get(&(*handle, from));
+        let subject = subject.filter(|subject| subject.epoch == old.number());
+        let subject = subject.ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
+        if to <= subject.successor.unwrap_or(from) {
+            return Err(KeyHolderError::Rotation);
+        }
+        let ledger = state.ledger((*handle, from));
+        let attempts = state.subjects.get(&ledger).map_or(subject.attempts, |subject| subject.attempts);
+        let (old, new) = (Arc::clone(old), Arc::clone(new));
+        Ok(Renewal { old, new, key: subject.key.clone(), lane: subject.lane, attempts })
+    }
+
+    /// Adds the generation that `from` was renewed as, in the vault first, and forgets one that was made before.
+    pub(crate) fn succeed(
+        &self,
+        vault: &dyn Vault,
+        epoch: &Epoch,
+        from: u32,
+        record: &SubjectRecord,
+    ) -> Result<(), KeyHolderError> {
+        let _writes = locked(&self.writes);
+        let (handle, to) = (record.handle, record.generation);
+        let mut record = record.clone();
+        let before = {
+            let state = locked(&self.state);
+            let subject = state.subjects.get(&(handle, from)).filter(|_| state.epochs.len() == 2);
+            let before = subject.ok_or(KeyHolderError::Rotation)?.successor;
+            if to <= before.unwrap_or(from) || state.subjects.contains_key(&(handle, to)) {
+                return Err(KeyHolderError::Rotation);
+            }
+            let ledger = state.ledger((handle, from));
+            record.attempts = state.subjects.get(&ledger).map_or(record.attempts, |subject| subject.attempts);
+            before
+        };
+        vault.put_subject(&self.id, &record)?;
+        if let Some(before) = before {
+            vault.delete_subject(&self.id, &handle, before)?;
+        }
+        let mut state = locked(&self.state);
+        let mut added = Box::new(Subject::of(epoch, &record));
+        // What was counted in the meantime.
+        let ledger = state.ledger((handle, from));
+        if let Some(current) = state.subjects.get(&ledger) {
+            added.attempts = current.attempts;
+        }
+        if let Some(before) = before {
+            state.subjects.remove(&(handle, before));
+        }
+        state.subjects.insert((handle, to), added);
+        if let Some(subject) = state.subjects.get_mut(&(handle, from)) {
+            subject.successor = Some(to);
+        }
+        Ok(())
+    }
+
+    /// Forgets the oldest keys and every subject of them, in the vault first.
+    pub(crate) fn erase_epoch(&self, vault: &dyn Vault, epoch: u32) -> Result<(), KeyHolderError> {
+        let _writes = locked(&self.writes);
+        let newest = self.newest()?.number();
+        if epoch >= newest {
+            return Err(KeyHolderError::Rotation);
+        }
+        vault.erase_epoch(&self.id, epoch)?;
+        let mut state = locked(&self.state);
+        state.epochs.retain(|kept| kept.number() != epoch);
+        state.subjects.retain(|_, subject| subject.epoch != epoch);
+        Ok(())
+    }
+
+    /// Forgets a subject, in the vault first, with what it was renewed as.
     pub(crate) fn remove(
         &self,
         vault: &dyn Vault,
@@ -130,29 +264,35 @@ impl Tenant {
         generation: u32,
     ) -> Result<(), KeyHolderError> {
         let _writes = locked(&self.writes);
-        vault.delete_subject(&self.id, &handle, generation)?;
-        locked(&self.state).subjects.remove(&(handle, generation));
+        let successor =
+            locked(&self.state).subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
+        for generation in [Some(generation), successor].into_iter().flatten() {
+            vault.delete_subject(&self.id, &handle, generation)?;
+            locked(&self.state).subjects.remove(&(handle, generation));
+        }
         Ok(())
     }
 
     /// Looks up the subjects of a job and counts a failure for each that may try.
     pub(crate) fn admit(&self, job: &MatchJob, now: u64) -> Result<Admitted, KeyHolderError> {
         let mut state = locked(&self.state);
-        if state.frozen {
-            return Err(KeyHolderError::Frozen);
-        }
-        let mut unknown = LaneSet::EMPTY;
-        for lane in job.occupied().iter() {
-            let subject = job.subjects[lane.index()].and_then(|key| state.subjects.get(&key));
-            if subject.is_none_or(|subject| subject.lane != lane) {
-                unknown.insert(lane);
-            }
-        }
-        if !unknown.is_empty() {
-            return Err(KeyHolderError::UnknownSubjects(unknown));
-        }
+        let epoch = state.known(&job.subjects, job.epoch)?;
         let policy = state.policy.attempts;
-        Ok(state.charge(job, &policy, now))
+        Ok(state.charge(job, epoch, &policy, now))
+    }
+
+    /// The keys of a batch whose subjects are all enrolled under them.
+    pub(crate) fn batch_epoch(
+        &self,
+        subjects: &[Option<(Handle, u32)>; LANES],
+        epoch: u32,
+    ) -> Result<Arc<Epoch>, KeyHolderError> {
+        locked(&self.state).known(subjects, epoch)
+    }
+
+    /// The key structure.
+    pub(crate) fn structure(&self) -> KeyStructure {
+        self.keys
     }
 
     /// Ends a job with its decisions: takes back the failures of lanes that matched, writes the others to the vault, and only
@@ -173,7 +313,8 @@ impl Tenant {
                 return Err(KeyHolderError::Frozen);
             }
             for lane in admitted.charged.iter() {
-                let subject = job.subjects[lane.index()].and_then(|key| state.subjects.get_mut(&key));
+                let ledger = job.subjects[lane.index()].map(|key| state.ledger(key));
+                let subject = ledger.and_then(|key| state.subjects.get_mut(&key));
                 // A subject that was shredded in the meantime is answered like any other failure.
                 let Some(subject) = subject else { continue };
                 if matched.contains(lane) {
@@ -197,6 +338,12 @@ impl Tenant {
         job: &MatchJob,
         now: u64,
     ) -> Result<(), KeyHolderError> {
+        self.count_malformed(vault, now)?;
+        self.write_attempts(vault, job, job.occupied())
+    }
+
+    /// Counts a malformed request. The third within an hour freezes the tenant, in the vault too.
+    pub(crate) fn count_malformed(&self, vault: &dyn Vault, now: u64) -> Result<(), KeyHolderError> {
         let freeze = {
             let mut state = locked(&self.state);
             state.malformed.retain(|&time| now.saturating_sub(time) < MALFORMED_WINDOW_S);
@@ -210,7 +357,7 @@ impl Tenant {
         if freeze {
             self.update(vault, |_, frozen| *frozen = true)?;
         }
-        self.write_attempts(vault, job, job.occupied())
+        Ok(())
     }
 
     /// Writes the present attempt records of some lanes to the vault.
@@ -227,6 +374,7 @@ impl Tenant {
         let records: Vec<(Handle, u32, AttemptRecord)> = {
             let state = locked(&self.state);
             let keys = lanes.iter().filter_map(|lane| job.subjects[lane.index()]);
+            let keys = keys.map(|key| state.ledger(key));
             keys.filter_map(|key| Some((key.0, key.1, state.subjects.get(&key)?.attempts))).collect()
         };
         Ok(vault.put_attempts(&self.id, &records)?)
@@ -234,25 +382,56 @@ impl Tenant {
 }
 
 impl Subject {
-    fn of(master: &MasterKey, record: &SubjectRecord) -> Subject {
-        let salt = Salt::from_bytes(record.salt);
-        let key = master.subject_key(&record.handle, record.generation, &salt);
-        Subject { lane: record.lane, key, attempts: record.attempts }
+    fn of(epoch: &Epoch, record: &SubjectRecord) -> Subject {
+        let SubjectRecord { lane, attempts, .. } = *record;
+        Subject { lane, epoch: epoch.number(), successor: None, key: epoch.subject_key(record), attempts }
     }
 }
 
 impl State {
-    fn charge(&mut self, job: &MatchJob, policy: &AttemptPolicy, now: u64) -> Admitted {
+    /// The template whose record of attempts counts for this one: itself, or what it was renewed as.
+    fn ledger(&self, (handle, generation): (Handle, u32)) -> (Handle, u32) {
+        let successor = self.subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
+        (handle, successor.unwrap_or(generation))
+    }
+
+    /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.
+    fn known(
+        &self,
+        subjects: &[Option<(Handle, u32)>; LANES],
+        epoch: u32,
+    ) -> Result<Arc<Epoch>, KeyHolderError> {
+        if self.frozen {
+            return Err(KeyHolderError::Frozen);
+        }
+        let mut unknown = LaneSet::EMPTY;
+        for lane in Lane::all() {
+            let Some(key) = subjects[lane.index()] else { continue };
+            let subject = self.subjects.get(&key);
+            if !subject.is_some_and(|subject| subject.lane == lane && subject.epoch == epoch) {
+                unknown.insert(lane);
+            }
+        }
+        match self.epochs.iter().find(|known| known.number() == epoch) {
+            Some(known) if unknown.is_empty() => Ok(Arc::clone(known)),
+            _ => Err(KeyHolderError::UnknownSubjects(unknown)),
+        }
+    }
+
+    fn charge(&mut self, job: &MatchJob, epoch: Arc<Epoch>, policy: &AttemptPolicy, now: u64) -> Admitted {
         let mut admitted = Admitted {
             keys: [const { None }; LANES],
+            epoch,
             threshold: self.policy.threshold,
             charged: LaneSet::EMPTY,
             before: [AttemptRecord::default(); LANES],
         };
         for lane in job.occupied().iter() {
-            let subject = job.subjects[lane.index()].and_then(|key| self.subjects.get_mut(&key));
-            let Some(subject) = subject else { continue };
+            let Some(name) = job.subjects[lane.index()] else { continue };
+            let Some(subject) = self.subjects.get(&name) else { continue };
             admitted.keys[lane.index()] = Some(subject.key.clone());
+            let ledger = self.ledger(name);
+            let Some(subject) = self.subjects.get_mut(&ledger) else { continue };
             admitted.before[lane.index()] = subject.attempts;
             if subject.attempts.charge(policy, now) {
                 admitted.charged.insert(lane);

@@ -1,9 +1,9 @@
 //! Where the key-holder keeps what must outlive the process.
 
-use crate::{AttemptRecord, DecisionPolicy, Handle, Lane, TenantId};
+use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, TenantId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
 ///
@@ -23,11 +23,29 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the memory cannot be read.
     fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError>;
 
-    /// Writes or replaces the record of a tenant.
+    /// Writes or replaces the record of a tenant. Epochs that the record does not have stay.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError>;
+
+    /// Erases the master key of an epoch and the salts of every subject of it, at once.
+    ///
+    /// # Errors
+    /// [`VaultError`] when the erasure is not durable.
+    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError>;
+
+    /// The key that opens sealed shares, as [`Vault::put_opening_key`] wrote it.
+    ///
+    /// # Errors
+    /// [`VaultError`] when the memory cannot be read.
+    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError>;
+
+    /// Writes the key that opens sealed shares. Secret.
+    ///
+    /// # Errors
+    /// [`VaultError`] when the write is not durable.
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError>;
 
     /// Writes a new subject.
     ///
@@ -68,6 +86,18 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
         (**self).put_tenant(record)
     }
 
+    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
+        (**self).erase_epoch(tenant, epoch)
+    }
+
+    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
+        (**self).opening_key()
+    }
+
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
+        (**self).put_opening_key(key)
+    }
+
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         (**self).put_subject(tenant, record)
     }
@@ -85,19 +115,30 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
     }
 }
 
-/// A tenant as the vault keeps it. The master key is wiped on drop.
+/// A tenant as the vault keeps it.
 #[derive(Clone)]
 pub struct TenantRecord {
     /// The tenant.
     pub tenant: TenantId,
-    /// The master key from which every subject's key is derived. Secret.
-    pub master: [u8; 32],
-    /// The seed of the public basis.
-    pub basis_seed: [u8; 32],
+    /// The key structure, which never changes.
+    pub keys: KeyStructure,
+    /// The keys in use, oldest first: two while they are rotated.
+    pub epochs: Vec<EpochRecord>,
     /// Threshold and attempt budget.
     pub policy: DecisionPolicy,
     /// Set by the third malformed job in an hour; nothing is decided until it is lifted.
     pub frozen: bool,
+}
+
+/// One epoch of a tenant's keys. The master key is wiped on drop.
+#[derive(Clone)]
+pub struct EpochRecord {
+    /// Counts the rotations.
+    pub epoch: u32,
+    /// The master key from which every key of the epoch is derived. Secret.
+    pub master: [u8; 32],
+    /// The seed of the public key.
+    pub seed: [u8; 32],
 }
 
 /// A subject as the vault keeps it. The salt is wiped on drop.
@@ -109,13 +150,15 @@ pub struct SubjectRecord {
     pub generation: u32,
     /// The lane of the template.
     pub lane: Lane,
+    /// The epoch of the tenant's keys that the template is under.
+    pub epoch: u32,
     /// The salt of the subject's key. Secret; without it the template cannot be decrypted.
     pub salt: [u8; 32],
     /// Failures so far.
     pub attempts: AttemptRecord,
 }
 
-impl Drop for TenantRecord {
+impl Drop for EpochRecord {
     fn drop(&mut self) {
         self.master.zeroize();
     }
@@ -142,6 +185,7 @@ pub struct MemoryVault {
 struct Records {
     tenants: HashMap<TenantId, TenantRecord>,
     subjects: HashMap<TenantId, HashMap<(Handle, u32), Box<SubjectRecord>>>,
+    opening_key: Option<Zeroizing<Vec<u8>>>,
 }
 
 impl MemoryVault {
@@ -168,6 +212,26 @@ impl Vault for MemoryVault {
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
         self.records()?.tenants.insert(record.tenant, record.clone());
+        Ok(())
+    }
+
+    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
+        let mut records = self.records()?;
+        if let Some(record) = records.tenants.get_mut(tenant) {
+            record.epochs.retain(|kept| kept.epoch != epoch);
+        }
+        if let Some(subjects) = records.subjects.get_mut(tenant) {
+            subjects.retain(|_, subject| subject.epoch != epoch);
+        }
+        Ok(())
+    }
+
+    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
+        Ok(self.records()?.opening_key.clone())
+    }
+
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
+        self.records()?.opening_key = Some(Zeroizing::new(key.to_vec()));
         Ok(())
     }
 

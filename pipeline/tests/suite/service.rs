@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot};
 use trefoil_cache::Cache;
-use trefoil_matching::{Decisions, KeyHolder, KeyHolderError, KeyHolding, MatchJob};
+use trefoil_matching::{
+    Decisions, EncryptedProbes, KeyHolder, KeyHolderError, KeyHolding, MatchJob, ProbeJob,
+};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
     Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, Service, SubmitError, Verdict,
@@ -173,6 +175,10 @@ impl KeyHolding for Gate {
         let _opened_for_good = self.permits.recv();
         self.inner.decide(job, now)
     }
+
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        self.inner.encrypt_probes(job)
+    }
 }
 
 pub(crate) fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C)
@@ -211,6 +217,10 @@ impl KeyHolding for Fragile {
     fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
         assert!(self.first.try_recv().is_err(), "this test's first job panics");
         self.inner.decide(job, now)
+    }
+
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        self.inner.encrypt_probes(job)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use trefoil_attest::{Decision, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
-use trefoil_matching::{Decisions, KeyHolderError, KeyHolding, MatchJob};
+use trefoil_matching::{Decisions, EncryptedProbes, KeyHolderError, KeyHolding, MatchJob, ProbeJob};
 use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Refusal, Stale, Verdict};
 
 use super::world::{AUDIENCE, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, verdict_of};
@@ -112,6 +112,10 @@ struct Unreachable;
 
 impl KeyHolding for Unreachable {
     fn decide(&self, _: &MatchJob, _: u64) -> Result<Decisions, KeyHolderError> {
+        Err(KeyHolderError::Frozen)
+    }
+
+    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
         Err(KeyHolderError::Frozen)
     }
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, LazyLock};
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_attest::{KeySetStatus, ProbeMode, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, Basis, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, Lane, MemoryVault, Template,
-    Tier, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, MemoryVault,
+    PublicKey, Template, Tier, split, unblind,
 };
-use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Registry, Tenant, TenantId, Verdict};
+use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict};
 use trefoil_sign::SigningKeys;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
@@ -117,7 +117,7 @@ pub(crate) struct World<C> {
     pub(crate) keyholder: Arc<KeyHolder>,
     pub(crate) cache: Arc<C>,
     pub(crate) templates: Vec<Template>,
-    pub(crate) basis: Basis,
+    pub(crate) key: PublicKey,
 }
 
 impl<C: Cache<Verdict>> World<C> {
@@ -126,14 +126,15 @@ impl<C: Cache<Verdict>> World<C> {
         let mut rng = StdRng::seed_from_u64(2);
         let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("key-holder");
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
-        let basis = Basis::from_seed(keyholder.create_tenant(TENANT, policy).expect("tenant"));
+        let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("tenant");
         let templates = people
             .iter()
             .zip(Lane::all())
             .map(|(person, lane)| {
                 let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
-                let encrypted = keyholder.enrol(TENANT, person.handle, 1, lane, &blinded).expect("enrol");
-                unblind(&basis, encrypted, blind)
+                let encrypted =
+                    keyholder.enrol(TENANT, person.handle, 1, lane, &blinded.into()).expect("enrol");
+                unblind(encrypted, blind)
             })
             .collect();
         let world = World {
@@ -141,7 +142,7 @@ impl<C: Cache<Verdict>> World<C> {
             keyholder: Arc::new(keyholder),
             cache: Arc::new(cache),
             templates,
-            basis,
+            key,
         };
         world.put_tenant(vec![(1, *root)], 2);
         world
@@ -151,7 +152,7 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
         self.registry.put(Tenant {
             id: TENANT,
-            basis: self.basis.clone(),
+            keys: vec![self.key.clone()],
             policy: Policy {
                 id: 1,
                 version: 1,
@@ -159,6 +160,7 @@ impl<C: Cache<Verdict>> World<C> {
                 embedder: "facenet-128".into(),
                 level_min,
                 attestation_lifetime_s: 60,
+                probe: ProbeMode::Plain,
             },
             roots,
         });
@@ -189,7 +191,7 @@ impl<C: Cache<Verdict>> World<C> {
             reveal: None,
             session: people[person].session,
             template: self.templates[person].clone(),
-            probe: Embedding::quantise(&people[shown].face).expect("face"),
+            probe: Probe::Plain(Embedding::quantise(&people[shown].face).expect("face")),
             audience: AUDIENCE.into(),
             nonce: vec![person as u8; 16],
             request_digest: [person as u8; 32],

@@ -142,6 +142,11 @@ enum Command {
         #[arg(long, default_value_t = 100)]
         per_generation: u32,
     },
+    /// Print the fingerprint of the key that devices seal their shares to. Give it to them on another way than the gateway.
+    SealingKey {
+        #[command(flatten)]
+        place: Place,
+    },
     /// Check the chain of the job log and print where it stands.
     CheckLog {
         #[command(flatten)]
@@ -198,6 +203,11 @@ impl KeyHolderArgs {
                     remote.set_policy(tenant.0, policy).map_err(|cause| cause.to_string())
                 })
             }
+            Some(Command::SealingKey { place }) => operate(&place, |remote| {
+                let key = remote.sealing_key().map_err(|cause| cause.to_string())?;
+                println!("{}", key.fingerprint());
+                Ok(())
+            }),
             Some(Command::CheckLog { place }) => place.load().and_then(|config| {
                 let head = job_log::check(&config.server.data_dir).map_err(|cause| (cause.to_string(), 1))?;
                 println!("{} lines, head {}", head.next, hex::encode(head.digest));

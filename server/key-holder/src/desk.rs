@@ -5,10 +5,12 @@ use crate::config::PolicyLimits;
 use crate::database::StoreError;
 use crate::job_log::{Entry, JobLog};
 use crate::owners::Owners;
-use crate::protocol::{Enrolment, Refused, Reply, Request, RequestError};
+use crate::protocol::{Enrolment, Refused, Renewal, Reply, Request, RequestError};
 use crate::quorum::{Bench, Contribution};
 use std::sync::Arc;
-use trefoil_matching::{DecisionPolicy, KeyHolder, KeyHolderError, MatchJob, TenantId};
+use trefoil_matching::{
+    DecisionPolicy, KeyHolder, KeyHolderError, KeyStructure, MatchJob, PublicKey, TenantId,
+};
 
 /// The key-holder with what it needs to serve strangers.
 pub(crate) struct Desk {
@@ -71,13 +73,26 @@ impl Desk {
     }
 
     fn carry_out(&self, client: &Client, request: &Request, now: u64) -> Result<Reply, Refused> {
-        let needed = match request {
-            Request::SetPolicy(..) | Request::LiftFreeze(_) => Right::Operate,
-            Request::Parts(_) | Request::Contribute(_) => Right::Peer,
-            _ => Right::Match,
+        let allowed = match request {
+            Request::SetPolicy(..) | Request::LiftFreeze(_) => client.right == Right::Operate,
+            Request::Parts(_) | Request::Contribute(_) => client.right == Right::Peer,
+            // Public; the operator prints its fingerprint.
+            Request::SealingKey => true,
+            _ => client.right == Right::Match,
         };
-        if client.right != needed {
+        if !allowed {
             return Err(Refused::Forbidden);
+        }
+        let alone_only = matches!(
+            request,
+            Request::EncryptProbes(_)
+                | Request::SealingKey
+                | Request::BeginRotation(_)
+                | Request::Renew(_)
+                | Request::FinishRotation(..)
+        );
+        if alone_only && self.bench.is_some() {
+            return Err(Refused::Structure);
         }
         match request {
             Request::Ping => Ok(Reply::Done),
@@ -91,8 +106,27 @@ impl Desk {
                     .map(|decisions| Reply::Decided(decisions.lanes()))
                     .map_err(refused)
             }
-            Request::CreateTenant(tenant, policy) => {
-                self.create(client, *tenant, *policy).map(Reply::Created)
+            Request::EncryptProbes(job) => {
+                self.own(client, &job.tenant)?;
+                self.keyholder.encrypt_probes(job).map(|probes| Reply::Probes(probes.into())).map_err(refused)
+            }
+            Request::BeginRotation(tenant) => {
+                self.own(client, tenant)?;
+                self.keyholder.begin_rotation(*tenant).map(|key| Reply::Created(key.into())).map_err(refused)
+            }
+            Request::Renew(renewal) => {
+                let Renewal { tenant, handle, from, to, blinded } = &**renewal;
+                self.own(client, tenant)?;
+                let template = self.keyholder.renew(*tenant, *handle, *from, *to, blinded, now);
+                template.map(|template| Reply::Enrolled(template.into())).map_err(refused)
+            }
+            Request::FinishRotation(tenant, epoch) => {
+                self.own(client, tenant)?;
+                self.keyholder.finish_rotation(*tenant, *epoch).map(|()| Reply::Done).map_err(refused)
+            }
+            Request::SealingKey => Ok(Reply::SealingKey(self.keyholder.sealing_key().into())),
+            Request::CreateTenant(tenant, keys, policy) => {
+                self.create(client, *tenant, *keys, *policy).map(|key| Reply::Created(key.into()))
             }
             Request::SetPolicy(tenant, policy) => {
                 self.keyholder.set_policy(*tenant, *policy).map(|()| Reply::Done).map_err(refused)
@@ -125,7 +159,13 @@ impl Desk {
     }
 
     /// The owner is on record before the tenant exists: a crash between the two leaves a name that nobody uses.
-    fn create(&self, client: &Client, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], Refused> {
+    fn create(
+        &self,
+        client: &Client,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, Refused> {
         if !self.limits.allow(&policy) {
             return Err(Refused::Policy);
         }
@@ -137,8 +177,11 @@ impl Desk {
             }
         })?;
         match &self.bench {
-            Some(bench) => bench.holder().create_tenant(tenant, policy).map_err(refused),
-            None => self.keyholder.create_tenant(tenant, policy).map_err(refused),
+            Some(bench) if keys == KeyStructure::PerSubject => {
+                bench.holder().create_tenant(tenant, policy).map_err(refused)
+            }
+            Some(_) => Err(Refused::Structure),
+            None => self.keyholder.create_tenant(tenant, keys, policy).map_err(refused),
         }
     }
 
@@ -146,7 +189,12 @@ impl Desk {
         let (op, tenant) = match request {
             Request::Ping => ("ping", None),
             Request::Decide(job) => ("decide", Some(job.tenant)),
-            Request::CreateTenant(tenant, _) => ("create-tenant", Some(*tenant)),
+            Request::EncryptProbes(job) => ("encrypt-probes", Some(job.tenant)),
+            Request::SealingKey => ("sealing-key", None),
+            Request::BeginRotation(tenant) => ("begin-rotation", Some(*tenant)),
+            Request::Renew(renewal) => ("renew", Some(renewal.tenant)),
+            Request::FinishRotation(tenant, _) => ("finish-rotation", Some(*tenant)),
+            Request::CreateTenant(tenant, ..) => ("create-tenant", Some(*tenant)),
             Request::SetPolicy(tenant, _) => ("set-policy", Some(*tenant)),
             Request::Enrol(enrolment) => ("enrol", Some(enrolment.tenant)),
             Request::Shred(tenant, ..) => ("shred", Some(*tenant)),
@@ -161,11 +209,20 @@ impl Desk {
                 let job: &MatchJob = job;
                 entry.batch = Some(hex::encode(job.batch_id));
                 entry.lanes = Some(job.occupied().bits().count_ones());
-                entry.subjects = Some(self.log.subjects(job));
+                entry.subjects = Some(self.log.subjects(&job.tenant, &job.subjects));
+            }
+            Request::EncryptProbes(job) => {
+                entry.batch = Some(hex::encode(job.batch_id));
+                entry.lanes = Some(job.occupied().bits().count_ones());
+                entry.subjects = Some(self.log.subjects(&job.tenant, &job.subjects()));
             }
             Request::Enrol(enrolment) => {
                 let Enrolment { tenant, handle, generation, .. } = &**enrolment;
                 entry.subjects = Some(self.log.subject(tenant, handle, *generation));
+            }
+            Request::Renew(renewal) => {
+                let Renewal { tenant, handle, from, .. } = &**renewal;
+                entry.subjects = Some(self.log.subject(tenant, handle, *from));
             }
             Request::Shred(tenant, handle, generation) => {
                 entry.subjects = Some(self.log.subject(tenant, handle, *generation));
@@ -193,7 +250,12 @@ fn outcome(reply: &Reply) -> &'static str {
         Reply::Decided(_) => "decided",
         Reply::DecidedInQuorum(decided) if decided.decided.is_some() => "decided",
         Reply::DecidedInQuorum(_) => "undecided",
-        Reply::Done | Reply::Created(_) | Reply::Enrolled(_) | Reply::EnrolledPieces(..) => "done",
+        Reply::Done
+        | Reply::Created(_)
+        | Reply::Enrolled(_)
+        | Reply::EnrolledPieces(..)
+        | Reply::Probes(_)
+        | Reply::SealingKey(_) => "done",
         Reply::Refused(why) => match why {
             Refused::UnknownTenant => "unknown-tenant",
             Refused::TenantExists => "tenant-exists",
@@ -206,6 +268,9 @@ fn outcome(reply: &Reply) -> &'static str {
             Refused::Forbidden => "forbidden",
             Refused::Policy => "policy",
             Refused::Framing => "framing",
+            Refused::SealedShares(_) => "sealed-shares",
+            Refused::Structure => "structure",
+            Refused::Rotation => "rotation",
         },
     }
 }

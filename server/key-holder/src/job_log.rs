@@ -19,7 +19,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use thiserror::Error;
-use trefoil_matching::{LaneSet, MatchJob, TenantId};
+use trefoil_matching::{Handle, LANES, LaneSet, TenantId};
 
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;
@@ -168,11 +168,11 @@ impl JobLog {
     }
 
     /// The keyed digest of a batch's subjects.
-    pub(crate) fn subjects(&self, job: &MatchJob) -> String {
+    pub(crate) fn subjects(&self, tenant: &TenantId, subjects: &[Option<(Handle, u32)>; LANES]) -> String {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(b"trefoil/job-log-subjects/1");
-        context.update(&job.tenant);
-        for (lane, subject) in (0u8..).zip(&job.subjects) {
+        context.update(tenant);
+        for (lane, subject) in (0u8..).zip(subjects) {
             if let Some((handle, generation)) = subject {
                 context.update(&[lane]);
                 context.update(handle);

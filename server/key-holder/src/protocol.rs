@@ -8,11 +8,17 @@
 //! |---|---|---|---|
 //! | 0 | ping | 0 | - |
 //! | 1 | decide a batch | a [`MatchJob`], at most [`MatchJob::BYTES_MAX`] | 4: one bit per lane |
-//! | 2 | create a tenant | tenant 16, policy 24 | 32: seed of its basis |
+//! | 2 | create a tenant | tenant 16, key structure 1, policy 24 | a [`PublicKey`] |
 //! | 3 | set the policy of a tenant | tenant 16, policy 24 | - |
 //! | 4 | enrol, blinded | tenant 16, handle 32, generation 4, lane 1, share 272 | an [`EncryptedTemplate`] |
 //! | 5 | shred a template | tenant 16, handle 32, generation 4 | - |
 //! | 6 | lift the freeze of a tenant | tenant 16 | - |
+//! | 7 | enrol, blinded and sealed by a device | tenant 16, handle 32, generation 4, lane 1, context 32, share 1408 | an [`EncryptedTemplate`] |
+//! | 8 | encrypt a batch of shared probes | a [`ProbeJob`], at most [`ProbeJob::BYTES_MAX`] | [`EncryptedProbes`] |
+//! | 9 | the key that devices seal to | 0 | a [`SealingKey`] |
+//! | 10 | begin a rotation of a tenant's keys | tenant 16 | a [`PublicKey`] |
+//! | 11 | renew a template | tenant 16, handle 32, generation 4, next generation 4, blinded template 49,152 | an [`EncryptedTemplate`] |
+//! | 12 | finish a rotation | tenant 16, epoch 4 | - |
 //! | 32 | between key-holders: parts of a batch | [`Parts`] | - |
 //! | 33 | between key-holders: a contribution to a salt | tenant 16, handle 32, generation 4, salt 32 | - |
 //!
@@ -24,16 +30,22 @@
 use crate::quorum::Contribution;
 use trefoil_matching::quorum::{Parts, Seat};
 use trefoil_matching::{
-    AttemptPolicy, BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, KeyHolderError, Lane, LaneSet,
-    MatchJob, Template, TenantId,
+    AttemptPolicy, BlindedCiphertext, BlindedTemplate, Context, DecisionPolicy, EncryptedProbes,
+    EncryptedTemplate, ForKeyHolder, Handle, KeyHolderError, KeyStructure, Lane, LaneSet, MatchJob, ProbeJob,
+    PublicKey, SealedShare, SealingKey, Template, TenantId,
 };
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/1";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/2";
 /// Bytes before the body of a frame.
 pub(crate) const HEADER_BYTES: usize = 5;
 /// Length of the longest body of a reply.
-pub(crate) const REPLY_BYTES_MAX: usize = 1 + 2 * Template::BYTES;
+pub(crate) const REPLY_BYTES_MAX: usize = 1 + 2 * Template::bytes(KeyStructure::PerSubject);
+const _: () = assert!(
+    PublicKey::BYTES_MAX < REPLY_BYTES_MAX
+        && EncryptedProbes::BYTES < REPLY_BYTES_MAX
+        && Template::bytes(KeyStructure::PerTenant) < REPLY_BYTES_MAX
+);
 
 const POLICY_BYTES: usize = 24;
 const SUBJECT_BYTES: usize = 16 + 32 + 4;
@@ -43,7 +55,7 @@ const SUBJECT_BYTES: usize = 16 + 32 + 4;
 pub(crate) enum Request {
     Ping,
     Decide(Box<MatchJob>),
-    CreateTenant(TenantId, DecisionPolicy),
+    CreateTenant(TenantId, KeyStructure, DecisionPolicy),
     SetPolicy(TenantId, DecisionPolicy),
     Enrol(Box<Enrolment>),
     Shred(TenantId, Handle, u32),
@@ -52,6 +64,21 @@ pub(crate) enum Request {
     Parts(Box<Parts>),
     /// From another key-holder.
     Contribute(Box<Contribution>),
+    EncryptProbes(Box<ProbeJob>),
+    SealingKey,
+    BeginRotation(TenantId),
+    Renew(Box<Renewal>),
+    FinishRotation(TenantId, u32),
+}
+
+/// A blinded template to encrypt under newer keys.
+#[derive(Debug)]
+pub(crate) struct Renewal {
+    pub(crate) tenant: TenantId,
+    pub(crate) handle: Handle,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) blinded: BlindedCiphertext,
 }
 
 /// A blinded template and its place.
@@ -61,7 +88,7 @@ pub(crate) struct Enrolment {
     pub(crate) handle: Handle,
     pub(crate) generation: u32,
     pub(crate) lane: Lane,
-    pub(crate) template: BlindedTemplate,
+    pub(crate) template: ForKeyHolder,
 }
 
 /// Why bytes are not a request.
@@ -79,12 +106,19 @@ fn bounds(kind: u8) -> Option<(usize, usize)> {
     match kind {
         0 => exactly(0),
         1 => Some((1, MatchJob::BYTES_MAX)),
-        2 | 3 => exactly(16 + POLICY_BYTES),
+        2 => exactly(16 + 1 + POLICY_BYTES),
+        3 => exactly(16 + POLICY_BYTES),
         4 => exactly(SUBJECT_BYTES + 1 + BlindedTemplate::BYTES),
         5 => exactly(SUBJECT_BYTES),
         6 => exactly(16),
         32 => exactly(Parts::BYTES),
         33 => exactly(SUBJECT_BYTES + 32),
+        7 => exactly(SUBJECT_BYTES + 1 + 32 + SealedShare::BYTES),
+        8 => Some((1, ProbeJob::BYTES_MAX)),
+        9 => exactly(0),
+        10 => exactly(16),
+        11 => exactly(SUBJECT_BYTES + 4 + BlindedCiphertext::BYTES),
+        12 => exactly(16 + 4),
         _ => None,
     }
 }
@@ -124,19 +158,36 @@ impl Request {
         frame(1, &job.to_bytes())
     }
 
+    /// The frame of a request to encrypt probes, as [`Request::decide`].
+    pub(crate) fn encrypt_probes(job: &ProbeJob) -> Vec<u8> {
+        frame(8, &job.to_bytes())
+    }
+
     /// The frame.
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             Request::Ping => frame(0, &[]),
             Request::Decide(job) => Request::decide(job),
-            Request::CreateTenant(tenant, policy) => frame(2, &named_policy(tenant, policy)),
-            Request::SetPolicy(tenant, policy) => frame(3, &named_policy(tenant, policy)),
+            Request::CreateTenant(tenant, keys, policy) => {
+                let body = [&tenant[..], &[keys.code()], &policy_bytes(policy)].concat();
+                frame(2, &body)
+            }
+            Request::SetPolicy(tenant, policy) => frame(3, &[&tenant[..], &policy_bytes(policy)].concat()),
             Request::Enrol(enrolment) => {
                 let Enrolment { tenant, handle, generation, lane, template } = &**enrolment;
                 let mut body = subject(tenant, handle, *generation);
                 body.push(lane.index() as u8);
-                body.extend_from_slice(&template.to_bytes());
-                frame(4, &body)
+                match template {
+                    ForKeyHolder::Open(blinded) => {
+                        body.extend_from_slice(&blinded.to_bytes());
+                        frame(4, &body)
+                    }
+                    ForKeyHolder::Sealed(sealed, context) => {
+                        body.extend_from_slice(&context.to_bytes());
+                        body.extend_from_slice(sealed.as_bytes());
+                        frame(7, &body)
+                    }
+                }
             }
             Request::Shred(tenant, handle, generation) => frame(5, &subject(tenant, handle, *generation)),
             Request::LiftFreeze(tenant) => frame(6, tenant),
@@ -144,6 +195,19 @@ impl Request {
             Request::Contribute(contribution) => {
                 let Contribution { tenant, handle, generation, salt } = &**contribution;
                 frame(33, &[&subject(tenant, handle, *generation)[..], salt].concat())
+            }
+            Request::EncryptProbes(job) => Request::encrypt_probes(job),
+            Request::SealingKey => frame(9, &[]),
+            Request::BeginRotation(tenant) => frame(10, tenant),
+            Request::Renew(renewal) => {
+                let Renewal { tenant, handle, from, to, blinded } = &**renewal;
+                let mut body = subject(tenant, handle, *from);
+                body.extend_from_slice(&to.to_le_bytes());
+                body.extend_from_slice(blinded.as_bytes());
+                frame(11, &body)
+            }
+            Request::FinishRotation(tenant, epoch) => {
+                frame(12, &[&tenant[..], &epoch.to_le_bytes()].concat())
             }
         }
     }
@@ -154,17 +218,30 @@ impl Request {
         if kind == 1 {
             return MatchJob::from_bytes(body).map(|job| Request::Decide(job.into())).map_err(|_| malformed);
         }
+        if kind == 8 {
+            let job = ProbeJob::from_bytes(body).map_err(|_| malformed)?;
+            return Ok(Request::EncryptProbes(job.into()));
+        }
         let rest = &mut body;
         let request = match kind {
             0 => Request::Ping,
-            2 => Request::CreateTenant(take(rest)?, policy(rest)?),
+            2 => {
+                let (tenant, [code]) = (take(rest)?, take(rest)?);
+                let keys = KeyStructure::from_code(code).ok_or(malformed)?;
+                Request::CreateTenant(tenant, keys, policy(rest)?)
+            }
             3 => Request::SetPolicy(take(rest)?, policy(rest)?),
-            4 => {
+            4 | 7 => {
                 let (tenant, handle, generation) =
                     (take(rest)?, take(rest)?, u32::from_le_bytes(take(rest)?));
                 let [lane] = take(rest)?;
                 let lane = Lane::new(lane).ok_or(malformed)?;
-                let template = BlindedTemplate::from_bytes(rest).map_err(|_| malformed)?;
+                let template = if kind == 4 {
+                    BlindedTemplate::from_bytes(rest).map_err(|_| malformed)?.into()
+                } else {
+                    let context = Context::from_bytes(take(rest)?);
+                    ForKeyHolder::Sealed(SealedShare::from_bytes(rest).ok_or(malformed)?, context)
+                };
                 *rest = &[];
                 Request::Enrol(Box::new(Enrolment { tenant, handle, generation, lane, template }))
             }
@@ -181,6 +258,16 @@ impl Request {
                 let salt = take(rest)?;
                 Request::Contribute(Box::new(Contribution { tenant, handle, generation, salt }))
             }
+            9 => Request::SealingKey,
+            10 => Request::BeginRotation(take(rest)?),
+            11 => {
+                let (tenant, handle) = (take(rest)?, take(rest)?);
+                let (from, to) = (u32::from_le_bytes(take(rest)?), u32::from_le_bytes(take(rest)?));
+                let blinded = BlindedCiphertext::from_bytes(rest).map_err(|_| malformed)?;
+                *rest = &[];
+                Request::Renew(Box::new(Renewal { tenant, handle, from, to, blinded }))
+            }
+            12 => Request::FinishRotation(take(rest)?, u32::from_le_bytes(take(rest)?)),
             _ => return Err(RequestError::Framing),
         };
         if rest.is_empty() { Ok(request) } else { Err(RequestError::Framing) }
@@ -191,10 +278,10 @@ fn subject(tenant: &TenantId, handle: &Handle, generation: u32) -> Vec<u8> {
     [tenant.as_slice(), handle, &generation.to_le_bytes()].concat()
 }
 
-fn named_policy(tenant: &TenantId, policy: &DecisionPolicy) -> Vec<u8> {
+fn policy_bytes(policy: &DecisionPolicy) -> Vec<u8> {
     let DecisionPolicy { threshold, attempts } = policy;
     let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
-    let mut body = tenant.to_vec();
+    let mut body = Vec::with_capacity(POLICY_BYTES);
     body.extend_from_slice(&threshold.to_le_bytes());
     body.extend_from_slice(&consecutive.to_le_bytes());
     body.extend_from_slice(&delay_s.to_le_bytes());
@@ -225,11 +312,13 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], RequestError> {
 pub(crate) enum Reply {
     Done,
     Decided(LaneSet),
-    Created([u8; 32]),
+    Created(Box<PublicKey>),
     Enrolled(Box<EncryptedTemplate>),
     /// One of three key-holders, and its two parts.
     EnrolledPieces(Seat, Box<[EncryptedTemplate; 2]>),
     DecidedInQuorum(Decided),
+    Probes(Box<EncryptedProbes>),
+    SealingKey(Box<SealingKey>),
     Refused(Refused),
 }
 
@@ -283,6 +372,12 @@ pub(crate) enum Refused {
     Policy,
     /// The stream is not this protocol.
     Framing,
+    /// Shares in these lanes do not open.
+    SealedShares(LaneSet),
+    /// The tenant's key structure does not do this.
+    Structure,
+    /// No rotation is under way that this belongs to.
+    Rotation,
 }
 
 /// The first status that is a refusal.
@@ -295,13 +390,15 @@ impl Reply {
         match self {
             Reply::Done => frame(0, &[]),
             Reply::Decided(lanes) => frame(1, &lanes.bits().to_le_bytes()),
-            Reply::Created(seed) => frame(2, seed),
+            Reply::Created(key) => frame(2, &key.to_bytes()),
             Reply::Enrolled(template) => frame(3, &template.to_bytes()),
             Reply::DecidedInQuorum(decided) => frame(8, &decided.to_bytes()),
             Reply::EnrolledPieces(seat, parts) => {
                 let [one, other] = &**parts;
                 frame(9, &[&[seat.index() as u8], &one.to_bytes()[..], &other.to_bytes()].concat())
             }
+            Reply::Probes(probes) => frame(4, probes.as_bytes()),
+            Reply::SealingKey(key) => frame(5, &key.to_bytes()),
             Reply::Refused(why) => match why {
                 Refused::UnknownTenant => refused(0, &[]),
                 Refused::TenantExists => refused(1, &[]),
@@ -314,6 +411,9 @@ impl Reply {
                 Refused::Forbidden => refused(8, &[]),
                 Refused::Policy => refused(9, &[]),
                 Refused::Framing => refused(10, &[]),
+                Refused::SealedShares(lanes) => refused(11, &lanes.bits().to_le_bytes()),
+                Refused::Structure => refused(12, &[]),
+                Refused::Rotation => refused(13, &[]),
             },
         }
     }
@@ -326,7 +426,7 @@ impl Reply {
         match status {
             0 => empty(Reply::Done),
             1 => bits().map(Reply::Decided),
-            2 => body.try_into().ok().map(Reply::Created),
+            2 => PublicKey::from_bytes(body).ok().map(|key| Reply::Created(key.into())),
             3 => EncryptedTemplate::from_bytes(body).ok().map(|template| Reply::Enrolled(template.into())),
             8 => Decided::from_bytes(body).map(Reply::DecidedInQuorum),
             9 => {
@@ -336,6 +436,8 @@ impl Reply {
                 let seat = Seat::new(usize::from(*seat))?;
                 Some(Reply::EnrolledPieces(seat, Box::new([part(one)?, part(other)?])))
             }
+            4 => EncryptedProbes::from_bytes(body).ok().map(|probes| Reply::Probes(probes.into())),
+            5 => SealingKey::from_bytes(body).ok().map(|key| Reply::SealingKey(key.into())),
             16 => refused(Refused::UnknownTenant),
             17 => refused(Refused::TenantExists),
             18 => refused(Refused::Frozen),
@@ -350,6 +452,9 @@ impl Reply {
             24 => refused(Refused::Forbidden),
             25 => refused(Refused::Policy),
             26 => refused(Refused::Framing),
+            27 => bits().map(|lanes| Reply::Refused(Refused::SealedShares(lanes))),
+            28 => refused(Refused::Structure),
+            29 => refused(Refused::Rotation),
             _ => None,
         }
     }
@@ -364,6 +469,9 @@ impl From<KeyHolderError> for Refused {
             KeyHolderError::Malformed => Refused::Malformed,
             KeyHolderError::UnknownSubjects(lanes) => Refused::UnknownSubjects(lanes),
             KeyHolderError::SubjectExists => Refused::SubjectExists,
+            KeyHolderError::SealedShares(lanes) => Refused::SealedShares(lanes),
+            KeyHolderError::Structure => Refused::Structure,
+            KeyHolderError::Rotation => Refused::Rotation,
             KeyHolderError::Threshold(threshold) => Refused::Threshold(threshold),
             KeyHolderError::Forbidden(_) => Refused::Forbidden,
             KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) => Refused::Fault,
@@ -380,6 +488,9 @@ impl From<Refused> for KeyHolderError {
             Refused::Malformed => KeyHolderError::Malformed,
             Refused::UnknownSubjects(lanes) => KeyHolderError::UnknownSubjects(lanes),
             Refused::SubjectExists => KeyHolderError::SubjectExists,
+            Refused::SealedShares(lanes) => KeyHolderError::SealedShares(lanes),
+            Refused::Structure => KeyHolderError::Structure,
+            Refused::Rotation => KeyHolderError::Rotation,
             Refused::Threshold(threshold) => KeyHolderError::Threshold(threshold),
             Refused::Fault => {
                 KeyHolderError::Unavailable("its vault or its job log failed: see its log".into())

@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::channel::Channel;
 use crate::identity::Identity;
 use crate::process::IDLE_TIME_MAX;
-use crate::protocol::{Enrolment, Reply, Request, reply_length};
+use crate::protocol::{Enrolment, Renewal, Reply, Request, reply_length};
 use crate::role::Role;
 use crate::tls;
 use rustls::{ClientConfig, ClientConnection};
@@ -21,8 +21,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trefoil_matching::{
-    BlindedTemplate, DecisionPolicy, Decisions, EncryptedTemplate, Handle, KeyHolderError, KeyHolding, Lane,
-    MatchJob, TenantId,
+    BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder, Handle,
+    KeyHolderError, KeyHolding, KeyStructure, Lane, MatchJob, ProbeJob, PublicKey, SealingKey, TenantId,
 };
 
 /// Between two pings while all is well.
@@ -164,12 +164,24 @@ impl KeyHolding for Remote {
             _ => Err(nonsense()),
         }
     }
+
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        match self.call(&Request::encrypt_probes(job))? {
+            Reply::Probes(probes) => Ok(*probes),
+            _ => Err(nonsense()),
+        }
+    }
 }
 
 impl Role for Remote {
-    fn create_tenant(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], KeyHolderError> {
-        match self.call(&Request::CreateTenant(tenant, policy).encode())? {
-            Reply::Created(seed) => Ok(seed),
+    fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError> {
+        match self.call(&Request::CreateTenant(tenant, keys, policy).encode())? {
+            Reply::Created(key) if key.structure() == keys => Ok(*key),
             _ => Err(nonsense()),
         }
     }
@@ -180,7 +192,7 @@ impl Role for Remote {
         handle: Handle,
         generation: u32,
         lane: Lane,
-        template: BlindedTemplate,
+        template: ForKeyHolder,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
         let request = Request::Enrol(Box::new(Enrolment { tenant, handle, generation, lane, template }));
         match self.call(&request.encode())? {
@@ -195,6 +207,41 @@ impl Role for Remote {
 
     fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
         self.expect_done(&Request::LiftFreeze(tenant))
+    }
+
+    fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        match self.call(&Request::BeginRotation(tenant).encode())? {
+            Reply::Created(key) => Ok(*key),
+            _ => Err(nonsense()),
+        }
+    }
+
+    /// `now` is not sent, as in [`KeyHolding::decide`].
+    fn renew(
+        &self,
+        tenant: TenantId,
+        handle: Handle,
+        from: u32,
+        to: u32,
+        blinded: BlindedCiphertext,
+        _now: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError> {
+        let request = Request::Renew(Box::new(Renewal { tenant, handle, from, to, blinded }));
+        match self.call(&request.encode())? {
+            Reply::Enrolled(template) if template.is_renewal(&tenant, &handle, to) => Ok(*template),
+            _ => Err(nonsense()),
+        }
+    }
+
+    fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
+        self.expect_done(&Request::FinishRotation(tenant, epoch))
+    }
+
+    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
+        match self.call(&Request::SealingKey.encode())? {
+            Reply::SealingKey(key) => Ok(*key),
+            _ => Err(nonsense()),
+        }
     }
 
     fn unready(&self) -> Option<String> {

@@ -2,8 +2,8 @@
 
 use crate::quorum::HolderState;
 use trefoil_matching::{
-    BlindedTemplate, DecisionPolicy, EncryptedTemplate, Handle, KeyHolder, KeyHolderError, KeyHolding, Lane,
-    TenantId,
+    BlindedCiphertext, DecisionPolicy, EncryptedTemplate, ForKeyHolder, Handle, KeyHolder, KeyHolderError,
+    KeyHolding, KeyStructure, Lane, PublicKey, SealingKey, TenantId,
 };
 
 /// Everything that a gateway asks of a key-holder. The methods are those of [`KeyHolder`]; all of them may block.
@@ -12,7 +12,12 @@ pub trait Role: KeyHolding {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    fn create_tenant(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], KeyHolderError>;
+    fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError>;
 
     /// See [`KeyHolder::enrol`].
     ///
@@ -24,7 +29,7 @@ pub trait Role: KeyHolding {
         handle: Handle,
         generation: u32,
         lane: Lane,
-        template: BlindedTemplate,
+        template: ForKeyHolder,
     ) -> Result<EncryptedTemplate, KeyHolderError>;
 
     /// See [`KeyHolder::shred`].
@@ -39,6 +44,38 @@ pub trait Role: KeyHolding {
     /// [`KeyHolderError`].
     fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError>;
 
+    /// See [`KeyHolder::begin_rotation`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError>;
+
+    /// See [`KeyHolder::renew`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn renew(
+        &self,
+        tenant: TenantId,
+        handle: Handle,
+        from: u32,
+        to: u32,
+        blinded: BlindedCiphertext,
+        now: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError>;
+
+    /// See [`KeyHolder::finish_rotation`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError>;
+
+    /// See [`KeyHolder::sealing_key`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError>;
+
     /// Why nothing can be decided now, or nothing.
     fn unready(&self) -> Option<String>;
 
@@ -49,8 +86,13 @@ pub trait Role: KeyHolding {
 }
 
 impl Role for KeyHolder {
-    fn create_tenant(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], KeyHolderError> {
-        KeyHolder::create_tenant(self, tenant, policy)
+    fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError> {
+        KeyHolder::create_tenant(self, tenant, keys, policy)
     }
 
     fn enrol(
@@ -59,7 +101,7 @@ impl Role for KeyHolder {
         handle: Handle,
         generation: u32,
         lane: Lane,
-        template: BlindedTemplate,
+        template: ForKeyHolder,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
         KeyHolder::enrol(self, tenant, handle, generation, lane, &template)
     }
@@ -70,6 +112,30 @@ impl Role for KeyHolder {
 
     fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
         KeyHolder::lift_freeze(self, tenant)
+    }
+
+    fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        KeyHolder::begin_rotation(self, tenant)
+    }
+
+    fn renew(
+        &self,
+        tenant: TenantId,
+        handle: Handle,
+        from: u32,
+        to: u32,
+        blinded: BlindedCiphertext,
+        now: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError> {
+        KeyHolder::renew(self, tenant, handle, from, to, &blinded, now)
+    }
+
+    fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
+        KeyHolder::finish_rotation(self, tenant, epoch)
+    }
+
+    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
+        Ok(KeyHolder::sealing_key(self))
     }
 
     fn unready(&self) -> Option<String> {

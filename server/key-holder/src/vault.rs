@@ -2,14 +2,15 @@
 
 use crate::database::{Database, StoreError, Survives, fault};
 use crate::wrap::WrapKey;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
-    AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, Lane, SubjectRecord, TenantId, TenantRecord, Vault,
-    VaultError,
+    AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, SubjectRecord,
+    TenantId, TenantRecord, Vault, VaultError,
 };
+use zeroize::Zeroizing;
 
 /// See the module.
 ///
@@ -39,6 +40,27 @@ impl SqliteVault {
         SqliteVault { attempts: Some(what), ..self }
     }
 
+    /// The epochs of a tenant, oldest first.
+    fn epochs(&self, tenant: &TenantId, keys: KeyStructure) -> Result<Vec<EpochRecord>, VaultError> {
+        let rows: Vec<(u32, Vec<u8>, [u8; 32])> = self
+            .database
+            .read(|connection| {
+                connection
+                    .prepare(
+                        "SELECT epoch, wrapped_master, seed FROM epochs WHERE tenant = ? ORDER BY epoch",
+                    )?
+                    .query_map([tenant], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                    .collect()
+            })
+            .map_err(failed)?;
+        rows.into_iter()
+            .map(|(epoch, wrapped, seed)| {
+                let master = self.secret(&master_name(tenant, keys, epoch), &wrapped)?;
+                Ok(EpochRecord { epoch, master, seed })
+            })
+            .collect()
+    }
+
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
         let plain = self.key.open(name, wrapped).map_err(|cause| VaultError(cause.to_string()))?;
         plain.as_slice().try_into().map_err(|_| VaultError("a secret does not have 32 bytes".to_owned()))
@@ -49,105 +71,139 @@ fn failed(cause: StoreError) -> VaultError {
     VaultError(cause.to_string())
 }
 
-fn master_name(tenant: &TenantId) -> Vec<u8> {
-    [b"trefoil/vault-master/1".as_slice(), tenant].concat()
+/// Associated data of a master key: the tenant, its key structure, and the epoch.
+fn master_name(tenant: &TenantId, keys: KeyStructure, epoch: u32) -> Vec<u8> {
+    [b"trefoil/vault-master/2".as_slice(), tenant, &[keys.code()], &epoch.to_le_bytes()].concat()
 }
 
-fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32) -> Vec<u8> {
-    [b"trefoil/vault-salt/1".as_slice(), tenant, handle, &generation.to_le_bytes()].concat()
+const OPENING_KEY: &[u8] = b"trefoil/vault-opening-key/1";
+
+fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32, epoch: u32) -> Vec<u8> {
+    let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
+    [b"trefoil/vault-salt/2".as_slice(), tenant, handle, &generation, &epoch].concat()
 }
 
 impl Vault for SqliteVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        let sealed = |row: &Row<'_>| {
-            let (tenant, basis_seed, frozen) =
-                (row.get("tenant")?, row.get("basis_seed")?, row.get("frozen")?);
-            let record =
-                TenantRecord { tenant, master: [0; 32], basis_seed, policy: read_policy(row)?, frozen };
-            Ok((record, row.get("wrapped_master")?))
-        };
-        let rows: Vec<(TenantRecord, Vec<u8>)> = self
+        let rows: Vec<(TenantId, u8, bool, DecisionPolicy)> = self
             .database
-            .read(|connection| connection.prepare("SELECT * FROM tenants")?.query_map([], sealed)?.collect())
+            .read(|connection| {
+                let row = |row: &Row<'_>| {
+                    Ok((row.get("tenant")?, row.get("keys")?, row.get("frozen")?, read_policy(row)?))
+                };
+                connection.prepare("SELECT * FROM tenants")?.query_map([], row)?.collect()
+            })
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(record, wrapped)| {
-                let master = self.secret(&master_name(&record.tenant), &wrapped)?;
-                Ok(TenantRecord { master, ..record })
+            .map(|(tenant, keys, frozen, policy)| {
+                let keys = KeyStructure::from_code(keys)
+                    .ok_or_else(|| VaultError(format!("key structure {keys} does not exist")))?;
+                Ok(TenantRecord { tenant, keys, epochs: self.epochs(&tenant, keys)?, policy, frozen })
             })
             .collect()
     }
 
     fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        let rows: Vec<(Handle, u32, u8, Vec<u8>, AttemptRecord)> = self
+        let rows: Vec<(Handle, u32, u8, u32, Vec<u8>, AttemptRecord)> = self
             .database
             .read(|connection| {
                 connection
                     .prepare("SELECT * FROM subjects WHERE tenant = ?")?
                     .query_map([tenant], |row| {
                         let attempts = read_attempts(row)?;
-                        Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, attempts))
+                        Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, attempts))
                     })?
                     .collect()
             })
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(handle, generation, lane, wrapped, attempts)| {
-                let salt = self.secret(&salt_name(tenant, &handle, generation), &wrapped)?;
+            .map(|(handle, generation, lane, epoch, wrapped, attempts)| {
+                let salt = self.secret(&salt_name(tenant, &handle, generation, epoch), &wrapped)?;
                 let lane =
                     Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
-                Ok(SubjectRecord { handle, generation, lane, salt, attempts })
+                Ok(SubjectRecord { handle, generation, lane, epoch, salt, attempts })
             })
             .collect()
     }
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        let TenantRecord { tenant, master, basis_seed, policy, frozen } = record;
-        let wrapped = self.key.wrap(&master_name(tenant), master);
-        let (tenant, basis_seed, frozen) = (*tenant, *basis_seed, *frozen);
+        let TenantRecord { tenant, keys, epochs, policy, frozen } = record;
+        let wrapped = |EpochRecord { epoch, master, seed }: &EpochRecord| {
+            (*epoch, self.key.wrap(&master_name(tenant, *keys, *epoch), master), *seed)
+        };
+        let epochs: Vec<(u32, Vec<u8>, [u8; 32])> = epochs.iter().map(wrapped).collect();
+        let (tenant, keys, frozen) = (*tenant, keys.code(), *frozen);
         let DecisionPolicy { threshold, attempts } = *policy;
         let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
         self.database
             .write(move |connection| {
-                connection
-                    .execute(
-                        "INSERT INTO tenants VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-                         ON CONFLICT DO UPDATE SET wrapped_master = ?2, basis_seed = ?3, frozen = ?4, threshold = ?5,
-                         consecutive = ?6, delay_s = ?7, per_day = ?8, per_generation = ?9",
-                        params![
-                            tenant,
-                            wrapped,
-                            basis_seed,
-                            frozen,
-                            threshold,
-                            consecutive,
-                            delay_s,
-                            per_day,
-                            per_generation
-                        ],
-                    )
-                    .map(drop)
-                    .map_err(fault)
+                let sql = "INSERT INTO tenants VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                         ON CONFLICT DO UPDATE SET frozen = ?3, threshold = ?4,
+                         consecutive = ?5, delay_s = ?6, per_day = ?7, per_generation = ?8";
+                let values =
+                    params![tenant, keys, frozen, threshold, consecutive, delay_s, per_day, per_generation];
+                connection.execute(sql, values).map_err(fault)?;
+                for (epoch, wrapped, seed) in epochs {
+                    let sql = "INSERT INTO epochs VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+                    connection.execute(sql, params![tenant, epoch, wrapped, seed]).map_err(fault)?;
+                }
+                Ok(())
+            })
+            .map_err(failed)
+    }
+
+    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
+        let name = (*tenant, epoch);
+        self.database
+            .shred(move |connection| {
+                for table in ["subjects", "epochs"] {
+                    let sql = format!("DELETE FROM {table} WHERE tenant = ? AND epoch = ?");
+                    connection.execute(&sql, name).map_err(fault)?;
+                }
+                Ok(())
+            })
+            .map_err(failed)
+    }
+
+    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
+        let wrapped: Option<Vec<u8>> = self
+            .database
+            .read(|connection| {
+                connection.query_row("SELECT wrapped FROM opening_key", [], |row| row.get(0)).optional()
+            })
+            .map_err(failed)?;
+        let open = |wrapped: Vec<u8>| self.key.open(OPENING_KEY, &wrapped);
+        wrapped.map(open).transpose().map_err(|cause| VaultError(cause.to_string()))
+    }
+
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
+        let wrapped = self.key.wrap(OPENING_KEY, key);
+        self.database
+            .write(move |connection| {
+                let sql = "INSERT INTO opening_key VALUES (0, ?)";
+                connection.execute(sql, [wrapped]).map(drop).map_err(fault)
             })
             .map_err(failed)
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let SubjectRecord { handle, generation, lane, salt, attempts } = record;
-        let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation), salt);
-        let (tenant, handle, generation, attempts) = (*tenant, *handle, *generation, *attempts);
+        let SubjectRecord { handle, generation, lane, epoch, salt, attempts } = record;
+        let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt);
+        let (tenant, handle, generation, epoch, attempts) =
+            (*tenant, *handle, *generation, *epoch, *attempts);
         let lane = lane.index() as u8;
         let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = attempts;
         self.database
             .write(move |connection| {
                 connection
                     .execute(
-                        "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                         params![
                             tenant,
                             handle,
                             generation,
                             lane,
+                            epoch,
                             wrapped,
                             consecutive,
                             retry_at,
@@ -261,15 +317,21 @@ mod tests {
         let path = directory.path().join("vault.sqlite");
         let open = || SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
         let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
-        let tenant =
-            TenantRecord { tenant: [1; 16], master: [2; 32], basis_seed: [3; 32], policy, frozen: false };
+        let epochs = [0, 1].map(|epoch| EpochRecord { epoch, master: [2 + epoch as u8; 32], seed: [9; 32] });
+        let keys = KeyStructure::PerTenant;
+        let tenant = TenantRecord { tenant: [1; 16], keys, epochs: epochs.to_vec(), policy, frozen: false };
         let lane = Lane::new(17).unwrap();
         let attempts = AttemptRecord::default();
-        let subject = SubjectRecord { handle: [4; 32], generation: 5, lane, salt: [6; 32], attempts };
+        let subject =
+            SubjectRecord { handle: [4; 32], generation: 5, lane, epoch: 1, salt: [6; 32], attempts };
+        let older = SubjectRecord { generation: 4, epoch: 0, ..subject.clone() };
         let vault = open();
         vault.put_tenant(&tenant).unwrap();
         vault.put_tenant(&TenantRecord { frozen: true, ..tenant.clone() }).unwrap();
+        vault.put_subject(&[1; 16], &older).unwrap();
         vault.put_subject(&[1; 16], &subject).unwrap();
+        assert_eq!(vault.opening_key().unwrap(), None);
+        vault.put_opening_key(&[7; 99]).unwrap();
         assert!(vault.put_subject(&[1; 16], &subject).is_err());
         let failed =
             AttemptRecord { consecutive: 1, retry_at: 2, day: 3, day_failures: 4, generation_failures: 5 };
@@ -278,9 +340,16 @@ mod tests {
 
         let vault = open();
         let [read] = vault.tenants().unwrap().try_into().ok().unwrap();
-        assert!(read.frozen && read.master == [2; 32] && read.policy == policy);
+        assert!(read.frozen && read.keys == keys && read.policy == policy);
+        let masters: Vec<(u32, u8)> =
+            read.epochs.iter().map(|epoch| (epoch.epoch, epoch.master[0])).collect();
+        assert_eq!(masters, [(0, 2), (1, 3)]);
+        assert_eq!(vault.opening_key().unwrap().unwrap().as_slice(), [7; 99]);
+        assert_eq!(vault.subjects(&[1; 16]).unwrap().len(), 2);
+        vault.erase_epoch(&[1; 16], 0).unwrap();
+        assert_eq!(vault.tenants().unwrap()[0].epochs.len(), 1);
         let [read] = vault.subjects(&[1; 16]).unwrap().try_into().ok().unwrap();
-        assert!(read.salt == [6; 32] && read.lane == lane && read.attempts == failed);
+        assert!(read.salt == [6; 32] && read.epoch == 1 && read.lane == lane && read.attempts == failed);
         vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
         vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
         assert!(vault.subjects(&[1; 16]).unwrap().is_empty());

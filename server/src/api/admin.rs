@@ -5,6 +5,7 @@ use super::{JSON_BYTES_MAX, body};
 use crate::app::{App, blocking};
 use crate::metrics;
 use crate::problem::{Code, Problem};
+use crate::rotation;
 use crate::wire::{CreateApiKey, CreateTenant};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -50,6 +51,27 @@ pub(super) async fn lift_freeze(
         Err(cause) => Err(cause.into()),
     })
     .await
+}
+
+/// `POST /v1/tenants/{tenant}/key-rotation`: new keys for a tenant's templates, while its subjects log in. Goes on with a
+/// rotation that has stopped; asking while one runs changes nothing.
+pub(super) async fn rotate_keys(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    let status = blocking(move || rotation::start(&app, tenant)).await?;
+    body::answer(StatusCode::ACCEPTED, &status)
+}
+
+/// `GET /v1/tenants/{tenant}/key-rotation`: where it stands.
+pub(super) async fn key_rotation(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    let status = blocking(move || rotation::status(&app, &tenant)).await?;
+    body::answer(StatusCode::OK, &status)
 }
 
 /// `GET /livez`: the process answers.

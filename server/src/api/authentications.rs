@@ -2,6 +2,7 @@
 //! anybody's attempt budget before the request is known to be its holder's.
 
 use super::caller::Caller;
+use super::templates::Shown;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
 use crate::app::App;
 use crate::chains;
@@ -17,12 +18,12 @@ use axum::response::Response;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use trefoil_attest::{Attestation, Evidence};
-use trefoil_matching::{Embedding, Template};
-use trefoil_pipeline::{AudienceId, LaneRequest, Refusal, Stale, SubmitError, Verdict};
+use trefoil_matching::{Context, Share, SharedProbe, Template};
+use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
-/// Submissions of one request: the second follows a verdict that was evicted while the request waited.
-const SUBMISSIONS_MAX: usize = 2;
+/// Submissions of one request: another follows when its verdict was evicted, or its template renewed, while it waited.
+const SUBMISSIONS_MAX: usize = 3;
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(
@@ -42,7 +43,7 @@ pub(super) async fn authenticate(
     }
     let now = app.now();
     check_fresh(&app, request.issued_at, now)?;
-    let probe = templates::quantise(&request.embedding)?;
+    let probe = probe(tenant, &request)?;
     let verdict = match app.verdicts.get(&request.session_id.0, now) {
         Some(verdict) => verdict,
         None => proof_sessions::revive(&app, tenant, &request.session_id.0, now).await?,
@@ -52,7 +53,7 @@ pub(super) async fn authenticate(
     spend_nonce(&app, &request, now)?;
     accept_reveal(&app, &request, &verdict)?;
     let template = templates::load(&app, tenant, &request.subject.0).await?;
-    let answer = match decide(&app, tenant, &request, &template, &probe, digest).await {
+    let answer = match decide(&app, tenant, &request, template, &probe, digest).await {
         Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
             // Nothing was attempted, so the same request may come again.
             app.replay.forget(&request.session_id.0, request.nonce.as_bytes());
@@ -61,6 +62,20 @@ pub(super) async fn authenticate(
         other => other?,
     };
     body::answer(StatusCode::OK, &authenticated(answer, request.attestation))
+}
+
+/// What the request shows, in the tenant's probe mode.
+fn probe(tenant: &Tenant, request: &Authentication) -> Result<Probe, Problem> {
+    let Authentication { embedding, shares, subject, session_id, nonce, .. } = request;
+    match templates::shown(tenant.policy.probe, embedding.clone(), shares.clone())? {
+        Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
+        Shown::Shared { open, sealed } => {
+            let share =
+                Share::from_bytes(&open).map_err(|cause| templates::refused_share("/shares/open", cause))?;
+            let context = Context::probe(&tenant.id, &subject.0, &session_id.0, nonce.as_bytes());
+            Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, context })))
+        }
+    }
 }
 
 fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
@@ -78,7 +93,7 @@ fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
 
 /// Whether the request is the session holder's; the digest that the attestation will name.
 fn check_mac(request: &Authentication, verdict: &Verdict) -> Result<[u8; 32], Problem> {
-    let probe_digest = request.embedding.digest();
+    let probe_digest = request.probe_digest();
     let header = request.header(&probe_digest);
     verify_request_mac(&verdict.session_key(), &header, &request.mac.0).map_err(|_| {
         Problem::new(Code::RequestMacInvalid, "the mac is not that of this request under the session's key")
@@ -133,8 +148,8 @@ async fn decide(
     app: &Arc<App>,
     tenant: &Arc<Tenant>,
     request: &Authentication,
-    template: &Template,
-    probe: &Embedding,
+    mut template: Template,
+    probe: &Probe,
     request_digest: [u8; 32],
 ) -> Result<Answer, Problem> {
     for _ in 0..SUBMISSIONS_MAX {
@@ -157,12 +172,16 @@ async fn decide(
             Ok(Ok(Err(Refusal::Session(Stale::Missing)))) => {
                 proof_sessions::revive(app, tenant, &request.session_id.0, app.now()).await?;
             }
-            Ok(Ok(Err(why))) => {
-                if why == Refusal::Template {
-                    app.templates.remove(&tenant.id, &request.subject.0);
+            Ok(Ok(Err(Refusal::Template))) => {
+                // Deleted, or renewed under other keys while it waited.
+                app.templates.remove(&tenant.id, &request.subject.0);
+                let present = templates::load(app, tenant, &request.subject.0).await?;
+                if present.generation == template.generation {
+                    return Err(refusal(Refusal::Template));
                 }
-                return Err(refusal(why));
+                template = present;
             }
+            Ok(Ok(Err(why))) => return Err(refusal(why)),
             Ok(Err(_)) => return Err(Problem::internal("the pipeline dropped a request")),
             Err(_) => {
                 let detail = "no answer in time; the attempt may have been counted";
@@ -170,7 +189,10 @@ async fn decide(
             }
         }
     }
-    Err(Problem::new(Code::Overloaded, "the verdict was evicted twice; retry after a second"))
+    Err(Problem::new(
+        Code::Overloaded,
+        "verdict or template changed again and again while the request waited; retry after a second",
+    ))
 }
 
 fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<crate::seal_log::Reply>) -> Result<(), Problem> {
@@ -195,6 +217,10 @@ fn refusal(why: Refusal) -> Problem {
             "the session was proven for another subject, audience, policy or level; open one for this request",
         ),
         Refusal::Template => Problem::new(Code::SubjectUnknown, "enrol the subject first"),
+        Refusal::SealedShare => templates::refused_share("/shares/sealed", templates::SEALED_FOR_ANOTHER),
+        Refusal::ProbeMode => {
+            Problem::new(Code::ProbeModeMismatch, "the tenant's probe mode changed while the request waited")
+        }
         Refusal::Tenant => Problem::new(Code::TenantUnknown, "the tenant was removed"),
         Refusal::KeyHolder => Problem::new(
             Code::Undecided,

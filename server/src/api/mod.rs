@@ -8,12 +8,13 @@
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
-//! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/.well-known/trefoil-configuration` | none | - | 200 |
+//! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
+//! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
 //! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
@@ -30,7 +31,7 @@ mod public;
 mod roots;
 mod templates;
 
-pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
+pub(crate) use templates::{IDEMPOTENCY_LIFETIME_S, opened};
 
 use crate::app::App;
 use crate::problem::{Code, Problem};
@@ -62,6 +63,7 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/verify/page.js", get(page::script))
         .route("/verify/page.css", get(page::style))
         .route("/v1/fhe/parameters", get(public::fhe_parameters))
+        .route("/v1/fhe/keys/{tenant}", get(public::fhe_keys))
         .route("/.well-known/trefoil-configuration", get(public::configuration));
     finish(routes, app)
 }
@@ -73,6 +75,7 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
         .route("/v1/tenants/{tenant}/issuer-key", put(roots::register_key))
         .route("/v1/tenants/{tenant}/lift-freeze", post(admin::lift_freeze))
+        .route("/v1/tenants/{tenant}/key-rotation", post(admin::rotate_keys).get(admin::key_rotation))
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))
         .route("/metrics", get(admin::metrics));

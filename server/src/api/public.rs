@@ -1,14 +1,17 @@
 //! What anyone may fetch: keys, seals, parameters, discovery.
 
 use super::body;
+use super::caller::PathBytes;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
+use crate::wire::{Base64, FheKeys, Hex};
 use crate::{signing_keys, trust};
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
+use trefoil_matching::PublicKey;
 
 /// For answers that never change: a year, the longest that caches honour.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -65,10 +68,32 @@ pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
         "lanes": trefoil_matching::LANES,
         "dimensions": trefoil_matching::DIM,
         "quantiser": "unit-r175",
-        "key_structure": "per-subject",
-        "probe_modes": ["plain"],
+        "key_structures": ["per-subject", "per-tenant"],
+        "probe_modes": ["plain", "shared"],
     });
     body::answer(StatusCode::OK, &parameters)
+}
+
+/// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted, and what devices seal their shares to. The sealing key is the
+/// key-holder's; a device believes it only under a fingerprint that the key-holder's operator gave it.
+pub(super) async fn fhe_keys(
+    State(app): State<Arc<App>>,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    let keys = blocking(move || {
+        let tenant = app.directory.tenant(&tenant)?;
+        let key = app.keyholder.sealing_key()?;
+        Ok(FheKeys {
+            tenant: Hex(tenant.id),
+            key_structure: tenant.keys_of(),
+            probe_mode: tenant.policy.probe,
+            epochs: tenant.keys.iter().map(PublicKey::epoch).collect(),
+            sealing_key: Base64(key.to_bytes().to_vec()),
+            sealing_key_fingerprint: Hex(key.fingerprint().0),
+        })
+    })
+    .await?;
+    body::answer(StatusCode::OK, &keys)
 }
 
 /// `GET /.well-known/trefoil-configuration`
@@ -88,7 +113,8 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "authentications": "/v1/authentications",
         "circuits": trefoil_zkp::Circuit::ALL.map(trefoil_zkp::Circuit::name),
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
-        "probe_modes": ["plain"],
+        "fhe_keys": "/v1/fhe/keys/{tenant}",
+        "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact"],
         "request_freshness_s": crate::replay::FRESHNESS_S,
     });

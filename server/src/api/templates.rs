@@ -8,14 +8,16 @@ use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
 use crate::store::{Handle, Idempotency, StoreError, Template};
-use crate::tenant::{Scope, Tenant};
-use crate::wire::{Enrolled, Enrolment, Hex, Vector};
+use crate::tenant::{Probe, Scope, Tenant};
+use crate::wire::{Enrolled, Enrolment, Hex, Shares, Vector};
 use crate::wrap::TemplateName;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use std::sync::Arc;
-use trefoil_matching::{Embedding, Lane, split, unblind};
+use std::sync::{Arc, PoisonError};
+use trefoil_matching::{
+    Blind, Context, Embedding, ForKeyHolder, KeyHolderError, Lane, SealedShare, split, unblind,
+};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -34,9 +36,18 @@ pub(super) async fn enrol(
     caller.require(Scope::Enrol)?;
     let key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let Enrolment { embedding, consent_ref } = body::parse(&bytes)?;
-    let embedding = quantise(&embedding)?;
+    let Enrolment { embedding, shares, consent_ref } = body::parse(&bytes)?;
     let tenant = Arc::clone(&caller.tenant);
+    let face = match shown(tenant.policy.probe, embedding, shares)? {
+        Shown::Plain(vector) => {
+            let (blinded, blind) = split(&quantise(&vector)?, &mut rand::rng());
+            (blinded.into(), blind)
+        }
+        Shown::Shared { open, sealed } => {
+            let blind = Blind::from_bytes(&open).map_err(|cause| refused_share("/shares/open", cause))?;
+            (ForKeyHolder::Sealed(sealed, Context::template(&tenant.id, &handle, key.as_bytes())), blind)
+        }
+    };
     let digest = app.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
     drop(bytes);
     let running = InFlight::claim(&app, tenant.id, &key)?;
@@ -48,9 +59,7 @@ pub(super) async fn enrol(
                 Code::IdempotencyKeyReused,
                 "this Idempotency-Key was used with another request; use a fresh one",
             )),
-            None => {
-                store(&app, &tenant, handle, &embedding, consent_ref, (key, digest)).map(|body| (body, false))
-            }
+            None => store(&app, &tenant, handle, face, consent_ref, (key, digest)).map(|body| (body, false)),
         }
     })
     .await?;
@@ -74,7 +83,12 @@ pub(super) async fn delete(
     blocking(move || {
         let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
         app.keyholder.shred(tenant, handle, template.generation)?;
-        app.store.delete_template(&tenant, &handle)?;
+        // A rotation may have renewed it in the meantime.
+        if let Some(deleted) = app.store.delete_template(&tenant, &handle)?
+            && deleted != template.generation
+        {
+            app.keyholder.shred(tenant, handle, deleted)?;
+        }
         app.templates.remove(&tenant, &handle);
         Ok(StatusCode::NO_CONTENT)
     })
@@ -93,14 +107,70 @@ pub(super) async fn load(
     let (app, tenant, handle) = (Arc::clone(app), Arc::clone(tenant), *handle);
     blocking(move || {
         let record = app.store.template(&tenant.id, &handle)?.ok_or_else(unknown)?;
-        let Template { generation, lane, wrapped_key, wrapped, .. } = record;
-        let name = TemplateName { tenant: tenant.id, handle, generation, lane };
-        let bytes = tenant.key.open_template(&name, &wrapped_key, &wrapped).map_err(Problem::internal)?;
-        let template = trefoil_matching::Template::from_bytes(&bytes).map_err(Problem::internal)?;
+        let template = opened(&tenant, &record)?;
         app.templates.insert(template.clone());
         Ok(template)
     })
     .await
+}
+
+/// A template from its record.
+pub(crate) fn opened(tenant: &Tenant, record: &Template) -> Result<trefoil_matching::Template, Problem> {
+    let Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
+    let name = TemplateName {
+        tenant: tenant.id,
+        handle: *handle,
+        generation: *generation,
+        lane: *lane,
+        keys: tenant.structure(),
+        epoch: *epoch,
+    };
+    let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(Problem::internal)?;
+    trefoil_matching::Template::from_bytes(&bytes).map_err(Problem::internal)
+}
+
+/// A face as a request brings it, in the tenant's probe mode.
+pub(super) enum Shown {
+    /// As it is.
+    Plain(Box<Vector>),
+    /// In two shares.
+    Shared {
+        /// This service's, encoded.
+        open: Vec<u8>,
+        /// The key-holder's.
+        sealed: SealedShare,
+    },
+}
+
+/// The face of a request, which must come as the tenant's policy says, and in no other way besides.
+pub(super) fn shown(
+    probe: Probe,
+    embedding: Option<Vector>,
+    shares: Option<Shares>,
+) -> Result<Shown, Problem> {
+    match (probe, embedding, shares) {
+        (Probe::Plain, Some(vector), None) => Ok(Shown::Plain(Box::new(vector))),
+        (Probe::Shared, None, Some(Shares { open, sealed })) => {
+            let sealed = SealedShare::from_bytes(&sealed.0).ok_or_else(|| {
+                let detail = format!("expected {} bytes", SealedShare::BYTES);
+                Problem::field(Code::ShareRefused, "/shares/sealed", detail)
+            })?;
+            Ok(Shown::Shared { open: open.0, sealed })
+        }
+        (Probe::Plain, ..) => Err(Problem::new(
+            Code::ProbeModeMismatch,
+            "the tenant's probe mode is plain: send `embedding` and no `shares`",
+        )),
+        (Probe::Shared, ..) => Err(Problem::new(
+            Code::ProbeModeMismatch,
+            "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`",
+        )),
+    }
+}
+
+/// A share that is none.
+pub(super) fn refused_share(pointer: &str, cause: impl std::fmt::Display) -> Problem {
+    Problem::field(Code::ShareRefused, pointer, cause.to_string())
 }
 
 /// Normalises, quantises and checks an embedding.
@@ -118,7 +188,7 @@ fn store(
     app: &App,
     tenant: &Tenant,
     handle: Handle,
-    embedding: &Embedding,
+    (for_keyholder, blind): (ForKeyHolder, Blind),
     consent_ref: String,
     (key, request_digest): (String, [u8; 32]),
 ) -> Result<String, Problem> {
@@ -131,11 +201,16 @@ fn store(
     let mut rng = rand::rng();
     let generation = app.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
     let lane = Lane::random(&mut rng);
-    let (blinded, blind) = split(embedding, &mut rng);
-    let encrypted = app.keyholder.enrol(tenant.id, handle, generation, lane, blinded)?;
-    let template = unblind(&tenant.basis, encrypted, blind);
-    let lane = lane.index() as u8;
-    let name = TemplateName { tenant: tenant.id, handle, generation, lane };
+    // Until it is stored no rotation of the tenant's keys takes stock.
+    let _enrolling = app.enrolling.read().unwrap_or_else(PoisonError::into_inner);
+    let encrypted = app.keyholder.enrol(tenant.id, handle, generation, lane, for_keyholder);
+    let encrypted = encrypted.map_err(|cause| match cause {
+        KeyHolderError::SealedShares(_) => refused_share("/shares/sealed", SEALED_FOR_ANOTHER),
+        other => other.into(),
+    })?;
+    let template = unblind(encrypted, blind);
+    let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
+    let name = TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
     let wrapped = tenant.key.wrap_template(&name, &template.to_bytes());
     let now = app.now();
     let record = Template {
@@ -143,6 +218,7 @@ fn store(
         handle,
         generation,
         lane,
+        epoch,
         wrapped_key: wrapped.key,
         wrapped: wrapped.bytes,
         consent_ref,
@@ -168,6 +244,10 @@ fn idempotency_key(headers: &HeaderMap) -> Result<String, Problem> {
     let detail = "send `Idempotency-Key` with 1 to 255 visible characters, fresh for each enrolment";
     Err(Problem::new(Code::IdempotencyKeyMissing, detail))
 }
+
+/// Why a sealed share is refused.
+pub(super) const SEALED_FOR_ANOTHER: &str =
+    "the share was not sealed to this key-holder for this request: seal again, to the key of /v1/fhe/keys";
 
 fn unknown() -> Problem {
     Problem::new(Code::SubjectUnknown, "enrol the subject first")

@@ -208,7 +208,8 @@ impl Command {
             Command::Enrol { place, which, face, consent, remote } => {
                 let wallet = place.open()?.wallet;
                 let subject = wallet.subject(&which.of(&wallet)?);
-                let enrolment = Enrolment { embedding: face.read()?, consent_ref: consent };
+                let enrolment =
+                    Enrolment { embedding: Some(face.read()?), shares: None, consent_ref: consent };
                 let key = hex::encode(rand::random::<[u8; 16]>());
                 let client = remote.client()?;
                 let enrolled = remote::block_on(client.enrol(subject, &enrolment, &key))?;

@@ -1,9 +1,10 @@
 //! The wallet: holds a credential, opens proof sessions, authenticates requests.
 
-use crate::wire::{AttestationForm, Authentication, Hex, Nonce, Vector, request_digest};
+use crate::wire::{AttestationForm, Authentication, Hex, Nonce, Shares, Vector, request_digest};
 use rand::CryptoRng;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
+use trefoil_split::{Context, QuantiseError, SealingKey, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
@@ -264,19 +265,49 @@ impl HolderSession {
         issued_at: u64,
         attestation: AttestationForm,
     ) -> Authentication {
-        let probe_digest = probe.digest();
+        self.signed(Some(probe), None, nonce, issued_at, attestation)
+    }
+
+    /// As [`HolderSession::authentication`] where the tenant's probe mode is `shared`: the service sees nothing of the probe
+    /// but a uniform share. `key` is the key-holder's, pinned.
+    ///
+    /// # Errors
+    /// [`QuantiseError`] when the probe is not a face.
+    pub fn shared_authentication(
+        &self,
+        tenant: &TenantId,
+        probe: &Vector,
+        key: &SealingKey,
+        nonce: Nonce,
+        issued_at: u64,
+        attestation: AttestationForm,
+    ) -> Result<Authentication, QuantiseError> {
+        let context = Context::probe(tenant, &self.subject, &self.id, nonce.as_bytes());
+        let split = split_probe(probe.coordinates(), key, &context, &mut rand::rng())?;
+        Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
+    }
+
+    fn signed(
+        &self,
+        embedding: Option<Vector>,
+        shares: Option<Shares>,
+        nonce: Nonce,
+        issued_at: u64,
+        attestation: AttestationForm,
+    ) -> Authentication {
         let unsigned = Authentication {
             subject: Hex(self.subject),
             session_id: self.id(),
             audience: self.audience.clone(),
             nonce,
             issued_at,
-            embedding: probe,
+            embedding,
+            shares,
             reveal: self.chain.as_ref().and_then(|held| held.lock().reveal()).map(Into::into),
             mac: Hex([0; 32]),
             attestation,
         };
-        let mac = Hex(request_mac(&self.key, &unsigned.header(&probe_digest)));
+        let mac = Hex(request_mac(&self.key, &unsigned.header(&unsigned.probe_digest())));
         Authentication { mac, ..unsigned }
     }
 }
@@ -284,5 +315,5 @@ impl HolderSession {
 /// What an attestation of `request` must carry as its request digest.
 #[must_use]
 pub fn attested_digest(request: &Authentication) -> [u8; 32] {
-    request_digest(&request.header(&request.embedding.digest()))
+    request_digest(&request.header(&request.probe_digest()))
 }

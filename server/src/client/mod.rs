@@ -19,12 +19,13 @@ use crate::tenant::Scope;
 use crate::trust;
 use crate::wire::{
     Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    Enrolled, Enrolment, Hex, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
+    Enrolled, Enrolment, FheKeys, Hex, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
     RegisteredIssuerKey, RootLogPage,
 };
 use hyper::body::Bytes;
 use transport::{Outgoing, Transport};
 use trefoil_attest::{Seal, TrustRoot};
+use trefoil_split::SealingKey;
 
 /// The admin listener: tenants, API keys, metrics.
 #[derive(Clone)]
@@ -136,6 +137,23 @@ impl Client {
         let path = format!("/v1/subjects/{}/templates", hex::encode(subject.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
+    }
+
+    /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator
+    /// prints.
+    ///
+    /// # Errors
+    /// When the key is another, and [`ClientError`] in general.
+    pub async fn sealing_key(
+        &self,
+        tenant: Hex<16>,
+        pinned: &trefoil_split::Fingerprint,
+    ) -> Result<SealingKey, ClientError> {
+        let path = format!("/v1/fhe/keys/{}", hex::encode(tenant.0));
+        let keys: FheKeys = self.0.json(Outgoing::get(path.as_str())).await?;
+        SealingKey::from_bytes(&keys.sealing_key.0)
+            .and_then(|key| key.pinned(pinned))
+            .map_err(|cause| answer(&format!("GET {path}"), &cause))
     }
 
     /// Opens a proof session with the envelope of [`Holder::open`]. Needs [`Scope::Authenticate`].

@@ -71,7 +71,8 @@ impl Clients {
         let people = self.holders.len();
         for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
             let enrolment = Enrolment {
-                embedding: clients.plan.template(person),
+                embedding: Some(clients.plan.template(person)),
+                shares: None,
                 consent_ref: format!("demonstration-{person}"),
             };
             let subject = clients.holders[person].subject();

@@ -20,7 +20,7 @@ use crate::client::{Admin, Client, ClientError};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::server::Server;
-use crate::tenant::{Attempts, Policy, Scope, Threshold};
+use crate::tenant::{Attempts, Keys, Policy, Probe, Scope, Threshold};
 use crate::wire::{CreateTenant, CreatedTenant, Decision};
 use audit::audit;
 use load::{AUDIENCE, Clients, Login};
@@ -188,6 +188,7 @@ fn policy() -> Policy {
         level_min: LEVEL,
         attempts,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        probe: Probe::Plain,
     }
 }
 
@@ -300,7 +301,7 @@ impl Service {
     }
 
     async fn create_tenant(&self, policy: Policy) -> Result<CreatedTenant, DemoError> {
-        let tenant = CreateTenant { name: "demonstration".to_owned(), policy };
+        let tenant = CreateTenant { name: "demonstration".to_owned(), keys: Keys::PerSubject, policy };
         self.admin.create_tenant(&tenant).await.map_err(DemoError::call("tenant"))
     }
 

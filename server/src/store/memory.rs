@@ -103,6 +103,52 @@ impl Store for Memory {
         insert(&mut tables.idempotency, (answer.tenant, answer.key.clone()), answer)
     }
 
+    fn set_tenant_keys(
+        &self,
+        tenant: &TenantId,
+        public_key: Vec<u8>,
+        next_key: Option<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        if let Some(record) = self.tables().tenants.get_mut(tenant) {
+            (record.public_key, record.next_key) = (public_key, next_key);
+        }
+        Ok(())
+    }
+
+    fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
+        self.subjects_of_epoch(tenant, epoch, usize::MAX).map(|subjects| subjects.len() as u64)
+    }
+
+    fn subjects_of_epoch(
+        &self,
+        tenant: &TenantId,
+        epoch: u32,
+        count: usize,
+    ) -> Result<Vec<Handle>, StoreError> {
+        let tables = self.tables();
+        let of_epoch = |template: &&Template| template.tenant == *tenant && template.epoch == epoch;
+        Ok(tables.templates.values().filter(of_epoch).take(count).map(|template| template.handle).collect())
+    }
+
+    fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
+        let mut tables = self.tables();
+        if !tables.templates.contains_key(&(*tenant, *handle)) {
+            return Err(StoreError::Conflict);
+        }
+        let generation = tables.generations.entry((*tenant, *handle)).or_default();
+        *generation += 1;
+        Ok(*generation)
+    }
+
+    fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let current = tables.templates.get_mut(&(template.tenant, template.handle));
+        let Some(current) = current.filter(|current| current.generation == from) else { return Ok(false) };
+        let (consent_ref, created_at) = (std::mem::take(&mut current.consent_ref), current.created_at);
+        *current = Template { consent_ref, created_at, ..template };
+        Ok(true)
+    }
+
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         Ok(self.tables().templates.get(&(*tenant, *handle)).cloned())
     }

@@ -34,8 +34,10 @@ pub struct Tenant {
     pub name: String,
     /// The policy as JSON; its type is [`crate::tenant::Policy`].
     pub policy: String,
-    /// Seed of the public basis of the tenant's templates.
-    pub basis_seed: [u8; 32],
+    /// Public key of the tenant's templates, see [`trefoil_matching::PublicKey`].
+    pub public_key: Vec<u8>,
+    /// The one that follows it, while the keys are rotated.
+    pub next_key: Option<Vec<u8>>,
     /// The tenant's data key, wrapped.
     pub wrapped_key: Vec<u8>,
     /// Unix seconds.
@@ -100,6 +102,8 @@ pub struct Template {
     pub generation: u32,
     /// The lane, 0 to 31.
     pub lane: u8,
+    /// The epoch of the tenant's keys that it is under.
+    pub epoch: u32,
     /// The subject's data key under the tenant's key. Deleting it makes every copy of `wrapped` unreadable.
     pub wrapped_key: Vec<u8>,
     /// The template under the data key.
@@ -169,6 +173,26 @@ pub trait Store: Send + Sync + 'static {
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
+    /// Replaces a tenant's public keys.
+    fn set_tenant_keys(
+        &self,
+        tenant: &TenantId,
+        public_key: Vec<u8>,
+        next_key: Option<Vec<u8>>,
+    ) -> Result<(), StoreError>;
+    /// How many templates of a tenant are of an epoch of its keys.
+    fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
+    /// Subjects whose template is of an epoch of the tenant's keys, at most `count`.
+    fn subjects_of_epoch(
+        &self,
+        tenant: &TenantId,
+        epoch: u32,
+        count: usize,
+    ) -> Result<Vec<Handle>, StoreError>;
+    /// Reserves the next generation of a subject with a template; `Conflict` without one. Numbers never come back.
+    fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
+    /// Replaces the template of a subject, and its data key, if it is of generation `from`; whether it was. The consent stays.
+    fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
     /// The active template.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
     /// Deletes template and data key and overwrites their bytes; the generation that was active.

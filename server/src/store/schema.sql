@@ -1,7 +1,7 @@
 -- Version 1. A later version adds a file and a step in sqlite.rs; this one never changes.
 CREATE TABLE tenants (
-    id BLOB PRIMARY KEY, name TEXT NOT NULL, policy TEXT NOT NULL, basis_seed BLOB NOT NULL,
-    wrapped_key BLOB NOT NULL, created_at INTEGER NOT NULL
+    id BLOB PRIMARY KEY, name TEXT NOT NULL, policy TEXT NOT NULL, public_key BLOB NOT NULL,
+    next_key BLOB, wrapped_key BLOB NOT NULL, created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE api_keys (
     id BLOB PRIMARY KEY, tenant BLOB NOT NULL REFERENCES tenants, tag BLOB NOT NULL, scopes INTEGER NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE generations (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE templates (
     tenant BLOB NOT NULL REFERENCES tenants, handle BLOB NOT NULL, generation INTEGER NOT NULL, lane INTEGER NOT NULL,
-    wrapped_key BLOB NOT NULL, consent_ref TEXT NOT NULL, created_at INTEGER NOT NULL, wrapped BLOB NOT NULL,
+    epoch INTEGER NOT NULL, wrapped_key BLOB NOT NULL, consent_ref TEXT NOT NULL, created_at INTEGER NOT NULL, wrapped BLOB NOT NULL,
     PRIMARY KEY (tenant, handle)
 ) STRICT;
 CREATE TABLE sessions (

@@ -56,9 +56,9 @@ impl Store for Sqlite {
     }
 
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
-        let Tenant { id, name, policy, basis_seed, wrapped_key, created_at } = tenant;
-        let values = (id, name, policy, basis_seed, wrapped_key, created_at);
-        self.insert("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?)", values)
+        let Tenant { id, name, policy, public_key, next_key, wrapped_key, created_at } = tenant;
+        let values = (id, name, policy, public_key, next_key, wrapped_key, created_at);
+        self.insert("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     }
 
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
@@ -110,13 +110,32 @@ impl Store for Sqlite {
     }
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
-        let Template { tenant, handle, generation, lane, wrapped_key, wrapped, consent_ref, created_at } =
-            template;
+        let Template {
+            tenant,
+            handle,
+            generation,
+            lane,
+            epoch,
+            wrapped_key,
+            wrapped,
+            consent_ref,
+            created_at,
+        } = template;
         self.0.write(move |connection| {
             execute(
                 connection,
-                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                params![tenant, handle, generation, lane, wrapped_key, consent_ref, created_at, wrapped],
+                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    tenant,
+                    handle,
+                    generation,
+                    lane,
+                    epoch,
+                    wrapped_key,
+                    consent_ref,
+                    created_at,
+                    wrapped
+                ],
             )?;
             let Idempotency { tenant, key, request_digest, body, created_at } = answer;
             execute(
@@ -125,6 +144,67 @@ impl Store for Sqlite {
                 params![tenant, key, request_digest, body, created_at],
             )?;
             Ok(())
+        })
+    }
+
+    fn set_tenant_keys(
+        &self,
+        tenant: &TenantId,
+        public_key: Vec<u8>,
+        next_key: Option<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let tenant = *tenant;
+        // With a checkpoint: at the end of a rotation the wrapped keys of old templates are gone from the log too.
+        self.0.shred(move |connection| {
+            let sql = "UPDATE tenants SET public_key = ?, next_key = ? WHERE id = ?";
+            execute(connection, sql, (public_key, next_key, tenant)).map(drop)
+        })
+    }
+
+    fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM templates WHERE tenant = ? AND epoch = ?";
+        Ok(self.find(sql, (tenant, epoch), |row| row.get(0))?.unwrap_or(0))
+    }
+
+    fn subjects_of_epoch(
+        &self,
+        tenant: &TenantId,
+        epoch: u32,
+        count: usize,
+    ) -> Result<Vec<Handle>, StoreError> {
+        self.0.read(|connection| {
+            let sql = "SELECT handle FROM templates WHERE tenant = ? AND epoch = ? LIMIT ?";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map((tenant, epoch, count as u64), |row| row.get(0))?.collect()
+        })
+    }
+
+    fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
+        let (tenant, handle) = (*tenant, *handle);
+        self.0.write(move |connection| {
+            connection
+                .query_row(
+                    "UPDATE generations SET generation = generation + 1 WHERE tenant = ?1 AND handle = ?2
+                     AND EXISTS (SELECT 1 FROM templates WHERE tenant = ?1 AND handle = ?2) RETURNING generation",
+                    params![tenant, handle],
+                    |row| row.get(0),
+                )
+                .optional()
+                .map_err(fault)?
+                .ok_or(StoreError::Conflict)
+        })
+    }
+
+    fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError> {
+        let Template { tenant, handle, generation, lane, epoch, wrapped_key, wrapped, .. } = template;
+        self.0.write(move |connection| {
+            let renewed = execute(
+                connection,
+                "UPDATE templates SET generation = ?, lane = ?, epoch = ?, wrapped_key = ?, wrapped = ?
+                 WHERE tenant = ? AND handle = ? AND generation = ?",
+                params![generation, lane, epoch, wrapped_key, wrapped, tenant, handle, from],
+            )?;
+            Ok(renewed == 1)
         })
     }
 
@@ -221,7 +301,8 @@ fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
         id: row.get("id")?,
         name: row.get("name")?,
         policy: row.get("policy")?,
-        basis_seed: row.get("basis_seed")?,
+        public_key: row.get("public_key")?,
+        next_key: row.get("next_key")?,
         wrapped_key: row.get("wrapped_key")?,
         created_at: row.get("created_at")?,
     })
@@ -264,6 +345,7 @@ fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
         handle: row.get("handle")?,
         generation: row.get("generation")?,
         lane: row.get("lane")?,
+        epoch: row.get("epoch")?,
         wrapped_key: row.get("wrapped_key")?,
         wrapped: row.get("wrapped")?,
         consent_ref: row.get("consent_ref")?,

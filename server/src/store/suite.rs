@@ -11,7 +11,8 @@ fn tenant(id: TenantId) -> Tenant {
         id,
         name: "a".to_owned(),
         policy: "{}".to_owned(),
-        basis_seed: [4; 32],
+        public_key: vec![4; 37],
+        next_key: None,
         wrapped_key: vec![5; 60],
         created_at: 6,
     }
@@ -23,6 +24,7 @@ fn template(generation: u32) -> Template {
         handle: H,
         generation,
         lane: 31,
+        epoch: 0,
         wrapped_key: vec![7; 60],
         wrapped: vec![8; 49_200],
         consent_ref: "form 9".to_owned(),
@@ -113,13 +115,41 @@ fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.idempotency(&T, "k1"), Ok(Some(answer("k1"))));
     assert_eq!(store.template(&T, &H), Ok(Some(template(2))));
     assert_eq!(store.template(&U, &H), Ok(None), "a template belongs to its tenant");
+    templates_are_renewed(store);
     assert_eq!(store.delete_template(&U, &H), Ok(None));
-    assert_eq!(store.delete_template(&T, &H), Ok(Some(2)));
+    assert_eq!(store.delete_template(&T, &H), Ok(Some(3)));
     assert_eq!((store.template(&T, &H), store.delete_template(&T, &H)), (Ok(None), Ok(None)));
-    assert_eq!(store.reserve_generation(&T, &H), Ok(3), "generations outlive deletion");
-    assert_eq!(store.enrol(template(3), answer("k1")), Err(StoreError::Conflict));
+    assert_eq!(store.reserve_renewal(&T, &H), Err(StoreError::Conflict));
+    assert_eq!(store.reserve_generation(&T, &H), Ok(4), "generations outlive deletion");
+    assert_eq!(store.enrol(template(4), answer("k1")), Err(StoreError::Conflict));
     assert_eq!(store.template(&T, &H), Ok(None), "both or neither");
-    store.enrol(template(3), answer("k3")).unwrap();
+    store.enrol(template(4), answer("k3")).unwrap();
+}
+
+/// The template of generation 2 becomes one of generation 3 and epoch 1.
+fn templates_are_renewed(store: &dyn Store) {
+    assert_eq!((store.count_epoch(&T, 0), store.count_epoch(&T, 1)), (Ok(1), Ok(0)));
+    assert_eq!(store.reserve_renewal(&U, &H), Err(StoreError::Conflict));
+    assert_eq!(store.reserve_renewal(&T, &H), Ok(3));
+    let renewed = |consent: &str| Template {
+        epoch: 1,
+        wrapped: vec![9; 49_200],
+        consent_ref: consent.to_owned(),
+        ..template(3)
+    };
+    assert_eq!(store.renew_template(renewed(""), 1), Ok(false), "not the generation that it is");
+    assert_eq!(store.renew_template(renewed(""), 2), Ok(true));
+    assert_eq!(store.template(&T, &H), Ok(Some(renewed("form 9"))), "the consent stays");
+    assert_eq!(
+        (store.subjects_of_epoch(&T, 0, 9), store.subjects_of_epoch(&T, 1, 9)),
+        (Ok(vec![]), Ok(vec![H]))
+    );
+    assert_eq!(store.subjects_of_epoch(&T, 1, 0), Ok(vec![]));
+    store.set_tenant_keys(&U, vec![1], Some(vec![2])).unwrap();
+    let tenants = store.registry().unwrap().tenants;
+    assert_eq!((&tenants[1].public_key, &tenants[1].next_key), (&vec![1], &Some(vec![2])));
+    let Tenant { public_key, next_key, .. } = tenant(U);
+    store.set_tenant_keys(&U, public_key, next_key).unwrap();
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use trefoil_matching::DIM;
 
 #[test]
 fn a_vector_reads_the_same_from_base64_and_from_numbers() {

@@ -88,7 +88,8 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
     let envelope = ProofEnvelope::decode(&opened.envelope).unwrap();
     let session = opened.session;
     let enrolment = trefoil_server::wire::Enrolment {
-        embedding: Vector::new(members.face(0)),
+        embedding: Some(Vector::new(members.face(0))),
+        shares: None,
         consent_ref: "form 7".to_owned(),
     };
     client.enrol(session.subject(), &enrolment, "once").await.unwrap();

@@ -13,8 +13,10 @@ mod key_holder;
 mod log;
 mod malformed;
 mod members;
+mod modes;
 mod quorum;
 mod revocation;
+mod rotation;
 #[path = "../../key-holder/tests/process/scan.rs"]
 mod scan;
 mod service;

@@ -113,10 +113,15 @@ impl Service {
 
     /// A service whose tenant has this policy.
     pub(crate) async fn with_policy(config: Config, policy: Value) -> Service {
+        Service::with_tenant(config, json!({"name": "shop", "policy": policy})).await
+    }
+
+    /// A service with this tenant.
+    pub(crate) async fn with_tenant(config: Config, tenant: Value) -> Service {
         let clock = Arc::new(TestClock::default());
         let server = start(config, &clock).await;
         let (public, admin) = endpoints(&server);
-        let created = admin.post("/v1/tenants", &json!({"name": "shop", "policy": policy})).await;
+        let created = admin.post("/v1/tenants", &tenant).await;
         assert_eq!(created.status, 201, "{}", created.text());
         let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
         let tenant = Hex::<16>::parse(&tenant).unwrap().0;
@@ -129,6 +134,17 @@ impl Service {
         let key = service.api_key(&["enrol", "authenticate", "issue"]).await;
         service.public = service.public.with_bearer(&key);
         service
+    }
+
+    /// The same service started again.
+    pub(crate) async fn restart(self, config: Config) -> Service {
+        assert!(self.server.shutdown().await);
+        // Requests issued before a start are refused.
+        self.clock.advance(1);
+        let server = start(config, &self.clock).await;
+        let (public, admin) = endpoints(&server);
+        let public = Endpoint { bearer: self.public.bearer, ..public };
+        Service { server, public, admin, ..self }
     }
 
     /// A new API key with these scopes.
@@ -267,7 +283,8 @@ impl Service {
             audience: AUDIENCE.to_owned(),
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
             issued_at: self.clock.unix_s(),
-            embedding: Vector::new(*face),
+            embedding: Some(Vector::new(*face)),
+            shares: None,
             reveal: None,
             mac: Hex([0; 32]),
             attestation: AttestationForm::Full,
@@ -301,7 +318,7 @@ pub(crate) fn templates_path(person: &Person) -> String {
 }
 
 pub(crate) fn sign(request: &mut Authentication, key: &SessionKey) {
-    let digest = request.embedding.digest();
+    let digest = request.probe_digest();
     request.mac = Hex(request_mac(key, &request.header(&digest)));
 }
 

@@ -25,7 +25,7 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let now = service.clock.unix_s();
     let bytes = &matched.attestation.0;
     let verified = verify(bytes, &policy(request.nonce.as_bytes()), now).unwrap();
-    let digest = request.embedding.digest();
+    let digest = request.probe_digest();
     assert_eq!(verified.statement().request_digest, request_digest(&request.header(&digest)));
     assert_eq!(verified.statement_digest(), &matched.id.0);
     assert_eq!(verified.seal().seal_number, matched.seal_number);
@@ -76,7 +76,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     altered[0].mac.0[31] ^= 1;
     altered[1].issued_at += 1;
     altered[2].nonce = trefoil_server::wire::Nonce::new(vec![9; 16]).unwrap();
-    altered[3].embedding = Vector::new(people[1].face);
+    altered[3].embedding = Some(Vector::new(people[1].face));
     altered[4].audience = "bank.example".to_owned();
     altered[5].subject = Hex(people[1].handle);
     for request in &altered {

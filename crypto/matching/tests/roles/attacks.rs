@@ -23,12 +23,12 @@ fn an_enrolment_cannot_carry_a_ciphertext() {
     // crafted polynomial is under no subject's key, and no batch with it is ever decided.
     let face = world.face();
     let (blinded, blind) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(4), &blinded).expect("new");
+    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(4), &blinded.into()).expect("new");
     let mut bytes = encrypted.to_bytes();
     let header = bytes.len() - crafted.len();
     bytes[header..].copy_from_slice(&crafted);
     let swapped = EncryptedTemplate::from_bytes(&bytes).expect("canonical residues");
-    let template = unblind(&world.basis, swapped, blind);
+    let template = unblind(swapped, blind);
     for k in 0..20 {
         let mut unit = [0.0; 128];
         unit[k] = 1.0;
@@ -56,9 +56,10 @@ fn an_enrolled_template_does_not_reach_a_neighbours_lane() {
         }
         let hostile = BlindedTemplate::from_bytes(&bits).expect("residues");
         let name = handle(200 - residue as u8);
-        let encrypted = world.keyholder.enrol(TENANT, name, residue, lane_of(9), &hostile).expect("new");
+        let encrypted =
+            world.keyholder.enrol(TENANT, name, residue, lane_of(9), &hostile.into()).expect("new");
         let zero = trefoil_matching::Blind::from_bytes(&[0; 272]).expect("residues");
-        let hostile = unblind(&world.basis, encrypted, zero);
+        let hostile = unblind(encrypted, zero);
         let job = world.mask(&[(&victims[0], &stranger), (&hostile, &stranger), (&victims[1], &victim)]);
         let decisions = world.keyholder.decide(&job, NOW).expect("a well-formed job");
         assert_eq!((decisions.accepted(lane_of(8)), decisions.accepted(lane_of(10))), (false, true));

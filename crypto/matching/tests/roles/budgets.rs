@@ -104,6 +104,15 @@ impl Vault for FullDisk {
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         self.0.put_subject(tenant, record)
     }
+    fn erase_epoch(&self, _: &TenantId, _: u32) -> Result<(), VaultError> {
+        Err(VaultError("disk full".into()))
+    }
+    fn opening_key(&self) -> Result<Option<zeroize::Zeroizing<Vec<u8>>>, VaultError> {
+        self.0.opening_key()
+    }
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
+        self.0.put_opening_key(key)
+    }
     fn delete_subject(&self, _: &TenantId, _: &Handle, _: u32) -> Result<(), VaultError> {
         Err(VaultError("disk full".into()))
     }
@@ -117,7 +126,7 @@ fn an_answer_whose_failures_cannot_be_recorded_is_not_given() {
     let mut world = World::new(STRICT);
     world.keyholder =
         KeyHolder::new(Box::new(FullDisk(MemoryVault::default())), &mut world.rng).expect("empty");
-    world.basis = Basis::from_seed(world.keyholder.create_tenant(TENANT, STRICT).expect("new"));
+    world.key = world.keyholder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
     let (face, wrong) = (world.face(), world.face());
     let (matching, failing) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
     let job = world.mask(&[(&matching, &face), (&failing, &wrong)]);

@@ -74,14 +74,14 @@ fn every_tier_masks_alike() {
     let batch: BatchId = [0; 16];
     let jobs: Vec<MatchJob> = Tier::available()
         .map(|tier| {
-            Matcher::new(tier, [4; 32]).mask(batch, TENANT, &world.basis, &[(&mine, &face)]).expect("valid")
+            Matcher::new(tier, [4; 32]).mask(batch, TENANT, &world.key, &[(&mine, &face)]).expect("valid")
         })
         .collect();
     assert!(jobs.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(
         jobs[0]
             != Matcher::new(Tier::detected(), [5; 32])
-                .mask(batch, TENANT, &world.basis, &[(&mine, &face)])
+                .mask(batch, TENANT, &world.key, &[(&mine, &face)])
                 .expect("valid")
     );
 }
@@ -95,7 +95,7 @@ fn batches_that_cannot_be_masked_are_refused() {
     let mut foreign = world.enrol(3, 7, &face);
     foreign.tenant = [8; 16];
     let mut refusal = |lanes: &[(&Template, &Embedding)]| {
-        world.matcher.mask([5; 16], TENANT, &world.basis, lanes).expect_err("refused")
+        world.matcher.mask([5; 16], TENANT, &world.key, lanes).expect_err("refused")
     };
     assert_eq!(refusal(&[]), MatchError::Empty);
     assert_eq!(refusal(&[(&template, &face), (&same_lane, &face)]), MatchError::DuplicateLane(lane_of(6)));

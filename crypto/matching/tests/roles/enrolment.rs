@@ -13,12 +13,15 @@ fn the_ciphertext_needs_both_shares() {
 
     // Unblinded with another share, or with none (an all-zero one), the subject does not match.
     let (blinded, _) = split(&face, &mut world.rng);
+    let again = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own");
     let (_, wrong) = split(&face, &mut world.rng);
     let zero = Blind::from_bytes(&[0; Blind::BYTES]).expect("zeros are residues");
-    for (name, blind) in [(2, wrong), (3, zero)] {
-        let encrypted =
-            world.keyholder.enrol(TENANT, handle(name), 0, lane_of(2), &blinded).expect("a new subject");
-        let template = unblind(&world.basis, encrypted, blind);
+    for (name, blinded, blind) in [(2, blinded, wrong), (3, again, zero)] {
+        let encrypted = world
+            .keyholder
+            .enrol(TENANT, handle(name), 0, lane_of(2), &blinded.into())
+            .expect("a new subject");
+        let template = unblind(encrypted, blind);
         let job = world.mask(&[(&template, &face)]);
         assert!(world.keyholder.decide(&job, NOW).expect("honest").lanes().is_empty());
     }
@@ -53,8 +56,8 @@ fn shares_travel_and_add_up() {
     let (blinded, blind) = split(&face, &mut world.rng);
     let blinded = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own encoding");
     let blind = Blind::from_bytes(&blind.to_bytes()).expect("its own encoding");
-    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(0), &blinded).expect("new");
-    let template = unblind(&world.basis, encrypted, blind);
+    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(0), &blinded.into()).expect("new");
+    let template = unblind(encrypted, blind);
     let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
     assert!(BlindedTemplate::from_bytes(&[0xff; 272]).is_err() && Blind::from_bytes(&[0; 271]).is_err());
@@ -89,6 +92,7 @@ fn a_generation_is_enrolled_once() {
     let face = world.face();
     world.enrol(1, 1, &face);
     let (blinded, _) = split(&face, &mut world.rng);
+    let blinded = blinded.into();
     let again = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(2), &blinded);
     assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
     world
@@ -101,33 +105,37 @@ fn a_generation_is_enrolled_once() {
 fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
     let world = World::new(lenient(0));
     let keyholder = &world.keyholder;
-    assert!(matches!(keyholder.create_tenant(TENANT, policy(0)), Err(KeyHolderError::TenantExists)));
     assert!(matches!(
-        keyholder.create_tenant([1; 16], policy(32_769)),
+        keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)),
+        Err(KeyHolderError::TenantExists)
+    ));
+    assert!(matches!(
+        keyholder.create_tenant([1; 16], KeyStructure::PerSubject, policy(32_769)),
         Err(KeyHolderError::Threshold(32_769))
     ));
     assert!(matches!(keyholder.set_policy(TENANT, policy(-32_769)), Err(KeyHolderError::Threshold(-32_769))));
     assert!(matches!(keyholder.set_policy([1; 16], policy(0)), Err(KeyHolderError::UnknownTenant)));
     assert!(matches!(keyholder.shred([1; 16], handle(0), 0), Err(KeyHolderError::UnknownTenant)));
     assert!(matches!(keyholder.lift_freeze([1; 16]), Err(KeyHolderError::UnknownTenant)));
-    let second = keyholder.create_tenant([1; 16], policy(32_768)).expect("a new tenant");
-    assert_eq!(keyholder.basis_seed([1; 16]).expect("known"), second);
-    assert!(second != world.basis.seed());
+    let second =
+        keyholder.create_tenant([1; 16], KeyStructure::PerSubject, policy(32_768)).expect("a new tenant");
+    assert_eq!(keyholder.public_key([1; 16]).expect("known").to_bytes(), second.to_bytes());
+    assert!(second.to_bytes() != world.key.to_bytes());
 }
 
 #[test]
 fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
     let mut world = World::new(lenient(-32_768));
     let face = world.face();
-    world.keyholder.create_tenant([1; 16], lenient(-32_768)).expect("a new tenant");
+    world.keyholder.create_tenant([1; 16], KeyStructure::PerSubject, lenient(-32_768)).expect("a new tenant");
     let mut template = world.enrol(1, 3, &face);
     template.tenant = [1; 16];
     let job =
-        world.matcher.mask([0; 16], [1; 16], &world.basis, &[(&template, &face)]).expect("one tenant named");
+        world.matcher.mask([0; 16], [1; 16], &world.key, &[(&template, &face)]).expect("one tenant named");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     // Even with a subject of that name in that lane, the keys differ.
     let (blinded, _) = split(&face, &mut world.rng);
-    world.keyholder.enrol([1; 16], handle(1), 0, lane_of(3), &blinded).expect("a new subject");
+    world.keyholder.enrol([1; 16], handle(1), 0, lane_of(3), &blinded.into()).expect("a new subject");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
@@ -137,7 +145,7 @@ fn a_restarted_key_holder_goes_on() {
     let face = world.face();
     let template = world.enrol(1, 3, &face);
     world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
-    assert_eq!(world.keyholder.basis_seed(TENANT).expect("remembered"), world.basis.seed());
+    assert_eq!(world.keyholder.public_key(TENANT).expect("remembered").to_bytes(), world.key.to_bytes());
     let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
 }
@@ -145,7 +153,7 @@ fn a_restarted_key_holder_goes_on() {
 #[test]
 fn templates_in_an_arena_are_the_same_and_give_their_slot_back() {
     let mut world = World::new(lenient(30_000));
-    let arena = Template::arena(2);
+    let arena = Template::arena(KeyStructure::PerSubject, 2);
     let face = world.face();
     let templates: Vec<Template> = (0..3).map(|i| world.enrol(i, i, &face)).collect();
     let stored: Vec<Template> = templates.iter().map(|template| template.clone().stored_in(&arena)).collect();

@@ -43,27 +43,28 @@ fn decide(world: &mut World, lanes: &[(&Template, &Embedding)]) -> Decisions {
 fn forged_descriptors_are_refused_before_any_arithmetic() {
     let mut world = World::new(policy(-32_768));
     let stranger: TenantId = [8; 16];
-    let foreign_seed = world.keyholder.create_tenant(stranger, policy(-32_768)).expect("a new tenant");
-    let foreign_basis = Basis::from_seed(foreign_seed);
+    world.keyholder.create_tenant(stranger, KeyStructure::PerSubject, policy(-32_768)).expect("a new tenant");
     let face = world.face();
     let templates: Vec<Template> = (0..8).map(|i| world.enrol(i, i, &face)).collect();
     let same_lane = world.enrol(100, 3, &face);
     let (blinded, blind) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(stranger, handle(1), 0, lane_of(20), &blinded).expect("new");
-    let foreign = unblind(&foreign_basis, encrypted, blind);
+    let encrypted = world.keyholder.enrol(stranger, handle(1), 0, lane_of(20), &blinded.into()).expect("new");
+    let foreign = unblind(encrypted, blind);
     for round in 0..250usize {
         let lanes: Vec<(&Template, &Embedding)> =
             templates.iter().skip(round % 4).map(|template| (template, &face)).collect();
         // A template of another tenant, and a second one in a lane.
-        let with =
-            |extra: &'_ Template, lanes: &[(&Template, &Embedding)], matcher: &mut Matcher, basis: &Basis| {
-                let mut all = lanes.to_vec();
-                all.insert(round % (all.len() + 1), (extra, &face));
-                matcher.mask([round as u8; 16], TENANT, basis, &all).err()
-            };
-        let refused = with(&foreign, &lanes, &mut world.matcher, &world.basis);
+        let with = |extra: &'_ Template,
+                    lanes: &[(&Template, &Embedding)],
+                    matcher: &mut Matcher,
+                    basis: &PublicKey| {
+            let mut all = lanes.to_vec();
+            all.insert(round % (all.len() + 1), (extra, &face));
+            matcher.mask([round as u8; 16], TENANT, basis, &all).err()
+        };
+        let refused = with(&foreign, &lanes, &mut world.matcher, &world.key);
         assert_eq!(refused, Some(MatchError::ForeignTenant(lane_of(20))));
-        let refused = with(&same_lane, &lanes, &mut world.matcher, &world.basis);
+        let refused = with(&same_lane, &lanes, &mut world.matcher, &world.key);
         assert_eq!(refused, Some(MatchError::DuplicateLane(lane_of(3))));
         // A stale generation, and a template under the key of another subject.
         let job = world.mask(&lanes);

@@ -7,13 +7,15 @@ mod decisions;
 mod enrolment;
 mod isolation;
 mod malformed;
+mod modes;
 mod quorum;
+mod rotation;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
-    AttemptPolicy, Basis, DecisionPolicy, Embedding, Handle, KeyHolder, Lane, MatchJob, Matcher, MemoryVault,
-    Template, TenantId, Tier, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, MatchJob, Matcher,
+    MemoryVault, PublicKey, Template, TenantId, Tier, split, unblind,
 };
 
 const TENANT: TenantId = [7; 16];
@@ -23,27 +25,33 @@ const NOW: u64 = 1_800_000_000;
 struct World {
     vault: Arc<MemoryVault>,
     keyholder: KeyHolder,
-    basis: Basis,
+    key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
 }
 
 impl World {
     fn new(policy: DecisionPolicy) -> World {
+        World::with_keys(KeyStructure::PerSubject, policy)
+    }
+
+    fn with_keys(keys: KeyStructure, policy: DecisionPolicy) -> World {
         let mut rng = StdRng::seed_from_u64(1);
         let vault = Arc::new(MemoryVault::default());
         let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng).expect("an empty vault");
-        let basis = Basis::from_seed(keyholder.create_tenant(TENANT, policy).expect("a new tenant"));
+        let key = keyholder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = Matcher::new(Tier::detected(), [9; 32]);
-        World { vault, keyholder, basis, matcher, rng }
+        World { vault, keyholder, key, matcher, rng }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
     fn enrol(&mut self, name: u8, lane: u8, embedding: &Embedding) -> Template {
         let (blinded, blind) = split(embedding, &mut self.rng);
-        let encrypted =
-            self.keyholder.enrol(TENANT, handle(name), 0, lane_of(lane), &blinded).expect("a new subject");
-        unblind(&self.basis, encrypted, blind)
+        let encrypted = self
+            .keyholder
+            .enrol(TENANT, handle(name), 0, lane_of(lane), &blinded.into())
+            .expect("a new subject");
+        unblind(encrypted, blind)
     }
 
     /// A random face.
@@ -52,7 +60,7 @@ impl World {
     }
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
-        self.matcher.mask([5; 16], TENANT, &self.basis, lanes).expect("a valid batch")
+        self.matcher.mask([5; 16], TENANT, &self.key, lanes).expect("a valid batch")
     }
 }
 

@@ -5,8 +5,8 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, assemble};
 use trefoil_matching::{
-    Basis, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, MatchJob, Matcher, MemoryVault, Template,
-    Tier, split, unblind,
+    DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyStructure, MatchJob, Matcher, MemoryVault,
+    PublicKey, Template, Tier, split, unblind,
 };
 
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
@@ -15,7 +15,7 @@ const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 struct Three {
     holders: Vec<QuorumHolder>,
     alone: KeyHolder,
-    bases: [Basis; 2],
+    keys: [PublicKey; 2],
     /// Templates of the three, and of the one.
     people: Vec<(Template, Template, Embedding)>,
     matcher: Matcher,
@@ -29,13 +29,14 @@ impl Three {
             .into_iter()
             .map(|pieces| QuorumHolder::new(alone(), pieces).unwrap())
             .collect();
-        let seeds: Vec<[u8; 32]> =
+        let keys: Vec<PublicKey> =
             holders.iter().map(|holder| holder.create_tenant(TENANT, policy).unwrap()).collect();
-        assert!(seeds.windows(2).all(|pair| pair[0] == pair[1]));
+        assert!(keys.windows(2).all(|pair| pair[0].to_bytes() == pair[1].to_bytes()));
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
-        let bases = [seeds[0], alone.create_tenant(TENANT, policy).unwrap()].map(Basis::from_seed);
+        let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
+        let keys = [keys[0].clone(), its];
         let matcher = Matcher::new(Tier::detected(), [9; 32]);
-        let mut three = Three { holders, alone, bases, people: Vec::new(), matcher, rng };
+        let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
         (0..people).for_each(|name| three.enrol(name));
         three
     }
@@ -48,10 +49,10 @@ impl Three {
             let holder = &self.holders[seat];
             holder.enrol(TENANT, handle(name), 0, lane_of(name), &blinded, &contributions).unwrap()
         });
-        let ours = unblind(&self.bases[0], assemble(&answers).unwrap(), blind);
+        let ours = unblind(assemble(&answers).unwrap(), blind);
         let (blinded, blind) = split(&face, &mut self.rng);
-        let theirs = self.alone.enrol(TENANT, handle(name), 0, lane_of(name), &blinded).unwrap();
-        self.people.push((ours, unblind(&self.bases[1], theirs, blind), face));
+        let theirs = self.alone.enrol(TENANT, handle(name), 0, lane_of(name), &blinded.into()).unwrap();
+        self.people.push((ours, unblind(theirs, blind), face));
     }
 
     /// The same probes against the templates of the three and against those of the one: friends, near strangers and strangers.
@@ -69,7 +70,7 @@ impl Three {
                 .map(|person| if which == 0 { &person.0 } else { &person.1 })
                 .zip(&probes)
                 .collect();
-            self.matcher.mask([batch; 16], TENANT, &self.bases[which], &pairs).unwrap()
+            self.matcher.mask([batch; 16], TENANT, &self.keys[which], &pairs).unwrap()
         })
     }
 
@@ -221,7 +222,7 @@ fn failures_are_counted_by_each() {
     let stranger = random_face(&mut three.rng);
     let person = three.people[0].clone();
     let mut job = |probe: &Embedding, batch| {
-        three.matcher.mask([batch; 16], TENANT, &three.bases[0], &[(&person.0, probe)]).unwrap()
+        three.matcher.mask([batch; 16], TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
     };
     let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
     let decide = |job: &MatchJob| {
@@ -292,6 +293,6 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
     assert!(QuorumHolder::new(Arc::clone(&keyholder), next(0)).is_ok());
     assert!(matches!(QuorumHolder::new(keyholder, next(1)), Err(KeyHolderError::Forbidden(_))));
     let single = alone();
-    single.create_tenant(TENANT, policy(0)).unwrap();
+    single.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)).unwrap();
     assert!(matches!(QuorumHolder::new(single, next(0)), Err(KeyHolderError::Forbidden(_))));
 }

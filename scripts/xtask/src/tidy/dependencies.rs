@@ -12,7 +12,9 @@ use super::Finding;
 const MAY_NAME: [(&str, &[&str]); 14] = [
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
-    ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels"]),
+    // A wallet links it: no server code, and of the scheme only what splits a vector.
+    ("trefoil-split", &["trefoil-bfv"]),
+    ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels", "trefoil-split"]),
     ("trefoil-attest", &[]),
     ("trefoil-attest-python", &["trefoil-attest"]),
     ("trefoil-sign", &["trefoil-attest", "trefoil-kernels"]),
@@ -41,6 +43,7 @@ const MAY_NAME: [(&str, &[&str]); 14] = [
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-sign",
+            "trefoil-split",
             "trefoil-zkp",
         ],
     ),

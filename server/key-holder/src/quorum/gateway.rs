@@ -13,8 +13,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use trefoil_matching::quorum::{Seat, assemble};
 use trefoil_matching::{
-    BlindedTemplate, DecisionPolicy, Decisions, EncryptedTemplate, Handle, KeyHolderError, KeyHolding, Lane,
-    LaneSet, MatchJob, TenantId,
+    BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder, Handle,
+    KeyHolderError, KeyHolding, KeyStructure, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SealingKey,
+    TenantId,
 };
 
 /// Three key-holders, in the order of their seats. Each decision goes to all of them.
@@ -226,7 +227,14 @@ impl KeyHolding for Quorum {
             None => Err(KeyHolderError::Unavailable("no two of three key-holders agree".to_owned())),
         }
     }
+
+    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        Err(ONE_ONLY)
+    }
 }
+
+/// Keys per tenant, shared probes and rotation need a key-holder that is alone.
+const ONE_ONLY: KeyHolderError = KeyHolderError::Forbidden("three key-holders do not do this; one does");
 
 /// Counts and logs who said something else than the other two, and who was accused by whom.
 fn name_the_odd(holders: &[Arc<Holder>; 3], heard: &[Heard], agreed: Option<Answer>) {
@@ -251,9 +259,17 @@ fn name_the_odd(holders: &[Arc<Holder>; 3], heard: &[Heard], agreed: Option<Answ
 }
 
 impl Role for Quorum {
-    fn create_tenant(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<[u8; 32], KeyHolderError> {
-        let [one, two, three] = self.all(|holder| holder.remote.create_tenant(tenant, policy))?;
-        if one == two && two == three {
+    fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError> {
+        if keys != KeyStructure::PerSubject {
+            return Err(ONE_ONLY);
+        }
+        let [one, two, three] = self.all(|holder| holder.remote.create_tenant(tenant, keys, policy))?;
+        if one.to_bytes() == two.to_bytes() && two.to_bytes() == three.to_bytes() {
             return Ok(one);
         }
         Err(KeyHolderError::Unavailable("the three key-holders were not dealt pieces together".to_owned()))
@@ -265,7 +281,7 @@ impl Role for Quorum {
         handle: Handle,
         generation: u32,
         lane: Lane,
-        template: BlindedTemplate,
+        template: ForKeyHolder,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
         let request = Request::Enrol(Box::new(Enrolment { tenant, handle, generation, lane, template }));
         let frame = request.encode();
@@ -310,6 +326,30 @@ impl Role for Quorum {
 
     fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
         self.all(|holder| holder.remote.lift_freeze(tenant)).map(drop)
+    }
+
+    fn begin_rotation(&self, _: TenantId) -> Result<PublicKey, KeyHolderError> {
+        Err(ONE_ONLY)
+    }
+
+    fn renew(
+        &self,
+        _: TenantId,
+        _: Handle,
+        _: u32,
+        _: u32,
+        _: BlindedCiphertext,
+        _: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError> {
+        Err(ONE_ONLY)
+    }
+
+    fn finish_rotation(&self, _: TenantId, _: u32) -> Result<(), KeyHolderError> {
+        Err(ONE_ONLY)
+    }
+
+    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
+        Err(ONE_ONLY)
     }
 
     fn unready(&self) -> Option<String> {

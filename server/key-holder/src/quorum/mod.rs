@@ -25,7 +25,7 @@ use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat};
-use trefoil_matching::{Handle, KeyHolderError, MatchJob, TenantId};
+use trefoil_matching::{ForKeyHolder, Handle, KeyHolderError, MatchJob, TenantId};
 
 /// What one key-holder of three adds to the desk of one that is alone.
 pub(crate) struct Bench {
@@ -98,6 +98,8 @@ impl Bench {
     pub(crate) fn enrol(&self, enrolment: &Enrolment) -> Result<Reply, KeyHolderError> {
         let Enrolment { tenant, handle, generation, lane, template } = enrolment;
         let (tenant, handle, generation) = (*tenant, *handle, *generation);
+        // Shares that devices seal need one key per tenant, which three key-holders do not have.
+        let ForKeyHolder::Open(template) = template else { return Err(KeyHolderError::Structure) };
         let salt = self.holder.contribute();
         self.peers.send(&Request::Contribute(Box::new(Contribution { tenant, handle, generation, salt })));
         let key = (tenant, handle, generation);

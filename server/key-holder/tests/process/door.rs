@@ -13,7 +13,7 @@ use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, Role as _, job_log, tls};
-use trefoil_matching::{KeyHolderError, KeyHolding as _, Lane, split};
+use trefoil_matching::{KeyHolderError, KeyHolding as _, KeyStructure, Lane, split};
 
 #[derive(Debug)]
 struct NoCertificate;
@@ -68,7 +68,10 @@ fn only_listed_certificates_are_served() {
         std::thread::yield_now();
     }
     assert!(misled.unready().unwrap().contains("certificate"), "{:?}", misled.unready());
-    assert!(matches!(misled.create_tenant(TENANT, lenient(0)), Err(KeyHolderError::Unavailable(_))));
+    assert!(matches!(
+        misled.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0)),
+        Err(KeyHolderError::Unavailable(_))
+    ));
 
     // Strangers who say nothing do not keep those out who are known.
     let silent: Vec<TcpStream> =
@@ -93,10 +96,10 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     forbidden(gateway.remote.lift_freeze(TENANT));
     let operator = running.connected(house.operator());
     forbidden(operator.decide(&job, 0).map(drop));
-    forbidden(operator.create_tenant([8; 16], lenient(0)).map(drop));
+    forbidden(operator.create_tenant([8; 16], KeyStructure::PerSubject, lenient(0)).map(drop));
     forbidden(operator.shred(TENANT, handle(0), 0));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
-    forbidden(operator.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded).map(drop));
+    forbidden(operator.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded.into()).map(drop));
 
     operator.set_policy(TENANT, lenient(32_768)).unwrap();
     assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
@@ -129,8 +132,8 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     unknown(other.decide(&job, 0).map(drop));
     unknown(other.shred(TENANT, handle(0), 0));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
-    unknown(other.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded).map(drop));
-    let taken = other.create_tenant(TENANT, lenient(0));
+    unknown(other.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded.into()).map(drop));
+    let taken = other.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0));
     assert!(matches!(taken, Err(KeyHolderError::TenantExists)), "{taken:?}");
     assert_eq!(gateway.decide(&job).unwrap(), 0b11);
 
@@ -153,9 +156,9 @@ fn a_policy_beyond_the_operators_limits_and_a_list_of_clients_with_a_mistake_are
     std::fs::write(&config, strict).unwrap();
     let running = house.start();
     let remote = running.connected(house.gateway());
-    let lax = remote.create_tenant(TENANT, lenient(5999));
+    let lax = remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(5999));
     assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
-    remote.create_tenant(TENANT, lenient(6000)).unwrap();
+    remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(6000)).unwrap();
     running.kill();
     let list = house.data().join(CLIENTS_FILE);
     let text = std::fs::read_to_string(&list).unwrap();

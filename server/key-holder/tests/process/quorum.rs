@@ -17,8 +17,8 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, HolderState, Quorum, Role as _, job_log, tls};
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder};
 use trefoil_matching::{
-    Basis, Embedding, KeyHolder, KeyHolderError, KeyHolding as _, Lane, MatchJob, Matcher, MemoryVault,
-    Template, Tier, split, unblind,
+    Embedding, KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, Lane, MatchJob, Matcher,
+    MemoryVault, PublicKey, Template, Tier, split, unblind,
 };
 
 const PEOPLE: u8 = 30;
@@ -132,7 +132,7 @@ impl Drop for Holder {
 struct Gateway {
     quorum: Quorum,
     alone: KeyHolder,
-    bases: [Basis; 2],
+    keys: [PublicKey; 2],
     people: Vec<([Template; 2], Embedding)>,
     rng: StdRng,
 }
@@ -145,9 +145,9 @@ impl Gateway {
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
-        let bases = [&quorum as &dyn trefoil_key_holder::Role, &alone]
-            .map(|role| Basis::from_seed(role.create_tenant(TENANT, lenient(15_000)).unwrap()));
-        let mut gateway = Gateway { quorum, alone, bases, people: Vec::new(), rng };
+        let keys = [&quorum as &dyn trefoil_key_holder::Role, &alone]
+            .map(|role| role.create_tenant(TENANT, KeyStructure::PerSubject, lenient(15_000)).unwrap());
+        let mut gateway = Gateway { quorum, alone, keys, people: Vec::new(), rng };
         (0..PEOPLE).for_each(|index| gateway.enrol(index).unwrap());
         gateway
     }
@@ -155,13 +155,13 @@ impl Gateway {
     fn enrol(&mut self, index: u8) -> Result<(), KeyHolderError> {
         let face = face(&mut self.rng);
         let lane = Lane::new(index).unwrap();
-        let mut enrol = |role: &dyn trefoil_key_holder::Role, basis: &Basis| {
+        let mut enrol = |role: &dyn trefoil_key_holder::Role| {
             let (blinded, blind) = split(&face, &mut self.rng);
-            let encrypted = role.enrol(TENANT, handle(index), 0, lane, blinded)?;
-            Ok::<Template, KeyHolderError>(unblind(basis, encrypted, blind))
+            let encrypted = role.enrol(TENANT, handle(index), 0, lane, blinded.into())?;
+            Ok::<Template, KeyHolderError>(unblind(encrypted, blind))
         };
-        let ours = enrol(&self.quorum, &self.bases[0])?;
-        let theirs = enrol(&self.alone, &self.bases[1])?;
+        let ours = enrol(&self.quorum)?;
+        let theirs = enrol(&self.alone)?;
         self.people.push(([ours, theirs], face));
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Gateway {
         [0, 1].map(|which| {
             let lanes: Vec<_> = self.people.iter().map(|person| &person.0[which]).zip(&probes).collect();
             let mut matcher = Matcher::new(Tier::detected(), [batch; 32]);
-            matcher.mask([batch; 16], TENANT, &self.bases[which], &lanes).unwrap()
+            matcher.mask([batch; 16], TENANT, &self.keys[which], &lanes).unwrap()
         })
     }
 

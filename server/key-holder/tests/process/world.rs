@@ -16,8 +16,8 @@ use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote, Role as _, tls};
 use trefoil_matching::{
-    AttemptPolicy, Basis, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, Lane, MatchJob,
-    Matcher, Template, TenantId, Tier, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, KeyStructure, Lane,
+    MatchJob, Matcher, PublicKey, Template, TenantId, Tier, split, unblind,
 };
 
 pub(crate) const TENANT: TenantId = [7; 16];
@@ -198,25 +198,25 @@ pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
 /// A gateway with one tenant and its people, lane `i` for person `i`.
 pub(crate) struct Gateway {
     pub(crate) remote: Remote,
-    pub(crate) basis: Basis,
+    pub(crate) key: PublicKey,
     pub(crate) people: Vec<(Template, Embedding)>,
 }
 
 impl Gateway {
     pub(crate) fn new(running: &Running, identity: Identity, policy: DecisionPolicy, people: u8) -> Gateway {
         let remote = running.connected(identity);
-        let basis = Basis::from_seed(remote.create_tenant(TENANT, policy).unwrap());
+        let key = remote.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
         let people = (0..people)
             .map(|index| {
                 let face = face(&mut rng);
                 let (blinded, blind) = split(&face, &mut rng);
                 let lane = Lane::new(index).unwrap();
-                let encrypted = remote.enrol(TENANT, handle(index), 0, lane, blinded).unwrap();
-                (unblind(&basis, encrypted, blind), face)
+                let encrypted = remote.enrol(TENANT, handle(index), 0, lane, blinded.into()).unwrap();
+                (unblind(encrypted, blind), face)
             })
             .collect();
-        Gateway { remote, basis, people }
+        Gateway { remote, key, people }
     }
 
     /// A batch in which everybody shows what `show` says.
@@ -224,7 +224,7 @@ impl Gateway {
         let probes: Vec<Embedding> = (0..self.people.len()).map(show).collect();
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         let mut matcher = Matcher::new(Tier::detected(), [batch; 32]);
-        matcher.mask([batch; 16], TENANT, &self.basis, &lanes).unwrap()
+        matcher.mask([batch; 16], TENANT, &self.key, &lanes).unwrap()
     }
 
     /// A batch in which everybody shows their own face.

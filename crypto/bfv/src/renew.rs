@@ -1,0 +1,237 @@
+//! A template under a new key, without anybody seeing it: the matcher blinds and floods it, the key-holder opens the blinded
+//! one and encrypts that again, as at enrolment, and the matcher takes the blind out.
+//!
+//! The key-holder opens only what has the `c1` that it gave the template itself, so that nobody can have a polynomial of the
+//! key "renewed"; only what is zero outside the template's lane; and only what was flooded. What passes is the template plus
+//! something that the matcher knew, which the matcher could add to a template anyway.
+
+use crate::basis::Basis;
+use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
+use crate::decrypt::Phases;
+use crate::keys::SubjectKey;
+use crate::noise::FLOOD_MAX;
+use crate::sample::{TernarySampler, flood};
+use crate::tenant_key::TenantKey;
+use crate::{DIM, Drbg, LANES, N, Scheme, Share};
+use rand::CryptoRng;
+use trefoil_kernels::packed;
+use zeroize::{Zeroize, Zeroizing};
+
+impl TemplateCiphertext {
+    /// The template in `lane` plus a blind, flooded in all 4096 coefficients.
+    ///
+    /// # Panics
+    /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
+    pub fn blinded(
+        &self,
+        scheme: &Scheme,
+        lane: usize,
+        blind: &Share,
+        rng: &mut impl CryptoRng,
+    ) -> TemplateCiphertext {
+        blinded(scheme, lane, self.as_bytes(), blind, rng)
+    }
+}
+
+impl PairCiphertext {
+    /// `c0` of the template in `lane` plus a blind, flooded. Its `c1` is not needed: the key-holder has made it.
+    ///
+    /// # Panics
+    /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
+    pub fn blinded(
+        &self,
+        scheme: &Scheme,
+        lane: usize,
+        blind: &Share,
+        rng: &mut impl CryptoRng,
+    ) -> TemplateCiphertext {
+        blinded(scheme, lane, &self.as_bytes()[..scheme.template_bytes()], blind, rng)
+    }
+}
+
+/// `c0 + Delta * blind + F`.
+fn blinded(
+    scheme: &Scheme,
+    lane: usize,
+    c0: &[u8],
+    blind: &Share,
+    rng: &mut impl CryptoRng,
+) -> TemplateCiphertext {
+    let mut values = vec![0; scheme.polynomial_words()];
+    packed::unpack(c0, &mut values);
+    let mut message = Zeroizing::new(vec![0; N]);
+    scheme.lanes().place_template(lane, blind, &mut message);
+    let mut drbg = Drbg::from_rng(rng);
+    let flooding: Zeroizing<Vec<i128>> = Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
+    let (no_error, mut part) = (vec![0; N], Zeroizing::new(vec![0; N]));
+    for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
+        let m = limb.modulus();
+        let mut add = |part: &[u64]| {
+            for (value, &part) in values.iter_mut().zip(part) {
+                *value = m.add(*value, m.reduce(part));
+            }
+        };
+        limb.transform_scaled(&message, &no_error, &mut part);
+        add(&part);
+        for (part, &flood) in part.iter_mut().zip(flooding.iter()) {
+            // Non-negative after adding a multiple of the modulus that exceeds the flood.
+            *part = m.reduce_wide((flood + (i128::from(m.value()) << 40)) as u128);
+        }
+        limb.transform(&mut part);
+        add(&part);
+    }
+    TemplateCiphertext::pack(&values)
+}
+
+impl Basis {
+    /// The blinded template in `lane` under a subject's key; nothing if it is not an honest matcher's.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn open_blinded(&self, key: &SubjectKey, lane: usize, blinded: &TemplateCiphertext) -> Option<Share> {
+        let scheme = self.scheme();
+        let mut s = Zeroizing::new(vec![0; N]);
+        key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut s);
+        let mut s_hat = Zeroizing::new(vec![0; N]);
+        let mut phase = Zeroizing::new(unpacked(scheme, blinded));
+        for ((limb, phase), (a, quotients)) in
+            scheme.limbs().iter().zip(phase.chunks_exact_mut(N)).zip(self.limbs())
+        {
+            limb.transform_small(&s, &mut s_hat);
+            limb.mul_add(a, quotients, &s_hat, phase);
+        }
+        read(scheme, lane, &phase)
+    }
+}
+
+impl TenantKey {
+    /// The blinded template in `lane` of a subject; nothing if it is not an honest matcher's.
+    ///
+    /// # Panics
+    /// If `lane` is above 31.
+    pub fn open_blinded(
+        &self,
+        subject: &SubjectKey,
+        lane: usize,
+        blinded: &TemplateCiphertext,
+    ) -> Option<Share> {
+        let scheme = self.scheme();
+        let c1 = subject.second_part(scheme);
+        let mut phase = Zeroizing::new(unpacked(scheme, blinded));
+        let parts = phase.chunks_exact_mut(N).zip(c1.chunks_exact(N)).zip(self.limbs());
+        for (limb, ((phase, c1), (s, _))) in scheme.limbs().iter().zip(parts) {
+            limb.mul_add_variable(c1, s, phase);
+        }
+        read(scheme, lane, &phase)
+    }
+}
+
+fn unpacked(scheme: &Scheme, ciphertext: &TemplateCiphertext) -> Vec<u64> {
+    let mut values = vec![0; scheme.polynomial_words()];
+    packed::unpack(ciphertext.as_bytes(), &mut values);
+    values
+}
+
+/// The template in `lane` of `Delta * m + e`, given by its values: the coefficients of `X^k, X^(k + 128), ..` are those of
+/// `X^0, X^128, ..` of its product with `X^-k`, and they are the 32 lanes' coefficients of `X^k`.
+fn read(scheme: &Scheme, lane: usize, phase: &[u64]) -> Option<Share> {
+    let mut shift = vec![0; N];
+    // X^-1 = -X^4095.
+    shift[N - 1] = -1;
+    let mut step = vec![0; scheme.polynomial_words()];
+    let mut power = vec![1; scheme.polynomial_words()];
+    for (limb, step) in scheme.limbs().iter().zip(step.chunks_exact_mut(N)) {
+        limb.transform_small(&shift, step);
+        step.iter_mut().for_each(|value| *value = limb.modulus().reduce(*value));
+    }
+    let nothing = [0; LANES];
+    let (mut stray, mut honest) = (0, true);
+    let mut coefficients = Zeroizing::new([0; DIM]);
+    for coefficient in coefficients.iter_mut() {
+        let mut phases = Phases::default();
+        let parts = phase.chunks_exact(N).zip(power.chunks_exact_mut(N)).zip(step.chunks_exact(N));
+        for (limb, ((phase, power), step)) in scheme.limbs().iter().zip(parts) {
+            phases.add(limb, &nothing, &limb.fold(phase, power));
+            power.iter_mut().zip(step).for_each(|(p, s)| *p = limb.modulus().mul(*p, *s));
+        }
+        let opened = phases.round(scheme);
+        honest &= opened.within_band() && opened.errors().iter().all(|e| e.abs() <= RENEWED_MAX as f64);
+        for (i, value) in opened.scores().iter().enumerate() {
+            if i == lane { *coefficient = *value } else { stray |= *value }
+        }
+    }
+    let template = scheme.lanes().read_template(lane, &coefficients);
+    coefficients.zeroize();
+    (honest && stray == 0).then_some(template)
+}
+
+/// Largest error of a template that was flooded and had a share taken out: a little more than its own, which is below 2^5.
+const RENEWED_MAX: u128 = FLOOD_MAX + (1 << 30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MasterKey, Salt};
+
+    const LANE: usize = 13;
+
+    struct World {
+        basis: Basis,
+        master: MasterKey,
+        rng: Drbg,
+    }
+
+    impl World {
+        fn new() -> World {
+            let mut rng = Drbg::from_seed([1; 32]);
+            let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
+            World { basis, master: MasterKey::random(&mut rng), rng }
+        }
+
+        fn subject(&mut self) -> SubjectKey {
+            self.master.subject_key(&[3; 32], 1, &Salt::random(&mut self.rng))
+        }
+    }
+
+    #[test]
+    fn what_is_opened_is_the_template_plus_the_blind() {
+        let mut world = World::new();
+        let (key, scheme) = (world.subject(), Scheme::shared());
+        let tenant = world.master.tenant_key(scheme);
+        for _ in 0..4 {
+            let [template, blind, enrolled] = [0; 3].map(|_| Share::random(&mut world.rng));
+            let sum = template.plus(&blind);
+            let own = world.basis.encrypt_lane(&key, LANE, &template.plus(&enrolled), &mut world.rng);
+            let own = own.subtract(scheme, LANE, &enrolled).blinded(scheme, LANE, &blind, &mut world.rng);
+            assert!(world.basis.open_blinded(&key, LANE, &own) == Some(sum.clone()));
+            let pair = tenant.encrypt_lane_of(&key, LANE, &template.plus(&enrolled), &mut world.rng);
+            let pair = pair.subtract(scheme, LANE, &enrolled).blinded(scheme, LANE, &blind, &mut world.rng);
+            assert!(tenant.open_blinded(&key, LANE, &pair) == Some(sum));
+        }
+    }
+
+    #[test]
+    fn another_key_another_lane_and_what_was_not_flooded_open_nothing() {
+        let mut world = World::new();
+        let (key, other, scheme) = (world.subject(), world.subject(), Scheme::shared());
+        let tenant = world.master.tenant_key(scheme);
+        let [template, blind] = [0; 2].map(|_| Share::random(&mut world.rng));
+        let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
+        let good = own.blinded(scheme, LANE, &blind, &mut world.rng);
+        assert!(world.basis.open_blinded(&key, LANE, &good).is_some());
+        assert!(world.basis.open_blinded(&other, LANE, &good).is_none());
+        assert!(world.basis.open_blinded(&key, LANE + 1, &good).is_none());
+        assert!(world.basis.open_blinded(&key, LANE, &own).is_none(), "not flooded");
+        let stray = own.blinded(scheme, LANE + 1, &blind, &mut world.rng);
+        assert!(world.basis.open_blinded(&key, LANE, &stray).is_none(), "two lanes");
+
+        let pair = tenant.encrypt_lane_of(&key, LANE, &template, &mut world.rng);
+        let good = pair.blinded(scheme, LANE, &blind, &mut world.rng);
+        assert!(tenant.open_blinded(&key, LANE, &good).is_some());
+        assert!(tenant.open_blinded(&other, LANE, &good).is_none(), "the c1 of another subject");
+        // Zero is an encryption of nothing under any c1 but the template's own.
+        let nothing = TemplateCiphertext::pack(&vec![0; scheme.polynomial_words()]);
+        let nothing = nothing.blinded(scheme, LANE, &blind, &mut world.rng);
+        assert!(tenant.open_blinded(&key, LANE, &nothing).is_none());
+    }
+}

@@ -1,0 +1,173 @@
+//! Shared probes: a share at the matcher, a share sealed to the key-holder.
+
+use crate::job::take;
+use crate::template::POLYNOMIAL_BYTES;
+use crate::{BatchId, Handle, Lane, LaneSet, TenantId};
+use std::fmt;
+use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Share};
+use trefoil_split::{Context, SealedShare};
+
+/// First bytes of an encoded job: format and version.
+const MAGIC: [u8; 4] = *b"TFS1";
+/// Bytes before the subjects: magic, tenant, batch id, epoch, occupied lanes.
+const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 4;
+/// Bytes per subject: handle, generation, context, sealed share.
+const SUBJECT_BYTES: usize = 32 + 4 + 32 + SealedShare::BYTES;
+
+/// A probe that neither role sees.
+#[derive(Clone, Debug)]
+pub struct SharedProbe {
+    /// The matcher's share.
+    pub share: Share,
+    /// The key-holder's.
+    pub sealed: SealedShare,
+    /// What it was sealed for.
+    pub context: Context,
+}
+
+/// The sealed shares of a batch of probes, for the key-holder to encrypt.
+#[derive(Clone)]
+pub struct ProbeJob {
+    /// The tenant of every subject in the batch.
+    pub tenant: TenantId,
+    /// The name of the batch.
+    pub batch_id: BatchId,
+    /// The epoch of the tenant's keys that the batch is under.
+    pub epoch: u32,
+    /// The probe in each lane.
+    pub probes: [Option<SealedProbe>; LANES],
+}
+
+/// One probe of a [`ProbeJob`].
+#[derive(Clone)]
+pub struct SealedProbe {
+    /// The subject.
+    pub handle: Handle,
+    /// Which of its templates.
+    pub generation: u32,
+    /// The key-holder's share.
+    pub sealed: SealedShare,
+    /// What it was sealed for.
+    pub context: Context,
+}
+
+/// The key-holder's shares of a batch of probes, encrypted under the tenant's key: 96 KiB.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EncryptedProbes {
+    pub(crate) ciphertext: PairCiphertext,
+}
+
+/// Why bytes are not a probe job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeJobError {
+    /// The bytes end early or go on too long.
+    #[error("the job has {0} bytes, which is not the length its lanes call for")]
+    Length(usize),
+    /// The first bytes do not name this format and version.
+    #[error("these bytes are not a probe job of version 1")]
+    Format,
+    /// No lane is occupied.
+    #[error("the job has no probe")]
+    Empty,
+}
+
+impl ProbeJob {
+    /// Length of the longest encoding: all 32 lanes occupied.
+    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES;
+
+    /// The canonical encoding, which [`ProbeJob::from_bytes`] reads: magic, tenant, batch id, epoch and occupied lanes
+    /// (little-endian), then handle, generation, context and sealed share of each in order.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let ProbeJob { tenant, batch_id, epoch, probes } = self;
+        let mut bytes = Vec::with_capacity(ProbeJob::BYTES_MAX);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(tenant);
+        bytes.extend_from_slice(batch_id);
+        bytes.extend_from_slice(&epoch.to_le_bytes());
+        bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
+        for SealedProbe { handle, generation, sealed, context } in probes.iter().flatten() {
+            bytes.extend_from_slice(handle);
+            bytes.extend_from_slice(&generation.to_le_bytes());
+            bytes.extend_from_slice(&context.to_bytes());
+            bytes.extend_from_slice(sealed.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`ProbeJobError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<ProbeJob, ProbeJobError> {
+        let length = ProbeJobError::Length(bytes.len());
+        let mut rest = bytes;
+        if take(&mut rest).ok_or(length)? != MAGIC {
+            return Err(ProbeJobError::Format);
+        }
+        let tenant = take(&mut rest).ok_or(length)?;
+        let batch_id = take(&mut rest).ok_or(length)?;
+        let epoch = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
+        let occupied = LaneSet::from_bits(u32::from_le_bytes(take(&mut rest).ok_or(length)?));
+        if occupied.is_empty() {
+            return Err(ProbeJobError::Empty);
+        }
+        if rest.len() != occupied.len() * SUBJECT_BYTES {
+            return Err(length);
+        }
+        let mut probes = [const { None }; LANES];
+        for lane in occupied.iter() {
+            let handle = take(&mut rest).ok_or(length)?;
+            let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
+            let context = Context::from_bytes(take(&mut rest).ok_or(length)?);
+            let sealed: [u8; SealedShare::BYTES] = take(&mut rest).ok_or(length)?;
+            let sealed = SealedShare::from_bytes(&sealed).ok_or(length)?;
+            probes[lane.index()] = Some(SealedProbe { handle, generation, sealed, context });
+        }
+        Ok(ProbeJob { tenant, batch_id, epoch, probes })
+    }
+
+    /// The lanes that have a probe.
+    pub fn occupied(&self) -> LaneSet {
+        let mut occupied = LaneSet::EMPTY;
+        for lane in Lane::all().filter(|lane| self.probes[lane.index()].is_some()) {
+            occupied.insert(lane);
+        }
+        occupied
+    }
+
+    /// Handle and generation of the subject in each lane.
+    pub fn subjects(&self) -> [Option<(Handle, u32)>; LANES] {
+        self.probes.each_ref().map(|probe| probe.as_ref().map(|probe| (probe.handle, probe.generation)))
+    }
+}
+
+impl EncryptedProbes {
+    /// Length of the encoding.
+    pub const BYTES: usize = 2 * POLYNOMIAL_BYTES;
+
+    /// The canonical encoding.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.ciphertext.as_bytes()
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`CiphertextError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<EncryptedProbes, CiphertextError> {
+        let ciphertext = PairCiphertext::from_bytes(Scheme::shared(), bytes)?;
+        Ok(EncryptedProbes { ciphertext })
+    }
+}
+
+impl fmt::Debug for ProbeJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProbeJob").field("occupied", &self.occupied()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EncryptedProbes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EncryptedProbes(..)")
+    }
+}

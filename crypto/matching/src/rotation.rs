@@ -1,0 +1,70 @@
+//! New keys for a tenant, template by template, while the old ones still decide.
+//!
+//! A rotation begins with a second epoch beside the first. Each template is then renewed: the matcher blinds it, the
+//! key-holder opens the blinded one under the old keys and encrypts it under the new, as another generation of the subject. The
+//! old generation goes on until the end, for batches that hold it, and both spend one budget of attempts. At the end the old
+//! master key and all salts of the old epoch are erased.
+//!
+//! Every step can be repeated. A renewal that is asked for again has a higher generation and replaces the one before it, and a
+//! request that was delayed on its way has a lower one and is refused: nothing that is stored is ever taken back.
+
+use crate::keyholder::{KeyHolder, KeyHolderError};
+use crate::{BlindedCiphertext, EncryptedTemplate, Handle, PublicKey, SubjectRecord, Template, TenantId};
+use trefoil_bfv::Drbg;
+
+impl KeyHolder {
+    /// Begins a rotation of the tenant's keys, or says what the one under way gives: the next public key. Enrolments use it from
+    /// now on.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
+    pub fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        let of = self.tenant(&tenant)?;
+        let next = of.newest()?.number() + 1;
+        Ok(of.add_epoch(self.vault(), self.fresh_epoch(next))?.public_key())
+    }
+
+    /// Encrypts a blinded template of generation `from` under the next keys, as generation `to`, which is higher than any other
+    /// of the subject. `now` is in unix seconds.
+    ///
+    /// # Errors
+    /// [`KeyHolderError::Malformed`], which is counted, when the blinded template is not an honest matcher's;
+    /// [`KeyHolderError`] also when no rotation is under way, the subject is not there or `to` is not higher.
+    pub fn renew(
+        &self,
+        tenant: TenantId,
+        handle: Handle,
+        from: u32,
+        to: u32,
+        blinded: &BlindedCiphertext,
+        now: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError> {
+        let of = self.tenant(&tenant)?;
+        let renewal = of.renewal(&handle, from, to)?;
+        let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
+            of.count_malformed(self.vault(), now)?;
+            return Err(KeyHolderError::Malformed);
+        };
+        let (lane, epoch) = (renewal.lane, renewal.new.number());
+        let (mut salt, mut rng) = ([0; 32], self.generator());
+        rng.fill(&mut salt);
+        let record = SubjectRecord { handle, generation: to, lane, epoch, salt, attempts: renewal.attempts };
+        of.succeed(self.vault(), &renewal.new, from, &record)?;
+        let ciphertext = renewal.new.encrypt(&record, &share, &mut rng);
+        let template = Template { tenant, handle, generation: to, lane, epoch, ciphertext };
+        Ok(EncryptedTemplate { template })
+    }
+
+    /// Ends a rotation: erases the master key of `epoch` and the salts of all subjects of it. Doing it twice succeeds.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown, the epoch is the only one or the newest, or the vault fails.
+    pub fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
+        self.tenant(&tenant)?.erase_epoch(self.vault(), epoch)
+    }
+
+    /// A generator of one call.
+    fn generator(&self) -> Drbg {
+        Drbg::from_rng(&mut *self.rng())
+    }
+}

@@ -1,0 +1,145 @@
+//! New keys for a tenant, with the old ones deciding until the end.
+
+use super::*;
+use trefoil_matching::{BlindedCiphertext, KeyHolderError, SubjectRecord, Vault as _, blind};
+
+const BOTH: [KeyStructure; 2] = [KeyStructure::PerSubject, KeyStructure::PerTenant];
+
+impl World {
+    /// Renews a template as generation `to`.
+    fn renew(&mut self, template: &Template, to: u32) -> Result<Template, KeyHolderError> {
+        let (blinded, share) = blind(template, &mut self.rng);
+        let blinded = BlindedCiphertext::from_bytes(blinded.as_bytes()).expect("its own encoding");
+        let (handle, from) = (template.handle, template.generation);
+        let encrypted = self.keyholder.renew(TENANT, handle, from, to, &blinded, NOW)?;
+        Ok(unblind(encrypted, share))
+    }
+
+    fn accepts(
+        &mut self,
+        key: &PublicKey,
+        template: &Template,
+        face: &Embedding,
+    ) -> Result<bool, KeyHolderError> {
+        let job = self.matcher.mask([1; 16], TENANT, key, &[(template, face)]).expect("valid");
+        Ok(self.keyholder.decide(&job, NOW)?.accepted(template.lane))
+    }
+
+    fn restarted(&mut self) {
+        self.keyholder = KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng).expect("readable");
+    }
+}
+
+#[test]
+fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
+    for keys in BOTH {
+        let mut world = World::with_keys(keys, lenient(18_000));
+        let (face, wrong) = (world.face(), world.face());
+        let old = world.enrol(1, 7, &face);
+        let old_key = world.key.clone();
+        let stolen = world.vault.tenants().expect("readable").remove(0);
+        let next = world.keyholder.begin_rotation(TENANT).expect("known");
+        assert_eq!((next.epoch(), next.structure()), (1, keys));
+        world.restarted();
+        let again = world.keyholder.begin_rotation(TENANT).expect("under way");
+        assert_eq!(again.to_bytes(), next.to_bytes(), "one rotation at a time");
+        let new = world.renew(&old, 1).expect("honest");
+        assert_eq!((new.generation, new.epoch, new.lane), (1, 1, old.lane));
+        // What a subject enrols now is under the next keys.
+        let late = world.enrol(2, 8, &face);
+        assert_eq!(late.epoch, 1);
+        for restart in [false, true] {
+            if restart {
+                world.restarted();
+            }
+            for (key, template) in [(&old_key, &old), (&next, &new), (&next, &late)] {
+                assert!(world.accepts(key, template, &face).expect("known"));
+                assert!(!world.accepts(key, template, &wrong).expect("known"));
+            }
+        }
+        for _ in 0..2 {
+            world.keyholder.finish_rotation(TENANT, 0).expect("once or twice");
+        }
+        assert!(matches!(world.keyholder.finish_rotation(TENANT, 1), Err(KeyHolderError::Rotation)));
+        let gone = world.accepts(&old_key, &old, &face);
+        assert!(matches!(gone, Err(KeyHolderError::UnknownSubjects(_))));
+        assert!(world.accepts(&next, &new, &face).expect("known"));
+        // The vault has neither the old master key nor a salt of its time.
+        let kept = world.vault.tenants().expect("readable").remove(0);
+        assert_eq!(kept.epochs.iter().map(|epoch| epoch.epoch).collect::<Vec<_>>(), [1]);
+        assert!(kept.epochs[0].master != stolen.epochs[0].master);
+        let subjects = world.vault.subjects(&TENANT).expect("readable");
+        assert!(subjects.iter().all(|subject| subject.epoch == 1) && subjects.len() == 2);
+        // The old master key opens nothing of now, even with the salts of now.
+        let vault = MemoryVault::default();
+        vault.put_tenant(&stolen).expect("memory");
+        for subject in subjects {
+            vault.put_subject(&TENANT, &SubjectRecord { epoch: 0, ..subject.clone() }).expect("memory");
+        }
+        world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng).expect("readable");
+        let mut disguised = new.clone();
+        disguised.epoch = 0;
+        let opened = world.accepts(&old_key, &disguised, &face);
+        assert!(matches!(opened, Err(KeyHolderError::Malformed)), "{opened:?}");
+    }
+}
+
+#[test]
+fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
+    let mut world = World::new(lenient(18_000));
+    let face = world.face();
+    let old = world.enrol(1, 7, &face);
+    assert!(matches!(world.renew(&old, 1), Err(KeyHolderError::Rotation)), "none is under way");
+    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let lost = world.renew(&old, 2).expect("honest");
+    let kept = world.renew(&old, 4).expect("honest");
+    for to in [0, 2, 3, 4] {
+        assert!(matches!(world.renew(&old, to), Err(KeyHolderError::Rotation)), "{to}");
+    }
+    assert!(world.accepts(&next, &kept, &face).expect("known"));
+    assert!(matches!(world.accepts(&next, &lost, &face), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(world.renew(&kept, 9), Err(KeyHolderError::UnknownSubjects(_))), "it is renewed");
+    // Deleting a template deletes what it became.
+    world.keyholder.shred(TENANT, handle(1), 0).expect("there");
+    assert!(matches!(world.accepts(&next, &kept, &face), Err(KeyHolderError::UnknownSubjects(_))));
+}
+
+#[test]
+fn both_generations_spend_one_budget() {
+    let mut world = World::new(policy(18_000));
+    let (face, wrong) = (world.face(), world.face());
+    let old = world.enrol(1, 7, &face);
+    let old_key = world.key.clone();
+    assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
+    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let new = world.renew(&old, 1).expect("honest");
+    assert!(!world.accepts(&next, &new, &wrong).expect("known"));
+    assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
+    world.restarted();
+    let newer = world.renew(&old, 2).expect("honest");
+    for _ in 0..2 {
+        assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
+    }
+    assert!(!world.accepts(&next, &newer, &face).expect("known"), "five failures in a row");
+    assert!(!world.accepts(&old_key, &old, &face).expect("known"));
+    world.keyholder.finish_rotation(TENANT, 0).expect("there");
+    assert!(!world.accepts(&next, &newer, &face).expect("known"), "they are not forgotten");
+}
+
+#[test]
+fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
+    for keys in BOTH {
+        let mut world = World::with_keys(keys, policy(18_000));
+        let face = world.face();
+        let (old, other) = (world.enrol(1, 7, &face), world.enrol(2, 8, &face));
+        world.keyholder.begin_rotation(TENANT).expect("known");
+        let (foreign, _) = blind(&other, &mut world.rng);
+        for _ in 0..3 {
+            let refused = world.keyholder.renew(TENANT, handle(1), 0, 1, &foreign, NOW);
+            assert!(matches!(refused, Err(KeyHolderError::Malformed)));
+        }
+        assert!(matches!(world.renew(&old, 1), Err(KeyHolderError::Frozen)));
+        world.keyholder.lift_freeze(TENANT).expect("known");
+        world.renew(&old, 1).expect("honest");
+    }
+}

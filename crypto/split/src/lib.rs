@@ -1,0 +1,77 @@
+//! What a device does to a face before it leaves: quantise, split, seal one share to the key-holder.
+//!
+//! In the `shared` probe mode nobody but the device holds a probe: a share of it, uniform by itself, goes to the gateway in the
+//! clear, the other travels through the gateway sealed to the key-holder ([`SealingKey`]). Enrolment is the same with a template.
+//! This crate has no server code, so that a wallet can link it.
+//!
+//! The sealing key decides who can read a face. **Pin its fingerprint**: the key-holder's operator prints it
+//! (`trefoil key-holder sealing-key`), and a key that comes from the gateway is not to be believed without it.
+//!
+//! ```
+//! use trefoil_split::{Context, OpeningKey, split_probe};
+//!
+//! let keyholder = OpeningKey::generate();
+//! let pinned = keyholder.sealing_key().fingerprint();
+//!
+//! // On the device.
+//! let key = keyholder.sealing_key().pinned(&pinned)?;
+//! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
+//! let context = Context::probe(&[1; 16], &[2; 32], &[3; 32], &[4; 16]);
+//! let probe = split_probe(&face, &key, &context, &mut rand::rng())?;
+//!
+//! // At the key-holder: a share, which says nothing without the other.
+//! let share = keyholder.open(&context, &probe.sealed)?;
+//! # drop(share);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod seal;
+
+pub use seal::{Context, Fingerprint, OpenError, OpeningKey, SealedShare, SealingKey, SealingKeyError};
+pub use trefoil_bfv::{DIM, Embedding, QuantiseError, Share, ShareError};
+
+use rand::CryptoRng;
+
+/// A face on its way to a service that must not see it.
+pub struct Split {
+    /// The gateway's share, 272 bytes when encoded.
+    pub open: Share,
+    /// The key-holder's share, sealed to it.
+    pub sealed: SealedShare,
+}
+
+/// Quantises a probe `x` and splits it into `x1`, uniform modulo 65537, for the gateway, and `x - x1`, sealed.
+///
+/// # Errors
+/// [`QuantiseError`] when the vector is not 128 finite numbers of a face's length.
+pub fn split_probe(
+    face: &[f32],
+    key: &SealingKey,
+    context: &Context,
+    rng: &mut impl CryptoRng,
+) -> Result<Split, QuantiseError> {
+    let (open, rest) = Share::of(&quantise(face)?).split(rng);
+    Ok(Split { open, sealed: key.seal(context, &rest) })
+}
+
+/// Quantises a template `y` and splits it into a blind `rho`, uniform modulo 65537, for the gateway, and `y + rho`, sealed.
+///
+/// # Errors
+/// As [`split_probe`].
+pub fn split_template(
+    face: &[f32],
+    key: &SealingKey,
+    context: &Context,
+    rng: &mut impl CryptoRng,
+) -> Result<Split, QuantiseError> {
+    let template = Share::of(&quantise(face)?);
+    let blind = Share::random(rng);
+    Ok(Split { sealed: key.seal(context, &template.plus(&blind)), open: blind })
+}
+
+/// What a service would do, which can no longer check it: only an honest device's probes are short.
+fn quantise(face: &[f32]) -> Result<Embedding, QuantiseError> {
+    let embedding = Embedding::quantise(face)?;
+    embedding.check_honest_band()?;
+    Ok(embedding)
+}

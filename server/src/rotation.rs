@@ -1,0 +1,218 @@
+//! Rotation of a tenant's template keys while its subjects log in.
+//!
+//! One thread per rotation. It takes templates of the old epoch one by one, blinds each, has the key-holder encrypt it under the
+//! next keys, and replaces it in the store and in memory. Until the last is replaced both epochs decide; then the key-holder
+//! erases the old one. Nothing is lost by a kill: the store names the next key from the beginning to the end, every template
+//! says its epoch, and a process that starts and finds a next key goes on.
+
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::store::{Handle, StoreError, TenantId};
+use crate::tenant::Tenant;
+use crate::wire::{Hex, RotationState, RotationStatus};
+use crate::wrap::TemplateName;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+use trefoil_matching::{KeyHolderError, PublicKey, blind, unblind};
+
+/// Templates asked for at a time.
+const CHUNK: usize = 64;
+/// Pause after a failure that may pass, such as a key-holder that is away.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The rotations of this process: those that run, and how the last of each tenant ended.
+#[derive(Default)]
+pub(crate) struct Rotations {
+    tenants: Mutex<HashMap<TenantId, Ended>>,
+    /// Held to read by every rotation that runs.
+    running: RwLock<()>,
+}
+
+/// What became of a tenant's rotation.
+#[derive(Clone)]
+enum Ended {
+    Running,
+    Done,
+    Failed(String),
+}
+
+impl Rotations {
+    fn of(&self) -> MutexGuard<'_, HashMap<TenantId, Ended>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no rotation runs: they stop after the template at hand once the service drains.
+    pub(crate) fn wait(&self) {
+        drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
+pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<RotationStatus, Problem> {
+    app.directory.tenant(&tenant)?;
+    if matches!(app.rotations.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
+        return status(app, &tenant);
+    }
+    let begun = begin(app, &tenant).and_then(|()| {
+        let app = Arc::clone(app);
+        let run = move || {
+            let _running = app.rotations.running.read().unwrap_or_else(PoisonError::into_inner);
+            let ended = match run(&app, &tenant) {
+                Ok(true) => Ended::Done,
+                // Draining: the next process goes on.
+                Ok(false) => return,
+                Err(cause) => {
+                    tracing::error!(
+                        tenant = hex::encode(tenant),
+                        ?cause,
+                        "the rotation stopped: start it again"
+                    );
+                    Ended::Failed(format!("{cause:?}"))
+                }
+            };
+            app.rotations.of().insert(tenant, ended);
+        };
+        let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
+        thread.map(drop).map_err(Problem::internal)
+    });
+    if let Err(cause) = begun {
+        app.rotations.of().insert(tenant, Ended::Failed(format!("{cause:?}")));
+        return Err(cause);
+    }
+    status(app, &tenant)
+}
+
+/// Goes on with what an earlier process began.
+pub(crate) fn resume(app: &Arc<App>) {
+    for tenant in app.directory.rotating() {
+        if let Err(cause) = start(app, tenant) {
+            tracing::error!(tenant = hex::encode(tenant), ?cause, "a rotation cannot go on: start it again");
+        }
+    }
+}
+
+/// Where a tenant's rotation stands.
+pub(crate) fn status(app: &App, tenant: &TenantId) -> Result<RotationStatus, Problem> {
+    let current = app.directory.tenant(tenant)?;
+    let ended = app.rotations.of().get(tenant).cloned();
+    let (oldest, newest) = epochs(&current);
+    let left = if oldest == newest { 0 } else { app.store.count_epoch(tenant, oldest)? };
+    let (state, error) = match ended {
+        Some(Ended::Running) => (RotationState::Running, None),
+        Some(Ended::Failed(why)) => (RotationState::Stopped, Some(why)),
+        _ if oldest != newest => (RotationState::Stopped, None),
+        _ => (RotationState::Idle, None),
+    };
+    let renewed = app.store.count_epoch(tenant, newest)?;
+    Ok(RotationStatus { tenant: Hex(*tenant), state, epoch: newest, renewed, left, error })
+}
+
+fn epochs(tenant: &Tenant) -> (u32, u32) {
+    let epoch = |key: Option<&PublicKey>| key.map_or(0, PublicKey::epoch);
+    (epoch(tenant.keys.first()), epoch(tenant.keys.last()))
+}
+
+/// Makes the next keys known to everybody who enrols or matches.
+fn begin(app: &App, tenant: &TenantId) -> Result<(), Problem> {
+    let current = app.directory.tenant(tenant)?;
+    if current.keys.len() == 1 {
+        let next = app.keyholder.begin_rotation(*tenant)?;
+        app.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
+    }
+    // Enrolments that asked the key-holder before it had the next keys are stored after this.
+    drop(app.enrolling.write().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
+}
+
+/// Renews everything and ends the rotation; false when the process drains before.
+fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Problem> {
+    let current = app.directory.tenant(tenant)?;
+    let (old, _) = epochs(&current);
+    // Rows whose salt the key-holder has shredded: deletions that did not end, of templates that nobody can read.
+    let mut dead = HashSet::new();
+    loop {
+        let mut chunk = app.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
+        chunk.retain(|handle| !dead.contains(handle));
+        if chunk.is_empty() {
+            break;
+        }
+        for handle in chunk {
+            match patiently(app, || renew(app, &current, &handle))? {
+                Some(Renewed::Done) => {}
+                Some(Renewed::Dead) => drop(dead.insert(handle)),
+                None => return Ok(false),
+            }
+        }
+    }
+    if patiently(app, || Ok(app.keyholder.finish_rotation(*tenant, old)?))?.is_none() {
+        return Ok(false);
+    }
+    let next = current.keys.last().cloned().into_iter().collect();
+    app.directory.set_keys(tenant, next)?;
+    Ok(true)
+}
+
+/// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
+fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Problem>) -> Result<Option<T>, Problem> {
+    while !app.draining.load(Ordering::Relaxed) {
+        match step() {
+            Ok(done) => return Ok(Some(done)),
+            Err(cause) if matches!(cause.code(), Code::KeyHolderUnavailable | Code::Overloaded) => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(None)
+}
+
+/// What became of one template.
+enum Renewed {
+    /// It is renewed, or gone, or was enrolled anew.
+    Done,
+    /// The key-holder has shredded it.
+    Dead,
+}
+
+/// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
+fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem> {
+    let Some(record) = app.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
+    let template = crate::api::opened(tenant, &record)?;
+    let (old, _) = epochs(tenant);
+    if template.epoch != old {
+        return Ok(Renewed::Done);
+    }
+    let from = template.generation;
+    let to = match app.store.reserve_renewal(&tenant.id, handle) {
+        Err(StoreError::Conflict) => return Ok(Renewed::Done),
+        other => other?,
+    };
+    let (blinded, share) = blind(&template, &mut rand::rng());
+    let encrypted = match app.keyholder.renew(tenant.id, *handle, from, to, blinded, app.now()) {
+        Err(KeyHolderError::UnknownSubjects(_)) => return Ok(Renewed::Dead),
+        other => other?,
+    };
+    let renewed = unblind(encrypted, share);
+    if (renewed.lane, Some(renewed.epoch)) != (template.lane, tenant.keys.last().map(PublicKey::epoch)) {
+        return Err(Problem::internal("the key-holder renewed another template"));
+    }
+    let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
+    let name = TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
+    let wrapped = tenant.key.wrap_template(&name, &renewed.to_bytes());
+    let record = crate::store::Template {
+        generation: to,
+        lane,
+        epoch,
+        wrapped_key: wrapped.key,
+        wrapped: wrapped.bytes,
+        ..record
+    };
+    if app.store.renew_template(record, from)? {
+        app.templates.insert(renewed);
+    } else {
+        app.keyholder.shred(tenant.id, *handle, to)?;
+    }
+    Ok(Renewed::Done)
+}

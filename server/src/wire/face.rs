@@ -1,0 +1,127 @@
+//! A face in a body: as a vector, or in two shares.
+
+use super::Base64;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha3::{Digest as _, Sha3_256};
+use std::fmt;
+use trefoil_matching::DIM;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
+/// when dropped, not shown by `Debug`.
+///
+/// Base64 can carry NaN and infinities, which the quantiser refuses; numbers in an array are finite in `f32`.
+#[derive(Clone, PartialEq, Zeroize, ZeroizeOnDrop)]
+pub struct Vector([f32; DIM]);
+
+impl Vector {
+    /// The vector with these coordinates.
+    pub fn new(coordinates: [f32; DIM]) -> Vector {
+        Vector(coordinates)
+    }
+
+    /// The coordinates.
+    pub fn coordinates(&self) -> &[f32; DIM] {
+        &self.0
+    }
+
+    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian): what a request's MAC covers, however it was sent.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha3_256::new_with_prefix(b"trefoil/probe/1");
+        self.0.iter().for_each(|x| hash.update(x.to_le_bytes()));
+        hash.finalize().into()
+    }
+}
+
+impl fmt::Debug for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Vector(..)")
+    }
+}
+
+impl Serialize for Vector {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
+        serializer.serialize_str(&BASE64.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Vector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VectorVisitor)
+    }
+}
+
+struct VectorVisitor;
+
+impl<'de> Visitor<'de> for VectorVisitor {
+    type Value = Vector;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (f32, little-endian)", 4 * DIM)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
+        let mut bytes = BASE64.decode(text).map_err(|_| E::custom("expected padded base64"))?;
+        if bytes.len() != 4 * DIM {
+            return Err(E::custom(format_args!(
+                "expected {} bytes (f32 x {DIM}), got {}",
+                4 * DIM,
+                bytes.len()
+            )));
+        }
+        let word = |i: usize| f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
+        let vector = Vector(std::array::from_fn(word));
+        bytes.zeroize();
+        Ok(vector)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
+        let mut vector = Vector([0.0; DIM]);
+        for i in 0..DIM {
+            let number: f64 = numbers.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
+            let narrow = number as f32;
+            if !narrow.is_finite() {
+                return Err(A::Error::invalid_value(Unexpected::Float(number), &"a number that fits f32"));
+            }
+            vector.0[i] = narrow;
+        }
+        match numbers.next_element::<f64>()? {
+            None => Ok(vector),
+            Some(_) => Err(A::Error::custom(format_args!("expected {DIM} numbers, got more"))),
+        }
+    }
+}
+
+/// A face in two shares modulo 65537, each uniform by itself, see `trefoil-split`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shares {
+    /// The service's, 272 bytes: `x1` of a probe `x`, or the blind `rho` of a template `y`.
+    pub open: Base64,
+    /// The key-holder's, sealed to it, 1408 bytes: `x - x1`, or `y + rho`.
+    pub sealed: Base64,
+}
+
+impl Shares {
+    /// The shares of a face that a device has split.
+    pub fn new(split: &trefoil_split::Split) -> Shares {
+        Shares {
+            open: Base64(split.open.to_bytes().to_vec()),
+            sealed: Base64(split.sealed.as_bytes().to_vec()),
+        }
+    }
+
+    /// SHA3-256("trefoil/shared-probe/1" | u32 length | open share | sealed share): what a request's MAC covers.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha3_256::new_with_prefix(b"trefoil/shared-probe/1")
+            .chain_update((self.open.0.len() as u32).to_le_bytes())
+            .chain_update(&self.open.0)
+            .chain_update(&self.sealed.0)
+            .finalize()
+            .into()
+    }
+}
