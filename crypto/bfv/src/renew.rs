@@ -58,7 +58,7 @@ fn blinded(
     rng: &mut impl CryptoRng,
 ) -> TemplateCiphertext {
     let mut values = vec![0; scheme.polynomial_words()];
-    packed::unpack(c0, &mut values);
+    packed::unpack(scheme.cpu(), c0, &mut values);
     let mut message = Zeroizing::new(vec![0; N]);
     scheme.lanes().place_template(lane, blind, &mut message);
     let mut drbg = Drbg::from_rng(rng);
@@ -128,7 +128,7 @@ impl TenantKey {
 
 fn unpacked(scheme: &Scheme, ciphertext: &TemplateCiphertext) -> Vec<u64> {
     let mut values = vec![0; scheme.polynomial_words()];
-    packed::unpack(ciphertext.as_bytes(), &mut values);
+    packed::unpack(scheme.cpu(), ciphertext.as_bytes(), &mut values);
     values
 }
 
