@@ -115,7 +115,11 @@ impl SealingKey {
     /// [`SealingKeyError::Key`].
     pub fn from_bytes(bytes: &[u8]) -> Result<SealingKey, SealingKeyError> {
         let bytes: [u8; SealingKey::BYTES] = bytes.try_into().map_err(|_| SealingKeyError::Key)?;
-        EncapsulationKey::new(&ML_KEM_768, &bytes[..KEM_PUBLIC_BYTES]).map_err(|_| SealingKeyError::Key)?;
+        // The check of FIPS 203, section 7.2, is made where the key is used.
+        EncapsulationKey::new(&ML_KEM_768, &bytes[..KEM_PUBLIC_BYTES])
+            .ok()
+            .and_then(|key| key.encapsulate().ok())
+            .ok_or(SealingKeyError::Key)?;
         Ok(SealingKey { bytes })
     }
 
