@@ -64,6 +64,15 @@ impl HolderChain {
     }
 }
 
+/// Whom a device seals its shares to.
+#[derive(Clone, Copy, Debug)]
+pub struct SealTo<'a> {
+    /// The tenant.
+    pub tenant: &'a TenantId,
+    /// The key of its key-holder, pinned.
+    pub key: &'a SealingKey,
+}
+
 /// Why no session can be opened.
 #[derive(Debug, Error)]
 pub enum HolderError {
@@ -269,21 +278,21 @@ impl HolderSession {
     }
 
     /// As [`HolderSession::authentication`] where the tenant's probe mode is `shared`: the service sees nothing of the probe
-    /// but a uniform share. `key` is the key-holder's, pinned.
+    /// but a uniform share.
     ///
     /// # Errors
     /// [`QuantiseError`] when the probe is not a face.
     pub fn shared_authentication(
         &self,
-        tenant: &TenantId,
         probe: &Vector,
-        key: &SealingKey,
+        SealTo { tenant, key }: SealTo<'_>,
         nonce: Nonce,
         issued_at: u64,
         attestation: AttestationForm,
+        rng: &mut impl CryptoRng,
     ) -> Result<Authentication, QuantiseError> {
         let context = Context::probe(tenant, &self.subject, &self.id, nonce.as_bytes());
-        let split = split_probe(probe.coordinates(), key, &context, &mut rand::rng())?;
+        let split = split_probe(probe.coordinates(), key, &context, rng)?;
         Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
     }
 

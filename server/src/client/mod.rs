@@ -11,7 +11,7 @@ mod public_log;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
-pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, attested_digest};
+pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest};
 pub use public_log::PublicLog;
 
 use crate::credentials::{IssuerPublicKey, SignedRoot};
