@@ -6,6 +6,7 @@ mod fhe_peers;
 mod flood;
 mod hit_ratio;
 mod ladder;
+mod margin;
 mod modes;
 mod numbers;
 mod overhead;
@@ -35,6 +36,7 @@ use fhe_peers::PeersArgs;
 use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
+use margin::MarginArgs;
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
 use run::RunArgs;
@@ -62,6 +64,8 @@ Examples:
     trefoil-bench run --seconds 5 --requests-per-proof 1,10,100,420,1000
   How many requests of a recorded trace does a cache of some size answer?
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
+  How far from failure is a batch of the longest vectors?
+    trefoil-bench margin --lanes 1000000
   How long does a look-up take, and what do its counters cost?
     trefoil-bench cache --threads 1,2
   What do locks and shared counters in an observer cost, and what does the engine's observer?
@@ -95,6 +99,8 @@ enum Command {
     Exact(ExactArgs),
     /// Time each step of one batch of 32 on one pinned worker
     Stages(StagesArgs),
+    /// Decrypt vectors as long as any and say how far from failure the worst was
+    Margin(MarginArgs),
     /// Compute the same inner products with fhe.rs, in turn with ours
     Peers(PeersArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
@@ -155,6 +161,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
     let (name, output) = match &cli.command {
         Command::Exact(args) => ("exact", &args.output),
         Command::Stages(args) => ("stages", &args.output),
+        Command::Margin(args) => ("margin", &args.output),
         Command::Peers(args) => ("peers", &args.output),
         Command::Run(args) => ("run", &args.output),
         Command::HitRatio(args) => ("hit-ratio", &args.output),
@@ -171,6 +178,7 @@ fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
     let report = match &cli.command {
         Command::Exact(args) => args.run(tier)?,
         Command::Stages(args) => args.run(tier)?,
+        Command::Margin(args) => args.run(tier)?,
         Command::Peers(args) => args.run(tier)?,
         Command::Run(args) => args.run(tier)?,
         Command::HitRatio(args) => args.run()?,

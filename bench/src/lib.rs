@@ -4,6 +4,7 @@
 //!   the clear;
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`match_stages`] times the two roles' arithmetic in every mode, with the memory bandwidth beside it;
+//! * [`margin`] decrypts vectors as long as any and says how far from failure the worst was;
 //! * [`fhe_peers`] computes the same inner products with another library, in turn with ours;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
@@ -35,6 +36,7 @@ pub mod hit_ratio;
 mod host;
 pub mod in_pipeline;
 pub mod ladder;
+pub mod margin;
 pub mod match_stages;
 mod opener;
 pub mod overhead;

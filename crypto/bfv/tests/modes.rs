@@ -119,7 +119,7 @@ fn vectors_of_maximal_length_do_not_wrap() {
     let faces = vec![longest.clone(); LANES];
     let templates = tenant.enrol(&faces);
     let shares = vec![Share::of(&longest); LANES];
-    // `examples/margin.rs` does the same for a million lanes.
+    // `trefoil-bench margin` does the same for a million lanes.
     for _ in 0..32 {
         assert_eq!(tenant.plain(&templates, &faces), [longest.norm_squared(); LANES]);
         assert_eq!(tenant.shared(&templates, &shares), [longest.norm_squared(); LANES]);
