@@ -70,7 +70,9 @@ pub use observe::{
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;
-pub use tenant::{Cause, Copied, Departure, Tenant, Ticket};
+#[cfg(feature = "engine")]
+pub use tenant::Ticket;
+pub use tenant::{Cause, Copied, Departure, Tenant};
 pub use value::Value;
 
 /// A cache key: a digest. May be chosen by an attacker.

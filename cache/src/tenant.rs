@@ -8,6 +8,7 @@ pub struct Tenant(pub u16);
 
 /// Permission to store what was computed after a miss: void once the tenant's entries have been invalidated, so that a
 /// value that was obtained under withdrawn conditions is not stored after the withdrawal.
+#[cfg(feature = "engine")]
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Ticket {
