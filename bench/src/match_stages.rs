@@ -33,8 +33,9 @@ pub struct MatchStages {
     pub tier: Tier,
 }
 
-/// Times the arithmetic and compares every score with the clear. Steps are interleaved: each round takes one random batch
-/// through all of them, so that all see the same disturbances.
+/// Times the arithmetic and compares every score with the clear, on the highest tier and, under names with a tier, on what
+/// machines without it have. Steps are interleaved: each round takes random batches through all of them, so that all see
+/// the same disturbances.
 ///
 /// # Errors
 /// When the modes do not go together or the store cannot be made.
@@ -67,12 +68,33 @@ struct Rig {
     parameters: MatchStages,
     store: Store,
     faces: Vec<Embedding>,
-    masker: Masker,
-    decryptor: Decryptor,
+    /// Both roles on the highest tier, and after them on each lower one.
+    tiers: Vec<Roles>,
     /// The first 32 templates in one ciphertext; per-subject keys only.
     block: Option<TemplateCiphertext>,
     sum: Vec<u64>,
     rng: StdRng,
+}
+
+/// Both roles as they compute on one tier.
+struct Roles {
+    /// What the matcher's and the key-holder's step are called.
+    steps: [&'static str; 2],
+    masker: Masker,
+    decryptor: Decryptor,
+}
+
+impl Roles {
+    fn new(tier: Tier, highest: Tier) -> Roles {
+        let steps = match tier {
+            _ if tier == highest => ["match", "keyholder"],
+            Tier::Avx512 => ["match_avx512", "keyholder_avx512"],
+            Tier::Avx2 => ["match_avx2", "keyholder_avx2"],
+            Tier::Portable => ["match_portable", "keyholder_portable"],
+        };
+        let scheme = scheme(tier);
+        Roles { steps, masker: Masker::new(&scheme, rand::random()), decryptor: Decryptor::new(&scheme) }
+    }
 }
 
 /// The nanoseconds of each step.
@@ -91,9 +113,9 @@ impl Rig {
             }
             Store::Tenant { .. } => None,
         };
+        let tiers: Vec<Tier> = Tier::available().filter(|tier| *tier <= parameters.tier).collect();
         Ok(Rig {
-            masker: Masker::new(&scheme, rand::random()),
-            decryptor: Decryptor::new(&scheme),
+            tiers: tiers.into_iter().rev().map(|tier| Roles::new(tier, parameters.tier)).collect(),
             sum: vec![0; store.bytes(0).len() / packed::RESIDUE_BYTES],
             parameters,
             store,
@@ -115,27 +137,35 @@ impl Rig {
         times.push(("sum", timed(|| self.sum(&users)).1));
         if let (Some(block), Store::Subjects { basis, .. }) = (&self.block, &self.store) {
             let placed: Vec<_> = probes.iter().enumerate().collect();
-            times.push(("match_prepacked", timed(|| self.masker.mask_block(basis, block, &placed)).1));
+            let masker = &mut self.tiers[0].masker;
+            times.push(("match_prepacked", timed(|| masker.mask_block(basis, block, &placed)).1));
         }
-        let users = self.random_users();
-        let masked = match self.parameters.mode {
-            ProbeMode::Plain => {
-                let (masked, ns) = timed(|| self.store.mask(&mut self.masker, &users, &probes));
-                times.push(("match", ns));
-                masked
-            }
-            ProbeMode::Shared => self.shared(&users, &probes, &mut times)?,
-        };
-        let (opened, ns) = timed(|| self.store.open(&mut self.decryptor, &users, &masked));
-        times.push(("keyholder", ns));
-        let opened = opened?;
-        let right = (0..LANES)
-            .all(|lane| opened.scores()[lane] == self.faces[users[lane] % FACES].dot(&probes[lane]));
+        let mut right = true;
+        for tier in 0..self.tiers.len() {
+            let users = self.random_users();
+            let masked = match self.parameters.mode {
+                ProbeMode::Plain => {
+                    let roles = &mut self.tiers[tier];
+                    let (masked, ns) = timed(|| self.store.mask(&mut roles.masker, &users, &probes));
+                    times.push((roles.steps[0], ns));
+                    masked
+                }
+                ProbeMode::Shared => self.shared(tier, &users, &probes, &mut times)?,
+            };
+            let roles = &mut self.tiers[tier];
+            let (opened, ns) = timed(|| self.store.open(&mut roles.decryptor, &users, &masked));
+            times.push((roles.steps[1], ns));
+            let opened = opened?;
+            right &= (0..LANES)
+                .all(|lane| opened.scores()[lane] == self.faces[users[lane] % FACES].dot(&probes[lane]));
+        }
         Ok((times, right))
     }
 
+    /// The matcher's part on a tier. The key-holder's encryption, which keys do on theirs, is timed with the highest.
     fn shared(
         &mut self,
+        tier: usize,
         users: &[usize],
         probes: &[Embedding],
         times: &mut Times,
@@ -144,9 +174,12 @@ impl Rig {
             probes.iter().map(|probe| Share::of(probe).split(&mut self.rng)).collect();
         let (encrypted, ns) = timed(|| self.store.encrypt(&shares, &mut self.rng));
         let encrypted = encrypted.ok_or_else(|| Failure::fault("the store has no tenant key"))?;
-        times.push(("keyholder_encrypt", ns));
-        let (masked, ns) = timed(|| self.store.mask_shared(&mut self.masker, users, &shares, &encrypted));
-        times.push(("match", ns));
+        if tier == 0 {
+            times.push(("keyholder_encrypt", ns));
+        }
+        let roles = &mut self.tiers[tier];
+        let (masked, ns) = timed(|| self.store.mask_shared(&mut roles.masker, users, &shares, &encrypted));
+        times.push((roles.steps[0], ns));
         masked
     }
 
@@ -225,7 +258,7 @@ fn report(
         "mode": mode.name(), "keys": keys.name(), "users": users, "lanes": LANES,
         "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
         "template_store_bytes": rig.store.len() * rig.store.bytes(0).len(),
-        "scores": (warmup + iterations) * LANES, "batches_wrong": wrong,
+        "scores": (warmup + iterations) * LANES * rig.tiers.len(), "batches_wrong": wrong,
     });
     let mut summary = format!(
         "us per batch of {LANES} of {users} users, {} probes, keys {}: median (min, p90)\n",
@@ -234,7 +267,7 @@ fn report(
     );
     for (name, runs) in stages {
         let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
-        summary.push_str(&format!("  {name:<17} {median:>8.1}  ({min:.1}, {p90:.1})\n"));
+        summary.push_str(&format!("  {name:<18} {median:>8.1}  ({min:.1}, {p90:.1})\n"));
     }
     summary.push_str(&format!(
         "sum of {bytes} bytes: {:.1} GB/s, {:.0} % of reading them in order\n",
