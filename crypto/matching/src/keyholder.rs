@@ -405,3 +405,6 @@ impl KeyHolding for KeyHolder {
         KeyHolder::encrypt_probes(self, job)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,30 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, MatchJob, Matcher,
-    MemoryVault, PublicKey, Template, TenantId, Tier, split, unblind,
+    MemoryVault, PublicKey, SharedProbe, Template, TenantId, Tier, split, unblind,
 };
 
 const TENANT: TenantId = [7; 16];
 const NOW: u64 = 1_800_000_000;
+
+/// A key structure and a probe mode that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    PlainOwnKeys,
+    PlainTenantKey,
+    Shared,
+}
+
+impl Mode {
+    const ALL: [Mode; 3] = [Mode::PlainOwnKeys, Mode::PlainTenantKey, Mode::Shared];
+
+    fn keys(self) -> KeyStructure {
+        match self {
+            Mode::PlainOwnKeys => KeyStructure::PerSubject,
+            Mode::PlainTenantKey | Mode::Shared => KeyStructure::PerTenant,
+        }
+    }
+}
 
 /// A key-holder with one tenant, a matcher, and the subjects enrolled so far.
 struct World {
@@ -61,6 +80,17 @@ impl World {
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
         self.matcher.mask([5; 16], TENANT, &self.key, lanes).expect("a valid batch")
+    }
+
+    /// A job of these faces, as it comes about in a mode.
+    fn job_in(&mut self, mode: Mode, lanes: &[(&Template, &Embedding)]) -> MatchJob {
+        if mode != Mode::Shared {
+            return self.mask(lanes);
+        }
+        let probes: Vec<SharedProbe> =
+            lanes.iter().map(|(template, face)| self.device(template, face, b"nonce")).collect();
+        let shared: Vec<_> = lanes.iter().map(|(template, _)| *template).zip(&probes).collect();
+        self.job(&shared).expect("sealed for it")
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use trefoil_matching::{
     BlindedTemplate, Context, EncryptedProbes, ForKeyHolder, KeyHolderError, MatchError, ProbeJob,
-    PublicKeyError, SharedProbe, TemplateError,
+    PublicKeyError, TemplateError,
 };
 use trefoil_split::{Split, split_probe, split_template};
 
@@ -15,7 +15,7 @@ impl World {
     }
 
     /// What a device of `of` makes of a face.
-    fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
+    pub(super) fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
         let context = Context::probe(&TENANT, &of.handle, &SESSION, nonce);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
         let key = self.keyholder.sealing_key();
@@ -24,7 +24,7 @@ impl World {
     }
 
     /// The job of a batch of shared probes, read back from its encodings at every step.
-    fn job(&mut self, lanes: &[(&Template, &SharedProbe)]) -> Result<MatchJob, KeyHolderError> {
+    pub(super) fn job(&mut self, lanes: &[(&Template, &SharedProbe)]) -> Result<MatchJob, KeyHolderError> {
         let sealed = self.matcher.gather([5; 16], TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
         let probes = self.keyholder.encrypt_probes(&sealed)?;
