@@ -64,7 +64,7 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
         let mut before = u32::MAX;
         for _ in 0..CHANGED_BATCHES / 10 {
             let drawn = world.rng.next_u32() as usize;
-            let (lane, own) = (drawn % 32, drawn / 32 % 2 == 0);
+            let (lane, own) = (drawn % 32, (drawn / 32).is_multiple_of(2));
             probes[lane].share = if own { honest[lane].share.clone() } else { Share::random(&mut world.rng) };
             let lanes: Vec<_> = templates.iter().zip(&probes).collect();
             let job = world.matcher.mask_shared([5; 16], TENANT, &world.key, &lanes, &encrypted);
