@@ -111,7 +111,11 @@ impl Round<'_> {
                     Probe::Shared(_) => None,
                 })
                 .collect();
-            let job = self.matcher.mask(batch, tenant, key, &plain).map_err(fault)?;
+            let job = match self.keyholder.is_three() {
+                true => self.matcher.mask_for_three(batch, tenant, key, &plain),
+                false => self.matcher.mask(batch, tenant, key, &plain),
+            }
+            .map_err(fault)?;
             run.times.match_ns += self.clock.monotonic_ns() - started;
             return Ok(job);
         }

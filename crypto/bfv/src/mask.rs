@@ -133,6 +133,11 @@ impl Masker {
         ahead: &mut Ahead<'_>,
     ) {
         self.scheme.lanes().place_probes(probes, &mut self.small);
+        self.hide_multiplier(ahead);
+    }
+
+    /// `small + t * r`, transformed.
+    pub(crate) fn hide_multiplier(&mut self, ahead: &mut Ahead<'_>) {
         self.ternary.add(&mut self.drbg, T as i32, &mut self.small);
         for (limb, out) in self.scheme.limbs().iter().zip(self.multiplier.chunks_exact_mut(N)) {
             limb.transform_small_ahead(&self.small, out, ahead);
@@ -140,7 +145,7 @@ impl Masker {
     }
 
     /// `c1 = e2`, fresh and transformed.
-    fn write_error(&mut self, c1: &mut [u64], ahead: &mut Ahead<'_>) {
+    pub(crate) fn write_error(&mut self, c1: &mut [u64], ahead: &mut Ahead<'_>) {
         self.errors.fill(&mut self.drbg, &mut self.small);
         for (limb, out) in self.scheme.limbs().iter().zip(c1.chunks_exact_mut(N)) {
             limb.transform_small_ahead(&self.small, out, ahead);
@@ -148,7 +153,7 @@ impl Masker {
     }
 
     /// `c1 += a * multiplier`, where `a` is the basis or the sum of the templates' `c1`.
-    fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
+    pub(crate) fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
         let summed = &self.sum[self.scheme.polynomial_words()..];
         let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(summed.chunks_exact(N));
         for (i, (limb, ((out, multiplier), summed))) in self.scheme.limbs().iter().zip(parts).enumerate() {
@@ -163,7 +168,7 @@ impl Masker {
     }
 
     /// The 32 needed coefficients of `sum * multiplier`, flooded. The other 4064 never leave the matcher.
-    fn write_c0(&self, flooding: &[i128; LANES], c0: &mut [u64]) {
+    pub(crate) fn write_c0(&self, flooding: &[i128; LANES], c0: &mut [u64]) {
         let products = self.sum.chunks_exact(N).zip(self.multiplier.chunks_exact(N));
         for ((out, (sum, multiplier)), limb) in
             c0.chunks_exact_mut(LANES).zip(products).zip(self.scheme.limbs())

@@ -60,12 +60,26 @@ impl MaskedBatch {
         to_bytes(&self.words)
     }
 
+    /// The encoding of `c1` alone: what is left of [`MaskedBatch::to_bytes`] without its first bytes.
+    pub fn c1_to_bytes(&self) -> Vec<u8> {
+        to_bytes(self.parts().1)
+    }
+
     /// Reads the canonical encoding and nothing else.
     ///
     /// # Errors
     /// [`MaskedError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedBatch, MaskedError> {
         Ok(MaskedBatch { words: read(scheme, 1, bytes)?, c0_words: scheme.folded_words() })
+    }
+
+    /// Reads the encoding of `c1` alone, for which there is a zero `c0`.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_c1_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedBatch, MaskedError> {
+        let c0 = vec![0; packed::RESIDUE_BYTES * scheme.folded_words()];
+        MaskedBatch::from_bytes(scheme, &[&c0, bytes].concat())
     }
 }
 

@@ -47,17 +47,14 @@ impl Share {
     /// Uniform residues.
     pub fn random(rng: &mut impl CryptoRng) -> Share {
         let mut share = Share { residues: [0; DIM] };
-        for residue in &mut share.residues {
-            // 2^32 - 1 = 65535 * 65537, so only the largest word is rejected.
-            let word = loop {
-                let word = rng.next_u32();
-                if word != u32::MAX {
-                    break word;
-                }
-            };
-            *residue = word % T as u32;
-        }
+        share.residues.fill_with(|| uniform_residue(rng));
         share
+    }
+
+    /// `factor * self`, residue by residue, for a factor below t.
+    pub(crate) fn times(&self, factor: u32) -> Share {
+        let product = |residue: u32| (u64::from(residue) * u64::from(factor) % T) as u32;
+        Share { residues: self.residues.map(product) }
     }
 
     /// Two shares that add up to this one, each uniform by itself: a random one, and the rest.
@@ -123,6 +120,17 @@ impl Share {
             }
         }
         Ok(share)
+    }
+}
+
+/// A uniform residue modulo t.
+pub(crate) fn uniform_residue(rng: &mut impl CryptoRng) -> u32 {
+    // 2^32 - 1 = 65535 * 65537, so only the largest word is rejected.
+    loop {
+        let word = rng.next_u32();
+        if word != u32::MAX {
+            return word % T as u32;
+        }
     }
 }
 

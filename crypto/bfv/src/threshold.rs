@@ -11,7 +11,12 @@
 //! Every piece is a ternary polynomial of its own, expanded as the key of a single key-holder is, so no share of any key is
 //! stored, and whoever lacks a piece faces the same RLWE problem as whoever lacks the whole key. Errors at enrolment and the
 //! flooding `F^x` are expanded from the piece as well: the two holders of a piece make the same bytes, and a difference
-//! betrays one of them. `NOTES.md` derives the bounds and says what each view contains.
+//! betrays one of them. Which of them, and what to think of a piece that only one has sent, a [`Witness`] tells. `NOTES.md` derives
+//! the bounds and says what each view contains.
+
+mod witness;
+
+pub use witness::Witness;
 
 use crate::decrypt::Phases;
 use crate::mask::add_flood;
@@ -57,6 +62,15 @@ pub struct Seat(u8);
 /// The secret from which a piece of every key is derived. Two key-holders have it. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct PieceMaster([u8; 32]);
+
+/// What a partial decryption is of. The flooding of each is independent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The batch itself.
+    Batch,
+    /// The [`Witness`] of a seat.
+    Witness(Seat),
+}
 
 /// 32 coefficients per prime of `c1' s^x`, flooded. Only key-holders may see one: three of them, or two and a key, open the
 /// batch. Wiped on drop, and not printed.
@@ -133,10 +147,16 @@ impl PieceMaster {
         SubjectKey::from_seed(self.derive(b"trefoil/bfv/piece/1", subject.seed()))
     }
 
-    /// The generator of the flooding of one batch. `digest` names the whole batch: the same flooding under two batches would
-    /// give away the difference of what it hides.
-    fn flooding(&self, digest: &[u8; 32]) -> Drbg {
-        Drbg::from_seed(*self.derive(b"trefoil/bfv/piece-flood/1", digest))
+    /// The generator of the flooding of one partial decryption. `digest` names the whole batch: the same flooding under two
+    /// batches would give away the difference of what it hides.
+    fn flooding(&self, of: Of, digest: &[u8; 32]) -> Drbg {
+        let domain: &[u8] = match of {
+            Of::Batch => b"trefoil/bfv/piece-flood/1",
+            Of::Witness(Seat(0)) => b"trefoil/bfv/piece-flood-witness-0/1",
+            Of::Witness(Seat(1)) => b"trefoil/bfv/piece-flood-witness-1/1",
+            Of::Witness(_) => b"trefoil/bfv/piece-flood-witness-2/1",
+        };
+        Drbg::from_seed(*self.derive(domain, digest))
     }
 
     /// SHA3-256 over a domain string, the piece and 32 bytes. With the key in front, the sponge is a PRF.
@@ -163,29 +183,31 @@ impl Basis {
 }
 
 impl Decryptor {
-    /// The partial decryption of a batch with one piece of its subjects' keys, flooded by what `digest`, which names the whole
-    /// batch, and the piece determine.
+    /// The partial decryptions of a batch, and of witnesses, with one piece of its subjects' keys, flooded by what `digest`, which
+    /// names the whole batch, and the piece determine.
     ///
     /// # Panics
     /// If there are more than 32 keys.
-    pub fn partial<'a>(
+    pub fn partials<'a, const COUNT: usize>(
         &mut self,
         piece: &PieceMaster,
         keys: impl IntoIterator<Item = &'a SubjectKey>,
-        masked: &MaskedBatch,
+        batches: [(Of, &MaskedBatch); COUNT],
         digest: &[u8; 32],
-    ) -> Partial {
+    ) -> [Partial; COUNT] {
         self.sum_keys(keys);
-        let flooding = flooding(&mut piece.flooding(digest));
-        let mut partial = Partial { words: vec![0; self.scheme.folded_words()].into() };
-        let (_, c1) = masked.parts();
-        let parts = partial.words.chunks_exact_mut(LANES).zip(c1.chunks_exact(N));
-        for (limb, (out, c1)) in self.scheme.limbs().iter().zip(parts) {
+        let floodings = batches.map(|(of, _)| flooding(&mut piece.flooding(of, digest)));
+        let mut partials = batches.map(|_| Partial { words: vec![0; self.scheme.folded_words()].into() });
+        for (i, limb) in self.scheme.limbs().iter().enumerate() {
             limb.transform_small(&*self.key, &mut self.key_hat);
-            add_flood(limb, &Zeroizing::new(limb.fold(c1, &self.key_hat)), &flooding, out);
+            for ((partial, (_, masked)), flooding) in partials.iter_mut().zip(batches).zip(&floodings) {
+                let c1 = &masked.parts().1[i * N..(i + 1) * N];
+                let out = &mut partial.words[i * LANES..(i + 1) * LANES];
+                add_flood(limb, &Zeroizing::new(limb.fold(c1, &self.key_hat)), flooding, out);
+            }
         }
         self.wipe();
-        partial
+        partials
     }
 }
 

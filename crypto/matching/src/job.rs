@@ -3,6 +3,7 @@
 use crate::template::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
 use std::fmt;
+use trefoil_bfv::threshold::{PIECES, Witness};
 use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme};
 
 /// First bytes of an encoded job: format and version.
@@ -27,6 +28,8 @@ pub struct MatchJob {
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
     pub(crate) masked: Masked,
+    /// For three key-holders. Not in the encoding: each is for one of them ([`crate::quorum::SeatJob`]).
+    pub(crate) witnesses: Option<Box<[Witness; PIECES]>>,
 }
 
 /// What is decrypted.
@@ -107,7 +110,7 @@ impl MatchJob {
     /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
     /// occupied lanes (32 bits, little-endian), handle and generation of each in order, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, epoch, subjects, masked } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, masked, .. } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant);
@@ -149,7 +152,7 @@ impl MatchJob {
             return Err(length);
         }
         let masked = Masked::read(kind, rest)?;
-        let job = MatchJob { tenant, batch_id, epoch, subjects, masked };
+        let job = MatchJob { tenant, batch_id, epoch, subjects, masked, witnesses: None };
         if job.is_well_formed() { Ok(job) } else { Err(JobError::Subjects) }
     }
 

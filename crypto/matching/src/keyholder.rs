@@ -27,6 +27,11 @@ pub trait KeyHolding: Send + Sync {
     /// # Errors
     /// [`KeyHolderError`]; [`KeyHolderError::SealedShares`] names lanes to leave out.
     fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError>;
+
+    /// Whether jobs are decided by three, and so are to come from [`crate::Matcher::mask_for_three`].
+    fn is_three(&self) -> bool {
+        false
+    }
 }
 
 /// The holder of the keys, thresholds and attempt budgets. Shared between threads by reference.

@@ -36,6 +36,9 @@ pub enum MatchError {
     /// Shared probes need one key per tenant.
     #[error("the tenant has a key per subject, with which shared probes cannot be matched")]
     Structure,
+    /// Three key-holders decide where each subject has a key.
+    #[error("the tenant has one key for all subjects, and three key-holders need a key per subject")]
+    Three,
 }
 
 /// Who is in a batch, checked.
@@ -69,9 +72,7 @@ impl Matcher {
         let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
         let masked = match key.basis() {
             Some(basis) => {
-                let placed = arranged(lanes, |&(template, probe)| {
-                    Ok(Placed { lane: template.lane.index(), template: own(template)?, probe })
-                })?;
+                let placed = placed_own(lanes)?;
                 Masked::Own(self.masker.mask(basis, &placed[..lanes.len()]))
             }
             None => {
@@ -81,7 +82,26 @@ impl Matcher {
                 Masked::Pairs(self.masker.mask_pairs(&placed[..lanes.len()]))
             }
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked, witnesses: None })
+    }
+
+    /// [`Matcher::mask`] for three key-holders, with what each needs to check the other two.
+    ///
+    /// # Errors
+    /// [`MatchError`] as [`Matcher::mask`]; also when the tenant has one key for all subjects.
+    pub fn mask_for_three(
+        &mut self,
+        batch_id: BatchId,
+        tenant: TenantId,
+        key: &PublicKey,
+        lanes: &[(&Template, &Embedding)],
+    ) -> Result<MatchJob, MatchError> {
+        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let basis = key.basis().ok_or(MatchError::Three)?;
+        let placed = placed_own(lanes)?;
+        let (masked, witnesses) = self.masker.mask_with_witnesses(basis, &placed[..lanes.len()]);
+        let (masked, witnesses) = (Masked::Own(masked), Some(Box::new(witnesses)));
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked, witnesses })
     }
 
     /// The sealed shares of a batch, for the key-holder to encrypt.
@@ -125,7 +145,14 @@ impl Matcher {
             Ok(PlacedShare { lane, template: pair(template)?, share: &probe.share })
         })?;
         let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked: Masked::Product(masked) })
+        Ok(MatchJob {
+            tenant,
+            batch_id,
+            epoch: key.epoch(),
+            subjects,
+            masked: Masked::Product(masked),
+            witnesses: None,
+        })
     }
 }
 
@@ -151,6 +178,13 @@ impl Roll {
         }
         if occupied.is_empty() { Err(MatchError::Empty) } else { Ok(Roll { subjects }) }
     }
+}
+
+/// Templates under keys of their own, and their probes.
+fn placed_own<'a>(lanes: &'a [(&'a Template, &'a Embedding)]) -> Result<[Placed<'a>; LANES], MatchError> {
+    arranged(lanes, |&(template, probe)| {
+        Ok(Placed { lane: template.lane.index(), template: own(template)?, probe })
+    })
 }
 
 /// At most 32 requests, one per lane, in their places; those beyond the requests repeat the first.

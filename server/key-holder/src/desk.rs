@@ -9,7 +9,7 @@ use crate::protocol::{Enrolment, Refused, Renewal, Reply, Request, RequestError}
 use crate::quorum::{Bench, Contribution};
 use std::sync::Arc;
 use trefoil_matching::{
-    DecisionPolicy, KeyHolder, KeyHolderError, KeyStructure, MatchJob, PublicKey, TenantId,
+    DecisionPolicy, ForKeyHolder, KeyHolder, KeyHolderError, KeyStructure, MatchJob, PublicKey, TenantId,
 };
 
 /// The key-holder with what it needs to serve strangers.
@@ -90,21 +90,24 @@ impl Desk {
                 | Request::BeginRotation(_)
                 | Request::Renew(_)
                 | Request::FinishRotation(..)
+                | Request::Decide(_)
         );
         if alone_only && self.bench.is_some() {
-            return Err(Refused::Structure);
+            return Err(Refused::Three);
         }
         match request {
             Request::Ping => Ok(Reply::Done),
             Request::Decide(job) => {
                 self.own(client, &job.tenant)?;
-                if let Some(bench) = &self.bench {
-                    return bench.decide(job, now).map_err(refused);
-                }
                 self.keyholder
                     .decide(job, now)
                     .map(|decisions| Reply::Decided(decisions.lanes()))
                     .map_err(refused)
+            }
+            Request::DecideInThree(job) => {
+                let bench = self.bench.as_ref().ok_or(Refused::Alone)?;
+                self.own(client, &job.job().tenant)?;
+                bench.decide(job, now).map_err(refused)
             }
             Request::EncryptProbes(job) => {
                 self.own(client, &job.tenant)?;
@@ -135,7 +138,9 @@ impl Desk {
                 let Enrolment { tenant, handle, generation, lane, template } = &**enrolment;
                 self.own(client, tenant)?;
                 if let Some(bench) = &self.bench {
-                    return bench.enrol(enrolment).map_err(refused);
+                    // Shares that devices seal need one key per tenant.
+                    let ForKeyHolder::Open(template) = template else { return Err(Refused::Three) };
+                    return bench.enrol(enrolment, template).map_err(refused);
                 }
                 let template = self.keyholder.enrol(*tenant, *handle, *generation, *lane, template);
                 template.map(|template| Reply::Enrolled(template.into())).map_err(refused)
@@ -166,6 +171,9 @@ impl Desk {
         keys: KeyStructure,
         policy: DecisionPolicy,
     ) -> Result<PublicKey, Refused> {
+        if self.bench.is_some() && keys != KeyStructure::PerSubject {
+            return Err(Refused::Three);
+        }
         if !self.limits.allow(&policy) {
             return Err(Refused::Policy);
         }
@@ -177,10 +185,7 @@ impl Desk {
             }
         })?;
         match &self.bench {
-            Some(bench) if keys == KeyStructure::PerSubject => {
-                bench.holder().create_tenant(tenant, policy).map_err(refused)
-            }
-            Some(_) => Err(Refused::Structure),
+            Some(bench) => bench.holder().create_tenant(tenant, policy).map_err(refused),
             None => self.keyholder.create_tenant(tenant, keys, policy).map_err(refused),
         }
     }
@@ -189,6 +194,7 @@ impl Desk {
         let (op, tenant) = match request {
             Request::Ping => ("ping", None),
             Request::Decide(job) => ("decide", Some(job.tenant)),
+            Request::DecideInThree(job) => ("decide", Some(job.job().tenant)),
             Request::EncryptProbes(job) => ("encrypt-probes", Some(job.tenant)),
             Request::SealingKey => ("sealing-key", None),
             Request::BeginRotation(tenant) => ("begin-rotation", Some(*tenant)),
@@ -205,12 +211,8 @@ impl Desk {
         entry.op = op.to_owned();
         entry.tenant = tenant.map(hex::encode);
         match request {
-            Request::Decide(job) => {
-                let job: &MatchJob = job;
-                entry.batch = Some(hex::encode(job.batch_id));
-                entry.lanes = Some(job.occupied().bits().count_ones());
-                entry.subjects = Some(self.log.subjects(&job.tenant, &job.subjects));
-            }
+            Request::Decide(job) => self.describe_job(job, entry),
+            Request::DecideInThree(job) => self.describe_job(job.job(), entry),
             Request::EncryptProbes(job) => {
                 entry.batch = Some(hex::encode(job.batch_id));
                 entry.lanes = Some(job.occupied().bits().count_ones());
@@ -234,6 +236,12 @@ impl Desk {
             }
             _ => {}
         }
+    }
+
+    fn describe_job(&self, job: &MatchJob, entry: &mut Entry) {
+        entry.batch = Some(hex::encode(job.batch_id));
+        entry.lanes = Some(job.occupied().bits().count_ones());
+        entry.subjects = Some(self.log.subjects(&job.tenant, &job.subjects));
     }
 }
 
@@ -271,6 +279,8 @@ fn outcome(reply: &Reply) -> &'static str {
             Refused::SealedShares(_) => "sealed-shares",
             Refused::Structure => "structure",
             Refused::Rotation => "rotation",
+            Refused::Three => "three",
+            Refused::Alone => "alone",
         },
     }
 }

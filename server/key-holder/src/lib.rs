@@ -19,6 +19,7 @@ pub mod identity;
 pub mod job_log;
 pub mod output;
 mod owners;
+mod places;
 pub mod process;
 mod protocol;
 mod quorum;

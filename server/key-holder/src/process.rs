@@ -12,6 +12,7 @@ use crate::desk::Desk;
 use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{JobLog, JobLogError};
 use crate::owners::Owners;
+use crate::places::Places;
 use crate::protocol::{Refused, Reply, Request, request_length};
 use crate::vault::SqliteVault;
 use crate::wrap::WrapKey;
@@ -21,8 +22,8 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use trefoil_matching::KeyHolder;
@@ -243,27 +244,4 @@ impl Shared {
 /// A clock before 1970 is a broken one; at zero no budget is renewed.
 fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// A number of places that threads wait for.
-struct Places {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Places {
-    fn new(free: usize) -> Places {
-        Places { free: Mutex::new(free), freed: Condvar::new() }
-    }
-
-    fn take(&self) {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-    }
-
-    fn give_back(&self) {
-        *self.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.freed.notify_one();
-    }
 }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::{DIM, Embedding, Masker, MasterKey, Placed, Salt, T};
 
+mod witness;
+
 /// 32 people, enrolled under one key each and under one key in three pieces.
 struct People {
     basis: Basis,
@@ -57,29 +59,43 @@ impl People {
 
     /// A masked batch of random probes, and of everybody's own face in even lanes; the scores.
     fn batch(&mut self, masker: &mut Masker) -> (MaskedBatch, MaskedBatch, Vec<i32>) {
-        let probes: Vec<Embedding> = (0..LANES)
+        let probes = self.probes();
+        let in_pieces = masker.mask(&self.basis, &place(self.templates.iter(), &probes));
+        let templates = self.whole.iter().map(|(_, template)| template);
+        let whole = masker.mask(&self.basis, &place(templates, &probes));
+        (in_pieces, whole, self.scores(&probes))
+    }
+
+    fn probes(&mut self) -> Vec<Embedding> {
+        (0..LANES)
             .map(|lane| if lane % 2 == 0 { self.faces[lane].clone() } else { face(&mut self.rng) })
-            .collect();
-        let place = |templates: Vec<&TemplateCiphertext>, masker: &mut Masker| {
-            let placed: Vec<Placed<'_>> = (0..LANES)
-                .map(|lane| Placed { lane, template: templates[lane], probe: &probes[lane] })
-                .collect();
-            masker.mask(&self.basis, &placed)
-        };
-        let in_pieces = place(self.templates.iter().collect(), masker);
-        let whole = place(self.whole.iter().map(|(_, template)| template).collect(), masker);
-        (in_pieces, whole, self.faces.iter().zip(&probes).map(|(y, x)| y.dot(x)).collect())
+            .collect()
+    }
+
+    fn scores(&self, probes: &[Embedding]) -> Vec<i32> {
+        self.faces.iter().zip(probes).map(|(y, x)| y.dot(x)).collect()
     }
 
     fn partial(&self, piece: Piece, masked: &MaskedBatch, digest: u8) -> Partial {
         let x = piece.index();
         let mut decryptor = Decryptor::new(Scheme::shared());
-        decryptor.partial(&self.masters[x], &self.pieces[x], masked, &[digest; 32])
+        let [partial] =
+            decryptor.partials(&self.masters[x], &self.pieces[x], [(Of::Batch, masked)], &[digest; 32]);
+        partial
     }
 
     fn partials(&self, masked: &MaskedBatch, digest: u8) -> [Partial; PIECES] {
         Piece::ALL.map(|piece| self.partial(piece, masked, digest))
     }
+}
+
+/// Templates in the lanes of their order, and their probes.
+fn place<'a>(
+    templates: impl Iterator<Item = &'a TemplateCiphertext>,
+    probes: &'a [Embedding],
+) -> Vec<Placed<'a>> {
+    let placed = templates.zip(probes).enumerate();
+    placed.map(|(lane, (template, probe))| Placed { lane, template, probe }).collect()
 }
 
 fn combine(masked: &MaskedBatch, partials: &[Partial; PIECES]) -> Opened {
@@ -204,7 +220,7 @@ fn partials_are_flooded_as_predicted() {
     let master = PieceMaster::from_bytes([7; 32]);
     let samples: Vec<f64> = (0..200u8)
         .flat_map(|digest| {
-            let partial = decryptor.partial(&master, [], &nothing, &[digest; 32]);
+            let [partial] = decryptor.partials(&master, [], [(Of::Batch, &nothing)], &[digest; 32]);
             let opened = combine(&nothing, &[partial, none(), none()]);
             assert!(!opened.within_quorum_band(), "this flooding cannot pass for the matcher's");
             opened.errors()

@@ -1,76 +1,28 @@
 //! The gateway's end of three key-holders: what two say alike is believed, and the third is named.
 
+use super::caller::{self, Answer, Holder, HolderState, Round};
 use crate::address::Address;
 use crate::identity::Identity;
-use crate::protocol::{Decided, Enrolment, Reply, Request};
-use crate::remote::{Bounds, Remote};
+use crate::places::Places;
+use crate::protocol::{Enrolment, Reply, Request};
+use crate::remote::Bounds;
 use crate::role::Role;
-use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-use trefoil_matching::quorum::{Seat, assemble};
+use trefoil_matching::quorum::assemble;
 use trefoil_matching::{
     BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder, Handle,
-    KeyHolderError, KeyHolding, KeyStructure, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SealingKey,
-    TenantId,
+    KeyHolderError, KeyHolding, KeyStructure, Lane, MatchJob, ProbeJob, PublicKey, SealingKey, TenantId,
 };
 
 /// Three key-holders, in the order of their seats. Each decision goes to all of them.
 pub struct Quorum {
-    holders: [Arc<Holder>; 3],
+    holders: Arc<[Holder; 3]>,
     bounds: Bounds,
-}
-
-/// How a key-holder does, for operators. Nothing in it depends on a score.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HolderState {
-    /// Its seat, from 1.
-    pub seat: usize,
-    /// Its address.
-    pub address: String,
-    /// Why it cannot be reached, or nothing.
-    pub away: Option<String>,
-    /// Decisions that it did not answer.
-    pub silent: u64,
-    /// Decisions in which it said something else than the other two.
-    pub disagreed: u64,
-    /// Decisions in which both others found its part wrong, which is proof.
-    pub convicted: u64,
-    /// Decisions in which one other accused it, or contradicted it, which may be the other's lie.
-    pub accused: u64,
-}
-
-struct Holder {
-    seat: Seat,
-    address: String,
-    remote: Remote,
-    /// Decisions that wait for it.
-    waiting: AtomicUsize,
-    silent: AtomicU64,
-    disagreed: AtomicU64,
-    convicted: AtomicU64,
-    accused: AtomicU64,
-}
-
-/// What one of three answers about a batch, so that answers can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Decided(LaneSet),
-    UnknownSubjects(LaneSet),
-    UnknownTenant,
-    Frozen,
-    Malformed,
-}
-
-/// An answer, if there is one, whom it found lying, and who contradicted each other before it: a bit for each seat.
-struct Heard {
-    seat: Seat,
-    answer: Option<Answer>,
-    liars: u8,
-    contradicting: u8,
+    /// Decisions under way at most. Each has a caller at every key-holder that is not behind, so that two of them never wait for
+    /// each other's part of different batches.
+    rounds: Places,
 }
 
 impl Quorum {
@@ -79,22 +31,7 @@ impl Quorum {
     /// # Errors
     /// When an identity is not usable or a thread does not start.
     pub fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<Quorum> {
-        let mut holders = Vec::with_capacity(3);
-        for (seat, (address, identity)) in Seat::ALL.into_iter().zip(at) {
-            holders.push(Arc::new(Holder {
-                seat,
-                address: address.authority.clone(),
-                remote: Remote::start(address, identity, bounds)?,
-                waiting: AtomicUsize::new(0),
-                silent: AtomicU64::new(0),
-                disagreed: AtomicU64::new(0),
-                convicted: AtomicU64::new(0),
-                accused: AtomicU64::new(0),
-            }));
-        }
-        let holders =
-            holders.try_into().map_err(|_| io::Error::other("three seats give three key-holders"))?;
-        Ok(Quorum { holders, bounds })
+        Ok(Quorum { holders: caller::start(at, bounds)?, bounds, rounds: Places::new(bounds.connections) })
     }
 
     /// Waits until all three answer.
@@ -102,37 +39,10 @@ impl Quorum {
     /// # Errors
     /// Which one does not, and why, at `deadline`.
     pub fn wait_until_ready(&self, deadline: Instant) -> Result<(), String> {
-        for holder in &self.holders {
+        for holder in self.holders.iter() {
             holder.remote.wait_until_ready(deadline).map_err(|why| format!("{holder}: {why}"))?;
         }
         Ok(())
-    }
-
-    /// Asks all three to decide.
-    fn ask(&self, job: &MatchJob) -> Receiver<Heard> {
-        let frame: Arc<[u8]> = Request::decide(job).into();
-        let occupied = job.occupied();
-        let (heard, answers) = channel();
-        for holder in &self.holders {
-            let deaf = Heard { seat: holder.seat, answer: None, liars: 0, contradicting: 0 };
-            let busy = holder.waiting.load(Ordering::Relaxed) >= self.bounds.connections;
-            if busy || holder.remote.unready().is_some() {
-                let _ = heard.send(deaf);
-                continue;
-            }
-            holder.waiting.fetch_add(1, Ordering::Relaxed);
-            let (holder, frame, heard) = (Arc::clone(holder), Arc::clone(&frame), Sender::clone(&heard));
-            let ask = move || {
-                let said = holder.decide(&frame, occupied);
-                holder.waiting.fetch_sub(1, Ordering::Relaxed);
-                // Nobody listens any more once two have agreed.
-                let _ = heard.send(said);
-            };
-            if let Err(cause) = std::thread::Builder::new().name("quorum-call".to_owned()).spawn(ask) {
-                tracing::error!(%cause, "no thread to ask a key-holder");
-            }
-        }
-        answers
     }
 
     /// Every call to every key-holder, which all must answer.
@@ -140,7 +50,7 @@ impl Quorum {
         &self,
         call: impl Fn(&Holder) -> Result<T, KeyHolderError> + Sync,
     ) -> Result<[T; 3], KeyHolderError> {
-        for holder in &self.holders {
+        for holder in self.holders.iter() {
             if let Some(why) = holder.remote.unready() {
                 let why = format!("{holder} is away ({why}), and this needs all three");
                 return Err(KeyHolderError::Unavailable(why));
@@ -156,38 +66,6 @@ impl Quorum {
     }
 }
 
-impl Holder {
-    fn decide(&self, frame: &[u8], occupied: LaneSet) -> Heard {
-        let nobody = (0, 0);
-        let (answer, (liars, contradicting)) = match self.remote.call(frame) {
-            Ok(Reply::DecidedInQuorum(decided)) if decided.seat != self.seat => {
-                tracing::error!(
-                    key_holder = %self, its_seat = decided.seat.index() + 1,
-                    "it has another seat: list the key-holders in the order of their seats"
-                );
-                (None, nobody)
-            }
-            Ok(Reply::DecidedInQuorum(Decided { decided, liars, contradicting, .. })) => {
-                let decided = decided.filter(|lanes| lanes.bits() & !occupied.bits() == 0);
-                (decided.map(Answer::Decided), (liars, contradicting))
-            }
-            Err(KeyHolderError::UnknownSubjects(lanes)) => (Some(Answer::UnknownSubjects(lanes)), nobody),
-            Err(KeyHolderError::UnknownTenant) => (Some(Answer::UnknownTenant), nobody),
-            Err(KeyHolderError::Frozen) => (Some(Answer::Frozen), nobody),
-            Err(KeyHolderError::Malformed) => (Some(Answer::Malformed), nobody),
-            Ok(_) => (None, nobody),
-            Err(cause) => {
-                tracing::debug!(key_holder = %self, %cause, "no decision from it");
-                (None, nobody)
-            }
-        };
-        if answer.is_none() {
-            self.silent.fetch_add(1, Ordering::Relaxed);
-        }
-        Heard { seat: self.seat, answer, liars, contradicting }
-    }
-}
-
 impl KeyHolding for Quorum {
     /// `now` is not sent: key-holders count attempts by their own clocks.
     fn decide(&self, job: &MatchJob, _now: u64) -> Result<Decisions, KeyHolderError> {
@@ -195,29 +73,13 @@ impl KeyHolding for Quorum {
         if let Some(why) = self.unready() {
             return Err(KeyHolderError::Unavailable(why));
         }
-        let answers = self.ask(job);
-        let mut heard: Vec<Heard> = Vec::with_capacity(3);
-        let mut agreed = None;
-        while agreed.is_none()
-            && let Ok(next) = answers.recv()
-        {
-            let same = |other: &Heard| other.answer.is_some() && other.answer == next.answer;
-            agreed = heard.iter().any(same).then_some(next.answer).flatten();
-            heard.push(next);
+        let frames = Request::decide_in_three(job).ok_or(NO_WITNESSES)?;
+        let deadline = Instant::now() + self.bounds.timeout;
+        if !self.rounds.take_until(deadline) {
+            return Err(KeyHolderError::Unavailable("too many decisions are under way".to_owned()));
         }
-        let holders = self.holders.clone();
-        if heard.len() < 3 && self.bounds.connections > 1 {
-            // The third is compared when it answers, by nobody who is waited for.
-            let compare = move || {
-                heard.extend(answers.iter());
-                name_the_odd(&holders, &heard, agreed);
-            };
-            if let Err(cause) = std::thread::Builder::new().name("quorum-third".to_owned()).spawn(compare) {
-                tracing::error!(%cause, "no thread to hear the third key-holder");
-            }
-        } else {
-            name_the_odd(&holders, &heard, agreed);
-        }
+        let agreed = Round::start(&self.holders, frames, job.occupied(), deadline).agreed();
+        self.rounds.give_back();
         match agreed {
             Some(Answer::Decided(lanes)) => Ok(Decisions::from_lanes(lanes)),
             Some(Answer::UnknownSubjects(lanes)) => Err(KeyHolderError::UnknownSubjects(lanes)),
@@ -231,32 +93,19 @@ impl KeyHolding for Quorum {
     fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
         Err(ONE_ONLY)
     }
+
+    fn is_three(&self) -> bool {
+        true
+    }
 }
 
 /// Keys per tenant, shared probes and rotation need a key-holder that is alone.
-const ONE_ONLY: KeyHolderError = KeyHolderError::Forbidden("three key-holders do not do this; one does");
-
-/// Counts and logs who said something else than the other two, and who was accused by whom.
-fn name_the_odd(holders: &[Arc<Holder>; 3], heard: &[Heard], agreed: Option<Answer>) {
-    for Heard { seat, answer, .. } in heard {
-        let holder = &holders[seat.index()];
-        if agreed.is_some() && answer.is_some() && *answer != agreed {
-            holder.disagreed.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(key_holder = %holder, "it disagrees with the other two about a batch");
-        }
-        let by_others = |mask: fn(&Heard) -> u8| {
-            heard.iter().filter(|by| by.seat != *seat && mask(by) >> seat.index() & 1 == 1).count()
-        };
-        // One honest key-holder found it lying, whoever the other is.
-        if by_others(|by| by.liars) == 2 {
-            holder.convicted.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(key_holder = %holder, "it lies: both others found its part of a batch wrong");
-        } else if by_others(|by| by.liars | by.contradicting) > 0 {
-            holder.accused.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(key_holder = %holder, "another key-holder says that its part of a batch may be wrong");
-        }
-    }
-}
+const ONE_ONLY: KeyHolderError = KeyHolderError::Forbidden(
+    "three key-holders have keys per subject and plain probes, and rotate no keys: use a key-holder that is alone for this, or give \
+     the tenant keys per subject",
+);
+const NO_WITNESSES: KeyHolderError =
+    KeyHolderError::Forbidden("the job was masked for one key-holder: mask it for three");
 
 impl Role for Quorum {
     fn create_tenant(
@@ -304,15 +153,13 @@ impl Role for Quorum {
             assemble(&answers).map_err(|pair| {
                 let [one, other] = pair.map(|seat| &self.holders[seat.index()]);
                 tracing::error!(%one, %other, "their parts of an enrolment differ: one of them lies");
-                for holder in [one, other] {
-                    holder.accused.fetch_add(1, Ordering::Relaxed);
-                }
+                [one, other].into_iter().for_each(Holder::accuse);
                 KeyHolderError::Unavailable(format!("{one} and {other} contradict each other"))
             })
         });
         if assembled.is_err() {
             // Nobody will name this generation again; what some may hold of it is of no use to anyone.
-            for holder in &self.holders {
+            for holder in self.holders.iter() {
                 let _ = holder.remote.shred(tenant, handle, generation);
             }
         }
@@ -362,22 +209,12 @@ impl Role for Quorum {
     }
 
     fn holders(&self) -> Vec<HolderState> {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let state = |holder: &Arc<Holder>| HolderState {
-            seat: holder.seat.index() + 1,
-            address: holder.address.clone(),
-            away: holder.remote.unready(),
-            silent: count(&holder.silent),
-            disagreed: count(&holder.disagreed),
-            convicted: count(&holder.convicted),
-            accused: count(&holder.accused),
-        };
-        self.holders.iter().map(state).collect()
+        self.holders.iter().map(Holder::state).collect()
     }
 }
 
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key-holder {} ({})", self.seat.index() + 1, self.address)
+impl Drop for Quorum {
+    fn drop(&mut self) {
+        self.holders.iter().for_each(Holder::stop);
     }
 }

@@ -9,12 +9,14 @@
 //! Parts are partial decryptions: whoever has those of all pieces has scores. They go over connections between key-holders, which
 //! know each other's certificates; a gateway has no right to them.
 
+mod caller;
 mod gateway;
 mod mailbox;
 mod peers;
 mod provision;
 
-pub use gateway::{HolderState, Quorum};
+pub use caller::HolderState;
+pub use gateway::Quorum;
 use peers::Link;
 pub(crate) use provision::{client, init, open};
 
@@ -24,8 +26,8 @@ use mailbox::Mailbox;
 use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat};
-use trefoil_matching::{ForKeyHolder, Handle, KeyHolderError, MatchJob, TenantId};
+use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat, SeatJob};
+use trefoil_matching::{BlindedTemplate, Handle, KeyHolderError, TenantId};
 
 /// What one key-holder of three adds to the desk of one that is alone.
 pub(crate) struct Bench {
@@ -95,13 +97,16 @@ impl Bench {
     }
 
     /// Enrols together with the other two, all of whom are needed.
-    pub(crate) fn enrol(&self, enrolment: &Enrolment) -> Result<Reply, KeyHolderError> {
-        let Enrolment { tenant, handle, generation, lane, template } = enrolment;
+    pub(crate) fn enrol(
+        &self,
+        enrolment: &Enrolment,
+        template: &BlindedTemplate,
+    ) -> Result<Reply, KeyHolderError> {
+        let Enrolment { tenant, handle, generation, lane, .. } = enrolment;
         let (tenant, handle, generation) = (*tenant, *handle, *generation);
-        // Shares that devices seal need one key per tenant, which three key-holders do not have.
-        let ForKeyHolder::Open(template) = template else { return Err(KeyHolderError::Structure) };
         let salt = self.holder.contribute();
-        self.peers.send(&Request::Contribute(Box::new(Contribution { tenant, handle, generation, salt })));
+        let contribution = || Contribution { tenant, handle, generation, salt };
+        self.peers.send(|_| Request::Contribute(Box::new(contribution())));
         let key = (tenant, handle, generation);
         let deadline = Instant::now() + self.times.longest;
         let received = self.contributions.wait(&key, deadline, |_| true, 2);
@@ -123,9 +128,15 @@ impl Bench {
     }
 
     /// Decides with what the other two send.
-    pub(crate) fn decide(&self, job: &MatchJob, now: u64) -> Result<Reply, KeyHolderError> {
+    pub(crate) fn decide(&self, job: &SeatJob, now: u64) -> Result<Reply, KeyHolderError> {
+        let seat = self.holder.seat();
+        if job.seat() != seat {
+            // The gateway sees whom it has taken for whom.
+            let nothing = Decided { seat, decided: None, silent: 0, liars: 0, contradicting: 0 };
+            return Ok(Reply::DecidedInQuorum(nothing));
+        }
         let begun = self.holder.begin(job, now)?;
-        self.peers.send(&Request::Parts(Box::new(begun.parts().clone())));
+        self.peers.send(|other| Request::Parts(Box::new(begun.parts_for(other))));
         let (started, digest) = (Instant::now(), begun.digest());
         let expected =
             |seat: Seat| self.peers.is_up(seat) && !self.silent[seat.index()].load(Ordering::Relaxed);
@@ -158,13 +169,18 @@ impl Bench {
             Err(KeyHolderError::Unavailable(_)) => None,
             Err(other) => return Err(other),
         };
-        let seat = self.holder.seat();
         Ok(Reply::DecidedInQuorum(Decided { seat, decided, silent, liars, contradicting }))
     }
 
     fn name_liars(&self, judged: &Judgement) {
         for liar in &judged.liars {
             tracing::error!(key_holder = name(*liar), "it sent a wrong part: not believed");
+        }
+        if let (Some(suspect), true) = (judged.suspect, judged.is_final()) {
+            tracing::error!(
+                key_holder = name(suspect),
+                "its part does not fit, and no other is here: it lies, or the gateway does"
+            );
         }
         if let [one, other] = judged.contradicting[..] {
             tracing::error!(

@@ -40,9 +40,8 @@ struct Peer {
     filled: Condvar,
 }
 
-#[derive(Clone)]
 struct Message {
-    frame: Arc<Zeroizing<Vec<u8>>>,
+    frame: Zeroizing<Vec<u8>>,
     until: Instant,
 }
 
@@ -63,16 +62,16 @@ impl Peers {
         Ok(Peers { peers, lifetime })
     }
 
-    /// Sends to both, without waiting.
-    pub(crate) fn send(&self, request: &Request) {
-        let frame = Arc::new(Zeroizing::new(request.encode()));
-        let message = Message { frame, until: Instant::now() + self.lifetime };
+    /// Sends to each of both what is for it, without waiting.
+    pub(crate) fn send(&self, request: impl Fn(Seat) -> Request) {
+        let until = Instant::now() + self.lifetime;
         for peer in &self.peers {
+            let frame = Zeroizing::new(request(peer.seat).encode());
             let mut queue = peer.queue();
             if queue.len() == QUEUE_MAX {
                 queue.pop_front();
             }
-            queue.push_back(message.clone());
+            queue.push_back(Message { frame, until });
             drop(queue);
             peer.filled.notify_one();
         }

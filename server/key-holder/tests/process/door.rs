@@ -122,7 +122,7 @@ fn a_tenant_of_another_gateway_looks_like_none() {
         let mut clients = Clients::read(&directory).unwrap();
         clients.authorise(&directory, "other", other.fingerprint(), Right::Match).unwrap();
     }
-    let running = house.start();
+    let mut running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
     let job = gateway.honest(1);
     let other = running.connected(other);
@@ -154,7 +154,7 @@ fn a_policy_beyond_the_operators_limits_and_a_list_of_clients_with_a_mistake_are
     let strict =
         std::fs::read_to_string(&config).unwrap().replace("threshold_min = -32768", "threshold_min = 6000");
     std::fs::write(&config, strict).unwrap();
-    let running = house.start();
+    let mut running = house.start();
     let remote = running.connected(house.gateway());
     let lax = remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(5999));
     assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");

@@ -55,7 +55,7 @@ fn craft(honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
 #[test]
 fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
     let house = House::new("kill");
-    let running = house.start();
+    let mut running = house.start();
     // Thirty people, so that two lanes are empty, and a threshold that everything reaches.
     let gateway = Gateway::new(&running, house.gateway(), lenient(-32_768), 30);
     let operator = running.connected(house.operator());

@@ -7,4 +7,5 @@ mod jobs;
 mod memory;
 mod quorum;
 mod scan;
+mod three;
 mod world;

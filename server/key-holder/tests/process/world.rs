@@ -5,7 +5,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,6 +24,20 @@ pub(crate) const TENANT: TenantId = [7; 16];
 /// Long enough for the busiest machine: no test measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil-key-holder");
+/// A configuration that lets tenants have any policy.
+pub(crate) const LENIENT_LIMITS: &str = "[policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
+     per_day_max = 4294967295\nper_generation_max = 4294967295\n";
+
+/// An address that no other test and no other process uses: every one of 127.0.0.0/8 is this machine, so a restart finds its ports
+/// free.
+pub(crate) fn host() -> String {
+    static HOSTS: AtomicU32 = AtomicU32::new(1);
+    let [_, a, b, c] =
+        (std::process::id().wrapping_mul(64) + HOSTS.fetch_add(1, Ordering::Relaxed)).to_be_bytes();
+    format!("127.{a}.{b}.{c}")
+}
+
 /// A data directory for each side, and an address that no other test and no other process uses.
 pub(crate) struct House {
     pub(crate) folder: TempDir,
@@ -39,17 +53,13 @@ pub(crate) struct Running {
 impl House {
     /// With clients authorised by `init`; counted failures survive what `attempts` says.
     pub(crate) fn new(attempts: &str) -> House {
-        // Every address of 127.0.0.0/8 is this machine, so a restart finds its port free.
-        static HOUSES: AtomicU32 = AtomicU32::new(1);
-        let host = std::process::id().wrapping_mul(64) + HOUSES.fetch_add(1, Ordering::Relaxed);
-        let [_, a, b, c] = host.to_be_bytes();
+        let host = host();
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("key-holder.toml");
         let data = folder.path().join("keys");
         let text = format!(
-            "[server]\ndata_dir = {data:?}\nlisten = \"127.{a}.{b}.{c}:7443\"\n[vault]\nattempts_survive = \"{attempts}\"\n\
-             [policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
-             per_day_max = 4294967295\nper_generation_max = 4294967295\n[log]\nfilter = \"debug\"\n"
+            "[server]\ndata_dir = {data:?}\nlisten = \"{host}:7443\"\n[vault]\nattempts_survive = \"{attempts}\"\n\
+             {LENIENT_LIMITS}[log]\nfilter = \"debug\"\n"
         );
         std::fs::write(&config, text).unwrap();
         let house = House { folder, config };
@@ -62,23 +72,13 @@ impl House {
     /// The program with this command and the house's configuration.
     pub(crate) fn command(&self, command: &[&str], rest: &[&str]) -> Output {
         let config = ["--config", self.config.to_str().unwrap()];
-        let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil-key-holder"));
+        let mut program = Command::new(PROGRAM);
         program.args(command).args(config).args(rest).output().unwrap()
     }
 
     /// Starts the process and waits until it listens. Its log goes to the file `log`.
     pub(crate) fn start(&self) -> Running {
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log_path()).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil-key-holder"))
-            .args(["--config", self.config.to_str().unwrap()])
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim();
-        Running { child, address: address.parse().unwrap() }
+        Running::start(Command::new(PROGRAM), &self.config, &self.log_path())
     }
 
     pub(crate) fn log_path(&self) -> PathBuf {
@@ -107,12 +107,28 @@ impl House {
 }
 
 impl Running {
+    /// Starts a key-holder by `program` and waits until it listens. Its log is appended to a file.
+    pub(crate) fn start(mut program: Command, config: &Path, log: &Path) -> Running {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        let config = ["--config", config.to_str().unwrap()];
+        let mut child = program.args(config).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim();
+        Running { child, address: address.parse().unwrap() }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let done = Command::new("kill").args([name, &self.pid().to_string()]).status().unwrap();
+        assert!(done.success());
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// `kill -9`, and waits until the process is gone.
-    pub(crate) fn kill(mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }

@@ -1,0 +1,106 @@
+//! What lets a key-holder check the piece that it lacks.
+//!
+//! A partial decryption that is moved by a multiple of `Delta` moves scores and leaves the error as it was. The matcher therefore
+//! sends each seat a second batch, its *witness*: the same templates and probes, but for a factor in each lane, uniform modulo t,
+//! that the matcher tells this seat only. The scores of a witness are those of the batch times the factors. The other two make
+//! partial decryptions of it for this seat and see a pseudo-random polynomial: who moves the score of a lane by `d` has to move the
+//! witness's by `d` times a factor that it does not know.
+
+use super::PIECES;
+use crate::sample::flood;
+use crate::share::uniform_residue;
+use crate::{Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Share, T};
+use trefoil_kernels::packed::Ahead;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// A masked batch whose scores are another's times secret factors, one for each lane. One seat's; factors are wiped on drop, and
+/// nothing is printed.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct Witness {
+    #[zeroize(skip)]
+    batch: MaskedBatch,
+    pub(super) factors: [u32; LANES],
+}
+
+impl Masker {
+    /// [`Masker::mask`], and a witness for each seat: the same sum times other multipliers, masked as freshly.
+    ///
+    /// # Panics
+    /// As [`Masker::mask`].
+    pub fn mask_with_witnesses(
+        &mut self,
+        basis: &Basis,
+        placed: &[Placed<'_>],
+    ) -> (MaskedBatch, [Witness; PIECES]) {
+        let masked = self.mask(basis, placed);
+        let witnesses = [(); PIECES].map(|()| self.witness(basis, placed));
+        (masked, witnesses)
+    }
+
+    /// A witness of the batch that was masked last, whose sum is still there.
+    fn witness(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> Witness {
+        let mut factors = [0; LANES];
+        factors.fill_with(|| uniform_residue(&mut self.drbg));
+        let scaled: Vec<(usize, Share)> =
+            placed.iter().map(|at| (at.lane, Share::of(at.probe).times(factors[at.lane]))).collect();
+        self.scheme.lanes().place_shares(scaled.iter().map(|(lane, share)| (*lane, share)), &mut self.small);
+        self.hide_multiplier(&mut Ahead::none());
+        let mut batch = MaskedBatch::zero(&self.scheme);
+        let (c0, c1) = batch.parts_mut();
+        self.write_error(c1, &mut Ahead::none());
+        let flooding = flood(&mut self.drbg);
+        self.write_c1(Some(basis), c1);
+        self.write_c0(&flooding, c0);
+        Witness { batch, factors }
+    }
+}
+
+impl Witness {
+    /// The masked batch. Of those of the other seats a key-holder has `c1` only.
+    pub fn batch(&self) -> &MaskedBatch {
+        &self.batch
+    }
+
+    /// The canonical encoding, which is for one seat: 32 factors of four bytes, little-endian; the masked batch.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::new());
+        let batch = self.batch.to_bytes();
+        bytes.reserve_exact(4 * LANES + batch.len());
+        self.factors.iter().for_each(|factor| bytes.extend_from_slice(&factor.to_le_bytes()));
+        bytes.extend_from_slice(&batch);
+        bytes
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Witness, MaskedError> {
+        let short = MaskedError::Length { found: bytes.len(), expected: 4 * LANES };
+        let (head, batch) = bytes.split_at_checked(4 * LANES).ok_or(short)?;
+        let mut factors = [0; LANES];
+        for (i, (factor, bytes)) in factors.iter_mut().zip(head.as_chunks().0).enumerate() {
+            *factor = u32::from_le_bytes(*bytes);
+            if u64::from(*factor) >= T {
+                return Err(MaskedError::NotReduced(i));
+            }
+        }
+        Ok(Witness { batch: MaskedBatch::from_bytes(scheme, batch)?, factors })
+    }
+
+    /// Whether `of_witness`, which is what this witness opens to, has the scores of `opened` times the factors. In constant time.
+    pub fn confirms(&self, opened: &Opened, of_witness: &Opened) -> bool {
+        let mut differences = 0;
+        for ((score, scaled), factor) in opened.scores().iter().zip(of_witness.scores()).zip(&self.factors) {
+            // Below 2^32 in size: a centred residue times a residue. The remainder is by a constant, hence a product.
+            differences |= (i64::from(*score) * i64::from(*factor) - i64::from(*scaled)) % T as i64;
+        }
+        differences == 0
+    }
+}
+
+impl std::fmt::Debug for Witness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Witness(..)")
+    }
+}

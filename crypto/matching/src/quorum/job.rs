@@ -1,0 +1,105 @@
+//! A job as one of three key-holders gets it.
+
+use super::hash;
+use crate::job::Masked;
+use crate::{JobError, MatchJob};
+use trefoil_bfv::threshold::{PIECES, Piece, Seat, Witness};
+use trefoil_bfv::{LANES, MaskedBatch, Scheme};
+use trefoil_kernels::{Cpu, keccak};
+
+/// Bytes of `c1`: 2 primes, 4096 residues, 6 bytes.
+const C1_BYTES: usize = crate::template::POLYNOMIAL_BYTES;
+/// Bytes of a witness: factors, 32 coefficients per prime, `c1`.
+const WITNESS_BYTES: usize = 4 * LANES + 2 * LANES * 6 + C1_BYTES;
+
+/// One seat's job: the batch, the witness that is for it, and of the other two witnesses what it takes to make parts of them.
+pub struct SeatJob {
+    pub(super) job: MatchJob,
+    pub(super) masked: MaskedBatch,
+    pub(super) seat: Seat,
+    pub(super) digest: [u8; 32],
+    pub(super) witness: Witness,
+    /// In the order of [`Seat::others`].
+    pub(super) shadows: [MaskedBatch; 2],
+}
+
+impl SeatJob {
+    /// Length of the shortest and the longest encoding.
+    pub const BYTES: std::ops::RangeInclusive<usize> =
+        1 + WITNESS_BYTES + 2 * C1_BYTES + 1..=1 + WITNESS_BYTES + 2 * C1_BYTES + MatchJob::BYTES_MAX;
+
+    /// What to send to the three seats, in their order, each of which must see its own only; nothing if the job was masked
+    /// without witnesses. Seat (1), its witness, the `c1` of the next seat's witness and of the one after it, and the job.
+    pub fn encode(job: &MatchJob) -> Option<[Vec<u8>; PIECES]> {
+        let witnesses = job.witnesses.as_deref()?;
+        let batch = job.to_bytes();
+        Some(Seat::ALL.map(|seat| {
+            let shadows = seat.others().map(|other| witnesses[other.index()].batch());
+            encode(seat, &witnesses[seat.index()], shadows, &batch)
+        }))
+    }
+
+    /// The canonical encoding, which [`SeatJob::from_bytes`] reads.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        encode(self.seat, &self.witness, self.shadows.each_ref(), &self.job.to_bytes())
+    }
+
+    /// Reads what [`SeatJob::encode`] writes and nothing else.
+    ///
+    /// # Errors
+    /// [`JobError`] for any other bytes, and for a job of a kind that three key-holders do not decide.
+    pub fn from_bytes(bytes: &[u8]) -> Result<SeatJob, JobError> {
+        let length = JobError::Length(bytes.len());
+        let ([seat], rest) = bytes.split_first_chunk().ok_or(length)?;
+        let (witness, rest) = rest.split_at_checked(WITNESS_BYTES).ok_or(length)?;
+        let (next, rest) = rest.split_at_checked(C1_BYTES).ok_or(length)?;
+        let (last, batch) = rest.split_at_checked(C1_BYTES).ok_or(length)?;
+        let seat = Seat::new(usize::from(*seat)).ok_or(JobError::Format)?;
+        let job = MatchJob::from_bytes(batch)?;
+        let Masked::Own(masked) = &job.masked else { return Err(JobError::Format) };
+        let mut c1 = [&[][..]; PIECES];
+        c1[seat.index()] = &witness[WITNESS_BYTES - C1_BYTES..];
+        for (other, shadow) in seat.others().into_iter().zip([next, last]) {
+            c1[other.index()] = shadow;
+        }
+        let digest = digest(batch, c1);
+        let (masked, witness) = (masked.clone(), Witness::from_bytes(Scheme::shared(), witness)?);
+        let shadow = |bytes| MaskedBatch::from_c1_bytes(Scheme::shared(), bytes);
+        Ok(SeatJob { seat, digest, witness, shadows: [shadow(next)?, shadow(last)?], masked, job })
+    }
+
+    /// The seat that lacks `piece`, another than this one, and its witness without what is only for it.
+    pub(super) fn lacking(&self, piece: Piece) -> (Seat, &MaskedBatch) {
+        let [next, last] = self.seat.others();
+        if next.lacks() == piece { (next, &self.shadows[0]) } else { (last, &self.shadows[1]) }
+    }
+
+    /// Whom it is for.
+    pub fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// The batch.
+    pub fn job(&self) -> &MatchJob {
+        &self.job
+    }
+}
+
+impl std::fmt::Debug for SeatJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeatJob").field("seat", &self.seat).field("job", &self.job).finish_non_exhaustive()
+    }
+}
+
+fn encode(seat: Seat, witness: &Witness, shadows: [&MaskedBatch; 2], batch: &[u8]) -> Vec<u8> {
+    let [next, last] = shadows.map(MaskedBatch::c1_to_bytes);
+    [&[seat.index() as u8], &witness.to_bytes()[..], &next, &last, batch].concat()
+}
+
+/// The name of a batch between key-holders: SHA3-256 over the digests of the job and of every `c1` that parts are made of. What is
+/// derived from it must never be shared by two of them.
+fn digest(batch: &[u8], [a, b, c]: [&[u8]; PIECES]) -> [u8; 32] {
+    let mut digests = [[0; 32]; 1 + PIECES];
+    keccak::sha3_256(Cpu::detected(), &[batch, a, b, c], &mut digests);
+    hash(&[b"trefoil/quorum/job/2", digests.as_flattened()])
+}
