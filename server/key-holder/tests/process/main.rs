@@ -4,6 +4,8 @@ mod crash;
 mod door;
 mod frames;
 mod jobs;
+mod liar;
+mod load;
 mod memory;
 mod quorum;
 mod scan;

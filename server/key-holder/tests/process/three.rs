@@ -152,9 +152,14 @@ impl Gateway {
             let [job, reference] = self.jobs(batch);
             let alone = self.alone.decide(&reference, 0).unwrap().lanes().bits();
             assert_eq!(alone, expected(batch));
-            let decided = self.quorum.decide(&job, 0).map(|decisions| decisions.lanes().bits());
-            assert!(matches!(decided, Ok(lanes) if lanes == alone), "batch {batch}: {decided:?}");
+            self.decides(batch, &job);
         }
+    }
+
+    /// Decides a job of this batch, rightly.
+    pub(crate) fn decides(&self, batch: u32, job: &MatchJob) {
+        let decided = self.quorum.decide(job, 0).map(|decisions| decisions.lanes().bits());
+        assert!(matches!(decided, Ok(lanes) if lanes == expected(batch)), "batch {batch}: {decided:?}");
     }
 
     pub(crate) fn state(&self, seat: usize) -> HolderState {

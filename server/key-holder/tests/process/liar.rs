@@ -1,0 +1,121 @@
+//! A key-holder that moves scores by whole units, in its parts for the other two.
+//!
+//! The test is the liar: it opens the vault and the pieces of a process that it has killed, makes that process's parts, alters them,
+//! and sends them under its certificate before the job arrives.
+
+use crate::three::{Gateway, Houses, expected};
+use crate::world::{Raw, Running, frame};
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::vault::SqliteVault;
+use trefoil_key_holder::wrap::WrapKey;
+use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
+use trefoil_matching::{KeyHolder, MatchJob};
+
+const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+const MALFORMED: u8 = 19;
+const FROZEN: u8 = 18;
+
+/// Seat 2, whose process is dead.
+struct Liar {
+    holder: QuorumHolder,
+    directory: DataDir,
+}
+
+impl Liar {
+    fn new(houses: &Houses) -> Liar {
+        let directory = DataDir::open(&houses.data(2)).unwrap();
+        let key = WrapKey::new(&directory.secret::<32>("vault.key").unwrap());
+        let vault = SqliteVault::open(&directory.join("vault.sqlite"), key).unwrap();
+        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng()).unwrap();
+        let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
+        Liar { holder: QuorumHolder::new(keyholder.into(), pieces).unwrap(), directory }
+    }
+
+    /// Sends another key-holder the parts of a job, with the one that it lacks moved by this many scores in every lane.
+    fn send(&self, to: Seat, at: &Running, job: &MatchJob, by: u128) {
+        let own = &SeatJob::encode(job).unwrap()[1];
+        let begun = self.holder.begin(&SeatJob::from_bytes(own).unwrap(), 0).unwrap();
+        let missing = Seat::ALL[1].pieces().iter().position(|piece| *piece == to.lacks()).unwrap();
+        let parts = moved(&begun.parts_for(to), missing, by);
+        let mut raw: Raw = at.raw(Identity::open(&self.directory, "tls").unwrap());
+        raw.send(&frame(32, &parts.to_bytes()));
+        assert_eq!(raw.receive(), (0, vec![]), "taken");
+    }
+}
+
+/// Adds a multiple of Delta to the constant coefficient of a part: each lane's score moves by as much, and no error does.
+fn moved(parts: &Parts, which: usize, by: u128) -> Parts {
+    let mut bytes = parts.to_bytes().to_vec();
+    let delta = (u128::from(PRIMES[0]) * u128::from(PRIMES[1]) - 1) / 65_537;
+    for (limb, prime) in PRIMES.iter().enumerate() {
+        let at = 36 + 384 * which + 6 * 32 * limb;
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(&bytes[at..at + 6]);
+        let sum = (u128::from(u64::from_le_bytes(word)) + by * delta) % u128::from(*prime);
+        bytes[at..at + 6].copy_from_slice(&(sum as u64).to_le_bytes()[..6]);
+    }
+    Parts::from_bytes(&bytes).unwrap()
+}
+
+#[test]
+fn scores_that_one_moves_change_no_decision_and_name_it() {
+    let houses = Houses::new();
+    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    gateway.kill(&mut holders[1], 2);
+    let liar = Liar::new(&houses);
+    for batch in 0..6 {
+        let [job, _] = gateway.jobs(batch);
+        for seat in [0, 2] {
+            liar.send(Seat::ALL[seat], &holders[seat], &job, 20_000 + u128::from(batch));
+        }
+        gateway.decides(batch, &job);
+    }
+    gateway.until(2, |state| state.convicted == 6);
+    assert_eq!([1, 3].map(|seat| gateway.state(seat).convicted), [0, 0]);
+    for seat in [1, 3] {
+        let named = "it sent a wrong part: not believed key_holder=\"key-holder-2\"";
+        assert_eq!(houses.log(seat).matches(named).count(), 6);
+    }
+    // To one of the two only: both decide, and one of them names it.
+    let [job, _] = gateway.jobs(6);
+    liar.send(Seat::ALL[0], &holders[0], &job, 1);
+    liar.send(Seat::ALL[2], &holders[2], &job, 0);
+    gateway.decides(6, &job);
+    gateway.until(2, |state| state.accused == 1);
+}
+
+#[test]
+fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
+    let houses = Houses::new();
+    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    for holder in &mut holders {
+        holder.kill();
+    }
+    // Key-holder 3 stays away, and is not waited for for long.
+    let config = std::fs::read_to_string(houses.config(1)).unwrap();
+    std::fs::write(houses.config(1), config.replace("timeout_ms = 60000", "timeout_ms = 300")).unwrap();
+    let first = houses.start(1);
+    let liar = Liar::new(&houses);
+    let mut raw = first.raw(houses.identity());
+    let mut decide = |batch: u32, by: u128| {
+        let [job, _] = gateway.jobs(batch);
+        liar.send(Seat::ALL[0], &first, &job, by);
+        raw.send(&frame(34, &SeatJob::encode(&job).unwrap()[0]));
+        raw.receive()
+    };
+    let (status, body) = decide(0, 0);
+    assert_eq!(
+        (status, &body[..2], &body[2..6]),
+        (8, &[0, 1][..], &expected(0).to_le_bytes()[..]),
+        "the truth"
+    );
+    for batch in 1..=3 {
+        assert_eq!(decide(batch, 20_000), (MALFORMED, vec![]));
+    }
+    assert_eq!(decide(4, 0), (FROZEN, vec![]), "until an operator has looked");
+    let named = "its part does not fit, and no other is here: it lies, or the gateway does key_holder=\"key-holder-2\"";
+    assert_eq!(houses.log(1).matches(named).count(), 3);
+}
