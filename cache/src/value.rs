@@ -6,6 +6,7 @@
 //! storage cannot disagree about it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_kernels::cells;
 
 /// Plain data with a fixed-size encoding.
 ///
@@ -42,9 +43,9 @@ pub trait Words: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn load(cells: &Self::Cells) -> Self;
 
-    /// Reads one word of each cache line of storage that begins `offset` words into a line.
+    /// Reads one word of each cache line of storage that begins with a line.
     #[doc(hidden)]
-    fn touch(cells: &Self::Cells, offset: usize) -> u64;
+    fn touch(cells: &Self::Cells) -> u64;
 
     /// Copies the words in with relaxed stores.
     #[doc(hidden)]
@@ -72,13 +73,21 @@ impl<const N: usize> Words for [u64; N] {
 
     #[inline(always)]
     fn load(cells: &Self::Cells) -> Self {
-        std::array::from_fn(|i| cells[i].load(Relaxed))
+        let mut words = [0; N];
+        let (fours, rest) = words.as_chunks_mut::<{ cells::WORDS }>();
+        let (cell_fours, cell_rest) = cells.as_chunks::<{ cells::WORDS }>();
+        for (words, cells) in fours.iter_mut().zip(cell_fours) {
+            *words = cells::load(cells);
+        }
+        for (word, cell) in rest.iter_mut().zip(cell_rest) {
+            *word = cell.load(Relaxed);
+        }
+        words
     }
 
     #[inline(always)]
-    fn touch(cells: &Self::Cells, offset: usize) -> u64 {
-        let line_begins = (WORDS_PER_LINE - offset % WORDS_PER_LINE) % WORDS_PER_LINE;
-        cells.iter().skip(line_begins).step_by(WORDS_PER_LINE).fold(0, |sum, cell| sum ^ cell.load(Relaxed))
+    fn touch(cells: &Self::Cells) -> u64 {
+        cells.iter().step_by(WORDS_PER_LINE).fold(0, |sum, cell| sum ^ cell.load(Relaxed))
     }
 
     #[inline(always)]

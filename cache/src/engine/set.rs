@@ -8,7 +8,7 @@
 //! `recent` and `settled` also readers, with plain stores: they are hints to eviction, and a count that is
 //! lost or lands on a successor is harmless. A hit on a settled way stores nothing.
 
-use super::eviction::{Standing, WAYS};
+use super::eviction::{Standing, WAYS, Ways, lowest};
 use super::sketch::MAX_COUNT;
 use super::writer::Writer;
 use crate::placement::KeyWords;
@@ -16,6 +16,7 @@ use crate::value::Words;
 use crate::version::Version;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use trefoil_kernels::cells;
 
 /// Attempts after which a reader, or spins after which a writer, stops hoping that the writer in the
 /// set is running: one is in there for about as long as three attempts take, so what remains is a
@@ -25,8 +26,6 @@ const ATTEMPTS: u32 = 40;
 const YIELDS: u32 = 16;
 
 const TAGS_PER_WORD: usize = 8;
-const LANES: u64 = 0x0101_0101_0101_0101;
-const LANE_TOPS: u64 = 0x8080_8080_8080_8080;
 pub(super) const HEATS_PER_WORD: usize = 16;
 
 /// A set's directory: one cache line, all that a look-up reads beside the entry.
@@ -61,18 +60,20 @@ pub(super) struct Ledger {
     pub(super) main: AtomicU32,
 }
 
-/// One entry, on its own cache lines.
+/// One entry, on its own cache lines. The value comes first and the key lies on a boundary of its size, so that nothing
+/// that is read at once lies on two lines.
 #[repr(C, align(128))]
 pub(super) struct Entry<W: Words> {
-    pub(super) key: [AtomicU64; 4],
+    pub(super) value: W::Cells,
     pub(super) expires_at: AtomicU64,
     /// The tenant's generation in which the value was obtained.
     pub(super) generation: AtomicU64,
-    pub(super) value: W::Cells,
+    pub(super) key: KeyCells,
 }
 
-/// Key, expiry and generation.
-const WORDS_BEFORE_VALUE: usize = 6;
+#[derive(Default)]
+#[repr(align(32))]
+pub(super) struct KeyCells(pub(super) [AtomicU64; 4]);
 
 /// The entries of one set.
 pub(super) type Entries<W> = [Entry<W>; WAYS];
@@ -127,7 +128,7 @@ impl Set {
 
     /// Number of entries.
     pub(super) fn len(&self) -> usize {
-        (0..WAYS).filter(|&way| self.tag(way) != 0).count()
+        self.taken().count_ones() as usize
     }
 
     /// Notes a hit on `way`.
@@ -182,23 +183,23 @@ impl Set {
         word.store(word.load(Relaxed) & !(0xFF << shift) | u64::from(tag) << shift, Relaxed);
     }
 
-    /// The ways whose tag is `tag`: way `8w + i` at bit `8i + w`. May have a few more, whose keys will turn out to be
-    /// others.
+    /// The ways whose tag is `tag`.
     #[inline(always)]
-    fn tagged(&self, tag: u8) -> u64 {
-        let pattern = u64::from(tag) * LANES;
-        let mut found = 0;
-        for (w, word) in self.tags.iter().enumerate() {
-            let difference = word.load(Relaxed) ^ pattern;
-            // The top bit of a lane ends up set when all eight bits are zero, or are one after a lane of zeros.
-            let zero = difference.wrapping_sub(LANES) & !difference & LANE_TOPS;
-            found |= zero >> (7 - w);
-        }
-        found
+    fn tagged(&self, tag: u8) -> Ways {
+        cells::bytes_that_are(&self.tags, tag)
     }
 
-    pub(super) fn free(&self, usable: usize) -> Option<usize> {
-        (0..usable).find(|&way| self.tag(way) == 0)
+    /// The ways that hold an entry.
+    pub(super) fn taken(&self) -> Ways {
+        !self.tagged(0)
+    }
+
+    /// An empty way of the lowest `usable`, the first one from `start` on: were it the same in all sets, a table half
+    /// full would leave half of the lines of the processor's caches to other memory.
+    pub(super) fn free(&self, usable: usize, start: usize) -> Option<usize> {
+        let empty = !self.taken() & lowest(usable);
+        let later = empty & Ways::MAX << start;
+        (empty != 0).then(|| first(if later == 0 { empty } else { later }))
     }
 }
 
@@ -239,17 +240,17 @@ impl Ledger {
 impl<W: Words> Entry<W> {
     pub(super) fn empty() -> Self {
         Self {
-            key: Default::default(),
+            value: W::zeroed(),
             expires_at: AtomicU64::new(0),
             generation: AtomicU64::new(0),
-            value: W::zeroed(),
+            key: KeyCells::default(),
         }
     }
 
     /// Overwrites key and value. Compilers do not remove atomic stores, so this also serves to take
     /// secrets out of memory that is about to be freed.
     pub(super) fn wipe(&self) {
-        <KeyWords as Words>::wipe(&self.key);
+        <KeyWords as Words>::wipe(&self.key.0);
         self.expires_at.store(0, Relaxed);
         self.generation.store(0, Relaxed);
         W::wipe(&self.value);
@@ -258,7 +259,7 @@ impl<W: Words> Entry<W> {
     /// Reads a word of each line.
     #[inline(always)]
     fn touch(&self) -> u64 {
-        self.key[0].load(Relaxed) ^ W::touch(&self.value, WORDS_BEFORE_VALUE)
+        self.key.0[0].load(Relaxed) ^ W::touch(&self.value)
     }
 
     #[inline(always)]
@@ -272,7 +273,7 @@ impl<W: Words> Entry<W> {
 
     #[inline(always)]
     pub(super) fn key(&self) -> KeyWords {
-        <KeyWords as Words>::load(&self.key)
+        <KeyWords as Words>::load(&self.key.0)
     }
 
     #[cfg(test)]
@@ -291,16 +292,14 @@ impl<W: Words> Entry<W> {
 
     #[inline(always)]
     fn has_key(&self, key: &KeyWords) -> bool {
-        let [a, b, c, d] = self.key();
-        (a ^ key[0]) | (b ^ key[1]) | (c ^ key[2]) | (d ^ key[3]) == 0
+        cells::are(&self.key.0, key)
     }
 }
 
-/// The first way of those that [`Set::tagged`] found; any if there are none.
+/// The first of some ways; any if there are none.
 #[inline(always)]
-fn way_of(tagged: u64) -> usize {
-    let bit = tagged.trailing_zeros() as usize;
-    (TAGS_PER_WORD * (bit % 8) + bit / 8) % WAYS
+fn first(ways: Ways) -> usize {
+    ways.trailing_zeros() as usize % WAYS
 }
 
 /// Waits a little after a disturbed attempt to read; whether that was the last.
@@ -316,7 +315,7 @@ impl<W: Words> Shown<'_, W> {
     /// Reads a word of each line of the entry that a look-up of a key with `tag` will most likely read.
     #[inline(always)]
     pub(super) fn touch(&self, tag: u8) -> u64 {
-        self.entries[way_of(self.set.tagged(tag))].touch()
+        self.entries[first(self.set.tagged(tag))].touch()
     }
 
     /// A copy of what is at `way`, if the set was at rest for long enough to make one.
@@ -334,17 +333,28 @@ impl<W: Words> Shown<'_, W> {
         None
     }
 
+    /// The way of `key`. Mostly one way has its tag, and the processor goes on with that one before it has seen the key
+    /// there. Where there are more, it would guess wrong half of the time and find out when the entry has come from
+    /// memory: so all of them are compared without a branch.
     #[inline(always)]
     pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
-        let mut tagged = self.set.tagged(tag);
+        let tagged = self.set.tagged(tag);
+        if tagged & tagged.wrapping_sub(1) != 0 {
+            return self.find_among(tagged, key);
+        }
+        let way = first(tagged);
+        (tagged != 0 && self.entries[way].has_key(key)).then_some(way)
+    }
+
+    #[inline(never)]
+    fn find_among(&self, mut tagged: Ways, key: &KeyWords) -> Option<usize> {
+        let mut found = 0;
         while tagged != 0 {
-            let way = way_of(tagged);
-            if self.entries[way].has_key(key) {
-                return Some(way);
-            }
+            let way = first(tagged);
+            found |= Ways::from(self.entries[way].has_key(key)) << way;
             tagged &= tagged - 1;
         }
-        None
+        (found != 0).then_some(first(found))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A count-min sketch with conservative update and ageing, as TinyLFU uses it (Einziger, Friedman,
 //! Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", 2017), laid out so that a key
-//! touches one cache line: the hash picks a line, and in it one 4-bit counter in each of four rows.
+//! touches one cache line: the hash picks a line, and in it one 4-bit counter in each of four rows
+//! ([`trefoil_kernels::counters`]).
 //! [`Sketch::age`] halves all counters at the cost of one increment: it begins an epoch, and a line
 //! that is touched in a later epoch than before is halved then, once for each epoch between.
 //!
@@ -10,32 +11,23 @@
 //! frequency and gives it back when it goes; and a look-up for a key that never earned a verdict
 //! leaves none either, so unverified traffic cannot erode the history.
 //!
-//! All accesses are relaxed loads and stores. Two threads that write one line at once may lose an
-//! increment or, while halving, redo one: an error of an estimate, not of a value.
+//! All accesses are relaxed. One thread halves a line for an epoch; of two that write one line at once, one may undo what
+//! the other did, halving included, which is then done again: an error of an estimate, not of a value.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-
-/// Counters stop here: beyond it two keys are equally popular for admission.
-pub(super) const MAX_COUNT: u8 = 15;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+pub(super) use trefoil_kernels::counters::MAX_COUNT;
+use trefoil_kernels::counters::{Line, ROWS};
 
 /// 8192 lines of 64 bytes are 512 KiB, whatever the number of keys.
 const MAX_LINES: usize = 8192;
 /// Small caches need less: one line for 8 entries gives each 15.5 counters, about Caffeine's ratio.
 const ENTRIES_PER_LINE: usize = 8;
 
-const ROWS: usize = 4;
-/// Counters of each row. The last one gives four of its 32 for the epoch.
-const COUNTERS: [u64; ROWS] = [32, 32, 32, 28];
-const COUNTERS_PER_WORD: u64 = 16;
-
-/// Row `r` is words `2r` and `2r + 1`. The top 16 bits of the last word are the epoch in which the line was last touched,
-/// modulo 2^16: a line that nobody touches for so long that this matters has nothing to say.
-#[derive(Default)]
-#[repr(align(64))]
-struct Line([AtomicU64; 8]);
-
-/// Word of the epoch, and its place there.
-const EPOCH: (usize, u32) = (7, 48);
+/// The word that has the epoch in which the line was last touched, modulo 2^16, above its counters: half, row. A line that
+/// nobody touches for so long that this matters has nothing to say.
+const EPOCH: (usize, usize) = (1, ROWS - 1);
+/// Place of the epoch in its word.
+const EPOCH_SHIFT: u32 = 48;
 
 /// See the module.
 pub struct Sketch {
@@ -43,9 +35,6 @@ pub struct Sketch {
     lines: Box<[Line]>,
     epoch: AtomicU32,
 }
-
-/// A counter's word and shift within its line.
-type Position = (usize, u32);
 
 impl Sketch {
     /// A sketch for a table of `capacity` entries, of at most 512 KiB.
@@ -66,25 +55,15 @@ impl Sketch {
     /// to 15.
     #[inline]
     pub fn add(&self, hash: u64) -> u8 {
-        let (line, positions) = self.touch(hash);
-        let words = line.words(&positions);
-        let counts = counts(&words, &positions);
-        let least = counts[0].min(counts[1]).min(counts[2].min(counts[3]));
-        let count = (least + 1).min(MAX_COUNT.into());
-        // None is below the least, so those below its successor rise by one. All four are stored, because which ones
-        // rise is as good as random, and a branch that is guessed wrong takes longer than all the rest.
-        for row in 0..ROWS {
-            let (word, shift) = positions[row];
-            line.0[word].store(words[row] + (u64::from(counts[row] < count) << shift), Relaxed);
-        }
-        count as u8
+        let (line, picks) = self.touch(hash);
+        line.raise(picks, 1, 0)
     }
 
     /// Makes the estimate at least `count`: an evicted entry gives back what it knew.
     #[inline]
     pub fn raise(&self, hash: u64, count: u8) {
-        let (line, positions) = self.touch(hash);
-        line.raise(&positions, count.min(MAX_COUNT));
+        let (line, picks) = self.touch(hash);
+        line.raise(picks, 0, count);
     }
 
     /// Halves all counts.
@@ -106,70 +85,36 @@ impl Sketch {
         size_of_val(&*self.lines)
     }
 
-    /// The counters of a key, in a line that is brought to the present epoch.
+    /// The line of a key, brought to the present epoch, and which of its counters are the key's.
     #[inline(always)]
-    fn touch(&self, hash: u64) -> (&Line, [Position; ROWS]) {
-        let (line, positions) = self.locate(hash);
-        let epoch = self.epoch() as u16;
-        let touched = (line.0[EPOCH.0].load(Relaxed) >> EPOCH.1) as u16;
-        if touched != epoch {
-            line.halve(epoch.wrapping_sub(touched), epoch);
-        }
-        (line, positions)
-    }
-
-    #[inline(always)]
-    fn locate(&self, hash: u64) -> (&Line, [Position; ROWS]) {
+    fn touch(&self, hash: u64) -> (&Line, u32) {
         // The table places by the top and tags by the bottom of the hash: mix once more, so that the
         // keys of one set do not share lines. The multiplier is odd, hence a bijection.
         let mixed = hash.wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let line = &self.lines[(mixed >> 40) as usize & (self.lines.len() - 1)];
-        let positions = std::array::from_fn(|row| {
-            let byte = mixed >> (8 * (row + 1)) & 0xFF;
-            let counter = (byte * (COUNTERS[row] / 4)) >> 6;
-            let word = 2 * row + (counter / COUNTERS_PER_WORD) as usize;
-            (word, 4 * (counter % COUNTERS_PER_WORD) as u32)
-        });
-        (line, positions)
+        let epoch = self.epoch() as u16;
+        let touched = (line.0[EPOCH.0][EPOCH.1].load(Relaxed) >> EPOCH_SHIFT) as u16;
+        if touched != epoch {
+            halve(line, touched, epoch);
+        }
+        (line, (mixed >> 8) as u32)
     }
 }
 
-impl Line {
-    /// The words of the counters: of each row another one.
-    #[inline(always)]
-    fn words(&self, positions: &[Position; ROWS]) -> [u64; ROWS] {
-        std::array::from_fn(|row| self.0[positions[row].0].load(Relaxed))
-    }
-
-    /// Raises the counters that are below `count` (conservative update): the others are inflated by
-    /// other keys already.
-    fn raise(&self, positions: &[Position; ROWS], count: u8) {
-        let words = self.words(positions);
-        for (row, was) in counts(&words, positions).into_iter().enumerate() {
-            let (word, shift) = positions[row];
-            self.0[word].store(words[row] + ((was.max(count.into()) - was) << shift), Relaxed);
-        }
-    }
-
-    #[cold]
-    fn halve(&self, times: u16, epoch: u16) {
-        // After four times nothing is left of four bits.
-        let times = u32::from(times.min(4));
-        let kept = (0xF_u64 >> times) * 0x1111_1111_1111_1111;
-        for (word, counters) in self.0.iter().enumerate() {
-            let mut halved = counters.load(Relaxed) >> times & kept;
-            if word == EPOCH.0 {
-                halved = halved & ((1 << EPOCH.1) - 1) | u64::from(epoch) << EPOCH.1;
-            }
-            counters.store(halved, Relaxed);
-        }
-    }
-}
-
-/// The counters in their words.
-#[inline(always)]
-fn counts(words: &[u64; ROWS], positions: &[Position; ROWS]) -> [u64; ROWS] {
-    std::array::from_fn(|row| words[row] >> positions[row].1 & 15)
+/// Brings a line from one epoch to another, unless another thread does.
+#[cold]
+fn halve(line: &Line, from: u16, to: u16) {
+    // After four times nothing is left of four bits.
+    let times = u32::from(to.wrapping_sub(from).min(4));
+    let kept = (0xF_u64 >> times) * 0x1111_1111_1111_1111;
+    let last = &line.0[EPOCH.0][EPOCH.1];
+    let before = last.load(Relaxed);
+    let counters = (before >> times & kept) & ((1 << EPOCH_SHIFT) - 1);
+    let after = counters | u64::from(to) << EPOCH_SHIFT;
+    let is_ours = before >> EPOCH_SHIFT == from.into()
+        && last.compare_exchange(before, after, Relaxed, Relaxed).is_ok();
+    let others = line.0.iter().flatten().filter(|&word| is_ours && !std::ptr::eq(word, last));
+    others.for_each(|word| word.store(word.load(Relaxed) >> times & kept, Relaxed));
 }
 
 #[cfg(test)]
@@ -179,14 +124,16 @@ mod tests {
     use std::collections::HashMap;
 
     fn estimate(sketch: &Sketch, hash: u64) -> u8 {
-        let (line, positions) = sketch.touch(hash);
-        counts(&line.words(&positions), &positions).into_iter().min().unwrap_or(0) as u8
+        let (line, picks) = sketch.touch(hash);
+        line.raise(picks, 0, 0)
     }
 
     #[test]
     fn memory_stops_at_512_kib() {
-        assert_eq!(Sketch::for_capacity(65_536).bytes(), 512 << 10);
-        assert_eq!(Sketch::for_capacity(10_000_000).bytes(), 512 << 10);
+        if !cfg!(miri) {
+            assert_eq!(Sketch::for_capacity(65_536).bytes(), 512 << 10);
+            assert_eq!(Sketch::for_capacity(10_000_000).bytes(), 512 << 10);
+        }
         assert_eq!(Sketch::for_capacity(1).bytes(), 64);
     }
 
@@ -221,16 +168,6 @@ mod tests {
             }
             for (hash, count) in exact {
                 prop_assert!(estimate(&sketch, hash) >= count.min(MAX_COUNT));
-            }
-        }
-
-        #[test]
-        fn positions_stay_in_their_rows(hash: u64) {
-            let sketch = Sketch::for_capacity(65_536);
-            let (_, positions) = sketch.locate(hash);
-            for (row, (word, shift)) in positions.into_iter().enumerate() {
-                prop_assert_eq!(word / 2, row);
-                prop_assert!(shift < 64 && (word, shift) < EPOCH);
             }
         }
     }

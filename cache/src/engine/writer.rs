@@ -1,6 +1,6 @@
 //! What the only writer in a set does: stores, removes, makes room.
 
-use super::eviction::{Standing, Tactic, WAYS};
+use super::eviction::{Standing, Tactic, WAYS, lowest};
 use super::set::{HEATS_PER_WORD, Held, Place, Set, Shown, heat_position};
 use crate::Cause;
 use crate::placement::KeyWords;
@@ -30,6 +30,13 @@ pub(super) struct Terms {
     pub(super) usable: usize,
     /// See [`Tactic::window_of`].
     pub(super) dither: u8,
+}
+
+impl Terms {
+    /// The way that an empty set fills first.
+    fn first_way(&self) -> usize {
+        (usize::from(self.dither) * WAYS) >> 8
+    }
 }
 
 /// What had to go for a new entry.
@@ -72,7 +79,7 @@ impl<W: Words> Writer<'_, W> {
         let Place { shown: Shown { set, .. }, ledger } = self.place;
         let mut standing = self.standing(terms.epoch);
         let fits = |load: u32| load + u32::from(new.weight) <= terms.usable as u32;
-        let free = set.free(terms.usable).filter(|_| fits(ledger.load.load(Relaxed)));
+        let free = set.free(terms.usable, terms.first_way()).filter(|_| fits(ledger.load.load(Relaxed)));
         let (way, displaced) = match free {
             Some(way) => (way, None),
             None => {
@@ -84,7 +91,7 @@ impl<W: Words> Writer<'_, W> {
         let stored = fits(ledger.load.load(Relaxed));
         if stored {
             standing.seat(way, new.heat, free.is_some());
-            new.key.store(&self.place.entries[way].key);
+            new.key.store(&self.place.entries[way].key.0);
             self.store(way, new.held);
             set.set_tag(way, new.tag);
             ledger.weights[way].store(new.weight, Relaxed);
@@ -138,7 +145,8 @@ impl<W: Words> Writer<'_, W> {
             return None;
         }
         let other = |way: usize| entries[way].generation.load(Relaxed) != generation;
-        let found = (0..WAYS).find(|&way| set.tag(way) != 0 && other(way));
+        let taken = set.taken();
+        let found = (0..WAYS).find(|&way| taken >> way & 1 == 1 && other(way));
         if found.is_none() {
             ledger.generation.store(generation, Relaxed);
         }
@@ -155,7 +163,7 @@ impl<W: Words> Writer<'_, W> {
         });
         let (way, cause) = dead.unwrap_or_else(|| {
             let set = self.place.set;
-            let taken = (0..usable).filter(|&way| set.tag(way) != 0).fold(0, |ways, way| ways | 1 << way);
+            let taken = set.taken() & lowest(usable);
             let window = tactic.window_of(usable, dither);
             (standing.displace(taken, window, tactic), Cause::Evicted)
         });

@@ -1,7 +1,7 @@
 //! Kernels: the few loops worth writing for a particular processor, each with a portable twin.
 //!
 //! This is the only crate of the workspace that may contain `unsafe`, and only in its private `arch`
-//! module. A kernel takes a [`Cpu`], a token that can only be made by detection, so that an instruction
+//! module and for one system call in [`pages`]. A kernel takes a [`Cpu`], a token that can only be made by detection, so that an instruction
 //! is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
 //! checker compares each tier that the machine has with the portable twin.
 //!
@@ -14,13 +14,16 @@
 pub mod aes;
 #[cfg(target_arch = "x86_64")]
 mod arch;
+pub mod cells;
 #[cfg(test)]
 mod check;
+pub mod counters;
 pub mod cpu;
 pub mod fermat;
 pub mod keccak;
 pub mod ntt;
 pub mod packed;
+pub mod pages;
 mod portable;
 mod portable_keccak;
 mod portable_ntt;

@@ -14,6 +14,10 @@ mod avx512;
 mod avx512_fermat;
 mod avx512_ntt;
 mod avx512_sha256;
+#[cfg(all(target_feature = "avx2", not(miri)))]
+pub(crate) mod cells;
+#[cfg(all(target_feature = "avx2", not(miri)))]
+pub(crate) mod counters;
 mod keccak;
 mod sha_ni;
 mod vaes;

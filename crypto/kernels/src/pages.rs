@@ -1,0 +1,69 @@
+//! Large pages for large tables. What is read at random all over many megabytes waits for the translation of its address
+//! as well as for memory; with pages of 2 MiB the processor knows the translations.
+
+use std::mem::MaybeUninit;
+
+/// Bytes of a large page. Below that there is nothing to ask for.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// The items in a box, which lies in large pages where the system has some to give and is large enough for them.
+#[must_use]
+pub fn collect_in_large_pages<T>(items: impl ExactSizeIterator<Item = T>) -> Box<[T]> {
+    let mut collected = Vec::with_capacity(items.len());
+    let room = collected.spare_capacity_mut();
+    if size_of_val(room) >= LARGE_PAGE {
+        prefer_large(room);
+    }
+    collected.extend(items);
+    collected.into_boxed_slice()
+}
+
+/// Asks for large pages under `room`. That must be before it is first written: then pages are chosen. A refusal is no
+/// error: everything is as it was.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[allow(unsafe_code, reason = "a system call that takes an address")]
+fn prefer_large<T>(room: &mut [MaybeUninit<T>]) {
+    // The call takes whole pages. Those at the ends are shared with neighbours, whom advice does not harm.
+    let into_page = room.as_ptr().addr() % rustix::param::page_size();
+    let (start, bytes) = (room.as_mut_ptr().wrapping_byte_sub(into_page), size_of_val(room) + into_page);
+    // SAFETY: this advice changes how memory is mapped and no byte of it, whatever lies there.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn prefer_large<T>(_: &mut [MaybeUninit<T>]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::collect_in_large_pages;
+
+    #[test]
+    fn small_and_large_boxes_hold_their_items() {
+        for items in [0u32, 1, 1000, 600_001, 1 << 20] {
+            let collected = collect_in_large_pages(0..items);
+            assert!(collected.iter().copied().eq(0..items));
+        }
+    }
+
+    /// Pages given are counted by the kernel for each mapping; with large pages switched off there are none to give.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_large_box_is_marked_for_large_pages() {
+        let collected =
+            collect_in_large_pages((0..4u32 << 20).map(u64::from).collect::<Vec<_>>().into_iter());
+        let (address, mut inside) = (collected.as_ptr().addr() + (8 << 20), false);
+        let Ok(maps) = std::fs::read_to_string("/proc/self/smaps") else { return };
+        let bounds = |line: &str| {
+            let (from, to) = line.split(' ').next()?.split_once('-')?;
+            Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
+        };
+        for line in maps.lines() {
+            if let Some((from, to)) = bounds(line) {
+                inside = (from..to).contains(&address);
+            } else if inside && let Some(flags) = line.strip_prefix("VmFlags:") {
+                return assert!(flags.split(' ').any(|flag| flag == "hg"), "{flags}");
+            }
+        }
+        panic!("no mapping has the box");
+    }
+}
