@@ -46,6 +46,8 @@
 //! ```
 
 mod counter;
+#[cfg(feature = "engine")]
+mod inbox;
 mod observe;
 #[cfg(any(feature = "engine", feature = "dashmap"))]
 mod placement;

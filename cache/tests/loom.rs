@@ -10,10 +10,13 @@ mod sync {
 
 #[path = "../src/counter.rs"]
 mod counter;
+#[path = "../src/inbox.rs"]
+mod inbox;
 #[path = "../src/version.rs"]
 mod version;
 
 use counter::bump;
+use inbox::Inbox;
 use loom::sync::Arc;
 use loom::thread;
 use sync::AtomicU64;
@@ -144,5 +147,40 @@ fn counters_rise_for_every_reader_and_lose_nothing() {
         assert!(first <= second && [0, 1, 3].contains(&first));
         owner.join().unwrap();
         assert_eq!(counter.load(Relaxed), 3);
+    });
+}
+
+/// Whoever finds an empty inbox leaves two numbers; what is taken was left, each place at most once, and what one thread
+/// left alone is taken whole.
+#[test]
+fn what_is_taken_was_left() {
+    bounded(3, || {
+        let inbox = Arc::new(Inbox::<2>::empty());
+        let leavers: Vec<_> = [[1, 2], [3, 4]]
+            .map(|numbers| {
+                let inbox = inbox.clone();
+                thread::spawn(move || {
+                    let empty = inbox.is_empty();
+                    if empty {
+                        inbox.leave(numbers.into_iter());
+                    }
+                    empty
+                })
+            })
+            .into();
+        let take = || {
+            let mut taken = Vec::new();
+            inbox.take(|number| taken.push(number));
+            taken
+        };
+        let is_left = |taken: &[u64]| matches!(taken, [] | [1 | 3, 2 | 4]);
+        let first = take();
+        assert!(is_left(&first), "{first:?}");
+        let left: Vec<bool> = leavers.into_iter().map(|leaver| leaver.join().unwrap()).collect();
+        let second = take();
+        assert!(is_left(&second) && inbox.is_empty(), "{second:?}");
+        if left != [true, true] {
+            assert!([&first[..], &second[..]].contains(&if left[0] { &[1, 2][..] } else { &[3, 4][..] }));
+        }
     });
 }

@@ -166,6 +166,7 @@ mod tests {
 
     const KEY: Key = [7; 32];
     const A: Tenant = Tenant(0);
+    const THREADS: usize = if cfg!(miri) { 3 } else { 8 };
 
     fn engine() -> Arc<Engine<u64, PerWorker>> {
         Arc::new(Engine::new(EngineConfig { capacity: 64 }))
@@ -184,11 +185,11 @@ mod tests {
     fn many_misses_are_one_computation() {
         let (engine, flights, computed) = (engine(), Flights::default(), AtomicU64::new(0));
         thread::scope(|scope| {
-            for _ in 0..8 {
+            for _ in 0..THREADS {
                 let (mut session, flights, computed) = (engine.session(), &flights, &computed);
                 scope.spawn(move || {
                     let value = flights.get_or_compute(&mut session, A, &KEY, 0, || {
-                        wait_for(flights, 7);
+                        wait_for(flights, THREADS - 1);
                         computed.fetch_add(1, SeqCst);
                         Ok::<_, ()>((42, 10))
                     });

@@ -13,7 +13,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     /// As [`crate::Session::insert`] in all else.
     pub fn insert_with(&mut self, ticket: Ticket, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
         let tenant = ticket.tenant;
-        self.learn();
+        self.learn(tenant);
         if expires_at <= now {
             self.remove_in(tenant, &key);
             self.recorder.record_in(tenant, Event::Rejection);

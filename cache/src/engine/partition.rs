@@ -5,6 +5,7 @@ use super::AGEING_PER_ENTRY;
 use super::eviction::{Tactic, WAYS};
 use super::sketch::Sketch;
 use super::trials::{TACTICS, Trials, sample_shift};
+use crate::inbox::Inbox;
 #[expect(clippy::disallowed_types, reason = "guards the trials; only ever tried, never waited for")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
@@ -27,14 +28,19 @@ pub(super) struct Partition {
     apart: Apart,
 }
 
-/// What is written often, on a line of its own.
+/// What is written often, on lines of its own.
 #[repr(align(128))]
 struct Apart {
     /// Look-ups in the present epoch of the sketch.
     look_ups: AtomicUsize,
     #[expect(clippy::disallowed_types, reason = "see the import")]
     trials: Mutex<Trials>,
+    /// Sampled requests of sessions that insert nothing.
+    inbox: Inbox<INBOX>,
 }
+
+/// Twice what a session keeps.
+const INBOX: usize = 128;
 
 /// Where a key belongs.
 pub(super) struct Spot {
@@ -60,6 +66,7 @@ impl Partition {
                 look_ups: AtomicUsize::new(0),
                 #[expect(clippy::disallowed_types, reason = "see the import")]
                 trials: Mutex::new(Trials::for_capacity(entries)),
+                inbox: Inbox::empty(),
             },
         }
     }
@@ -117,15 +124,27 @@ impl Partition {
         hash & self.sample_mask == 0
     }
 
-    /// Plays sampled requests in the trials, unless another worker is doing that now: then they are lost, and the
-    /// sample is a little smaller.
+    /// Whether sampled requests may be left for the next insert.
+    pub(super) fn has_room(&self) -> bool {
+        self.apart.inbox.is_empty()
+    }
+
+    /// Leaves sampled requests for the next insert.
+    pub(super) fn leave(&self, hashes: impl Iterator<Item = u64>) {
+        self.apart.inbox.leave(hashes);
+    }
+
+    /// Plays sampled requests in the trials, and those that were left here, unless another worker is doing that now: then
+    /// they are lost, and the sample is a little smaller.
     pub(super) fn learn(&self, hashes: impl Iterator<Item = u64>) {
         let Ok(mut trials) = self.apart.trials.try_lock() else { return };
-        for hash in hashes {
+        let mut play = |hash| {
             if let Some(tactic) = trials.request(hash) {
                 self.tactic.store(tactic, Relaxed);
             }
-        }
+        };
+        self.apart.inbox.take(&mut play);
+        hashes.for_each(play);
     }
 }
 

@@ -29,14 +29,18 @@ const COUNTED_TOGETHER: u64 = 64;
 /// Keys whose lines are asked for at once: as many as a batch of the pipeline has.
 const ANNOUNCED_TOGETHER: usize = 32;
 
-/// Requests kept for the trials until the next insert plays them.
+/// Requests kept for the trials, until the next insert plays them. A session that inserts nothing, because others obtain
+/// what it misses, leaves them to those.
 struct Samples {
     requests: [(u64, Tenant); SAMPLES_MAX],
     len: usize,
 }
 
-/// A worker that only hits has nothing to learn, and what it does not keep is not missed.
-const SAMPLES_MAX: usize = 32;
+/// As many as a small table's session can have between two marked look-ups, which leave them. Where nobody inserts there
+/// is nothing to learn, and what is not kept is not missed.
+const SAMPLES_MAX: usize = COUNTED_TOGETHER as usize;
+/// How many a session keeps before it leaves them to others.
+const SAMPLES_LEFT: usize = SAMPLES_MAX / 2;
 
 impl<V: Value, O: Observer> EngineSession<V, O> {
     /// One in so many look-ups does more than look up. A power of two, so that the test is a mask.
@@ -115,6 +119,9 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     fn get_marked(&mut self, tenant: Tenant, key: &Key, now: u64, found: &mut Option<V>) {
         if self.look_ups.is_multiple_of(COUNTED_TOGETHER) {
             self.engine.partition(tenant).count(COUNTED_TOGETHER as usize);
+            if self.samples.len >= SAMPLES_LEFT && self.engine.partition(tenant).has_room() {
+                self.leave_samples();
+            }
         }
         let shown = O::Worker::SHOWN_EVERY > 0;
         let sampled = if shown { self.recorder.begin_get(key) } else { Sampled::No };
@@ -171,12 +178,26 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         None
     }
 
-    /// Plays the sampled requests; off the path of a look-up, because it takes some microseconds.
-    pub(super) fn learn(&mut self) {
-        let kept = std::mem::take(&mut self.samples.len);
-        for of_one in self.samples.requests[..kept].chunk_by(|a, b| a.1 == b.1) {
-            self.engine.partition(of_one[0].1).learn(of_one.iter().map(|&(hash, _)| hash));
+    /// Plays the sampled requests, and those that others left for `tenant`; off the path of a look-up, because it takes
+    /// some microseconds.
+    pub(super) fn learn(&mut self, tenant: Tenant) {
+        let Self { engine, samples, .. } = self;
+        samples.take(|tenant, hashes| engine.partition(tenant).learn(hashes));
+        let partition = engine.partition(tenant);
+        if !partition.has_room() {
+            partition.learn(std::iter::empty());
         }
+    }
+
+    /// Leaves the sampled requests to sessions that insert.
+    fn leave_samples(&mut self) {
+        let Self { engine, samples, .. } = self;
+        samples.take(|tenant, hashes| {
+            let partition = engine.partition(tenant);
+            if partition.has_room() {
+                partition.leave(hashes);
+            }
+        });
     }
 
     /// An insert for the key with `hash` is done: if it followed a sampled miss, that is what the miss cost.
@@ -211,6 +232,14 @@ impl Samples {
             self.len += 1;
         }
     }
+
+    /// Takes all, those in a row of one tenant at a time.
+    fn take(&mut self, mut each: impl FnMut(Tenant, &mut dyn Iterator<Item = u64>)) {
+        let kept = std::mem::take(&mut self.len);
+        for of_one in self.requests[..kept].chunk_by(|a, b| a.1 == b.1) {
+            each(of_one[0].1, &mut of_one.iter().map(|&(hash, _)| hash));
+        }
+    }
 }
 
 impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
@@ -235,5 +264,50 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     fn sweep(&mut self, now: u64) -> usize {
         let engine = self.engine.clone();
         engine.tenants().map(|tenant| self.sweep_partition(tenant, engine.partition(tenant), now)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(not(miri))]
+    use crate::value::unpack;
+    use crate::{Cache as _, PerWorker};
+
+    #[cfg(not(miri))]
+    /// The tactic that a table of 600 entries follows after many rounds of a loop over 900 keys, if one session looks up
+    /// and another stores what it misses.
+    fn tactic_after_a_loop(engine: &Arc<Engine<u64, PerWorker>>) -> super::super::eviction::Tactic {
+        let (mut reader, mut writer) = (engine.session(), engine.session());
+        for n in 0..100_000u64 {
+            let key: Key = unpack(&[n % 900, 1, 2, 3]);
+            if reader.get(&key, 0).is_none() {
+                writer.insert(key, n, 10, 0);
+            }
+        }
+        engine.partition(Tenant(0)).tactic()
+    }
+
+    // Learning takes 100,000 requests: hours under an interpreter.
+    #[cfg(not(miri))]
+    #[test]
+    fn a_session_that_only_looks_up_teaches_the_policy() {
+        let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
+        let first = engine.partition(Tenant(0)).tactic();
+        let tactic = tactic_after_a_loop(&engine);
+        assert!(!tactic.spares_recent && tactic.window <= 26, "{first:?} -> {tactic:?}");
+    }
+
+    #[test]
+    fn where_nobody_inserts_samples_are_left_once() {
+        let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
+        let mut reader = engine.session();
+        for _ in 0..1000 {
+            reader.get(&[1; 32], 0);
+        }
+        assert!(!engine.partition(Tenant(0)).has_room());
+        assert_eq!(reader.samples.len, SAMPLES_MAX);
+        engine.session().insert([2; 32], 2, 10, 0);
+        assert!(engine.partition(Tenant(0)).has_room());
     }
 }

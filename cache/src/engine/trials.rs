@@ -152,17 +152,21 @@ fn placed(set: usize, key: u32) -> u64 {
 mod tests {
     use super::*;
 
+    #[cfg(not(miri))]
     fn hash(n: u64) -> u64 {
         let mixed = (n ^ n >> 31).wrapping_add(1).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         (mixed ^ mixed >> 29).wrapping_mul(0x94D0_49BB_1331_11EB)
     }
 
     /// The tactic that a table of `capacity` entries ends up with.
+    #[cfg(not(miri))]
     fn chosen(capacity: usize, requests: impl Iterator<Item = u64>) -> usize {
         let mut trials = Trials::for_capacity(capacity);
         requests.filter_map(|n| trials.request(hash(n))).last().unwrap_or(0)
     }
 
+    // Learning takes 100,000 requests and more: hours under an interpreter.
+    #[cfg(not(miri))]
     #[test]
     fn a_loop_longer_than_the_table_calls_for_a_small_window() {
         let loops = (0..200_000).map(|n| n % 900);
@@ -170,6 +174,7 @@ mod tests {
         assert!(tactic.window <= 26 && !tactic.spares_recent, "{tactic:?}");
     }
 
+    #[cfg(not(miri))]
     #[test]
     fn keys_that_are_asked_for_twice_in_short_order_call_for_a_large_window() {
         // Each key twice, 400 requests apart, and never again; a few stay popular.

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn buckets_tile_the_range_in_order() {
         let mut previous = 0;
-        for ns in 1..100_000 {
+        for ns in 1..if cfg!(miri) { 300 } else { 100_000 } {
             let b = bucket(ns);
             assert!(b == previous || b == previous + 1, "{ns}");
             previous = b;
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn upper_bounds_contain_their_values_within_a_sixteenth() {
-        for ns in (0..4096).chain([12_345, 1 << 20, (1 << 30) + 7]) {
+        for ns in (0..if cfg!(miri) { 100 } else { 4096 }).chain([12_345, 1 << 20, (1 << 30) + 7]) {
             let upper = upper_bound(bucket(ns));
             assert!(ns <= upper && upper - ns <= ns / 16 + 1, "{ns} {upper}");
             assert_eq!(bucket(upper), bucket(ns));

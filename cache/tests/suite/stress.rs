@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use trefoil_cache::{Cache, Inserted, Session};
 
-const OPERATIONS: u64 = 60_000;
+const OPERATIONS: u64 = if cfg!(miri) { 60 } else { 60_000 };
 
 fn threads() -> u64 {
-    4 * thread::available_parallelism().map_or(2, |n| n.get() as u64)
+    if cfg!(miri) { 3 } else { 4 * thread::available_parallelism().map_or(2, |n| n.get() as u64) }
 }
 
 /// A small fixed-seed generator (xorshift64*): different per thread, the same in every run.
@@ -113,7 +113,7 @@ fn rewrite_and_read<C: Cache<Checked>>(cache: &Arc<C>, pairs: u64) {
 /// One thread per key writes rising versions and removes them; the others must never see a version
 /// from before a removal that they know has finished.
 pub(crate) fn a_removed_value_stays_away<C: Cache<Checked>>(make: impl Fn(usize) -> C) {
-    const KEYS: u64 = 4;
+    const KEYS: u64 = if cfg!(miri) { 2 } else { 4 };
     let cache = Arc::new(make(32));
     let removed: Arc<[AtomicU64]> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
     let running = AtomicU64::new(KEYS);
