@@ -45,6 +45,7 @@ mod keyholder;
 mod keys;
 mod lane;
 mod matcher;
+mod names;
 mod policy;
 mod probe;
 pub mod quorum;

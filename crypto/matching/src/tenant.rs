@@ -6,6 +6,7 @@
 
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
+use crate::names::{ByName, Name};
 use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MatchJob};
 use crate::{EpochRecord, SubjectRecord, TenantId, TenantRecord, Vault};
 use std::collections::HashMap;
@@ -34,7 +35,7 @@ struct State {
     /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
     malformed: Vec<u64>,
     /// Boxed, so that a growing table copies pointers and leaves no keys behind.
-    subjects: HashMap<(Handle, u32), Box<Subject>>,
+    subjects: ByName<Box<Subject>>,
 }
 
 struct Subject {
@@ -76,7 +77,7 @@ impl Tenant {
         let epochs: Vec<Arc<Epoch>> =
             record.epochs.iter().map(|epoch| Arc::new(Epoch::restore(record.keys, epoch))).collect();
         let of_epoch = |number: u32| epochs.iter().find(|epoch| epoch.number() == number);
-        let mut table: HashMap<(Handle, u32), Box<Subject>> = subjects
+        let mut table: ByName<Box<Subject>> = subjects
             .iter()
             .filter_map(|record| {
                 let subject = Box::new(Subject::of(of_epoch(record.epoch)?, record));
@@ -284,7 +285,7 @@ impl Tenant {
     /// The keys of a batch whose subjects are all enrolled under them.
     pub(crate) fn batch_epoch(
         &self,
-        subjects: &[Option<(Handle, u32)>; LANES],
+        subjects: &[Option<Name>; LANES],
         epoch: u32,
     ) -> Result<Arc<Epoch>, KeyHolderError> {
         locked(&self.state).known(subjects, epoch)
@@ -390,17 +391,13 @@ impl Subject {
 
 impl State {
     /// The template whose record of attempts counts for this one: itself, or what it was renewed as.
-    fn ledger(&self, (handle, generation): (Handle, u32)) -> (Handle, u32) {
+    fn ledger(&self, (handle, generation): Name) -> Name {
         let successor = self.subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
         (handle, successor.unwrap_or(generation))
     }
 
     /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.
-    fn known(
-        &self,
-        subjects: &[Option<(Handle, u32)>; LANES],
-        epoch: u32,
-    ) -> Result<Arc<Epoch>, KeyHolderError> {
+    fn known(&self, subjects: &[Option<Name>; LANES], epoch: u32) -> Result<Arc<Epoch>, KeyHolderError> {
         if self.frozen {
             return Err(KeyHolderError::Frozen);
         }
@@ -430,7 +427,7 @@ impl State {
             let Some(name) = job.subjects[lane.index()] else { continue };
             let Some(subject) = self.subjects.get(&name) else { continue };
             admitted.keys[lane.index()] = Some(subject.key.clone());
-            let ledger = self.ledger(name);
+            let ledger = (name.0, subject.successor.unwrap_or(name.1));
             let Some(subject) = self.subjects.get_mut(&ledger) else { continue };
             admitted.before[lane.index()] = subject.attempts;
             if subject.attempts.charge(policy, now) {

@@ -1,5 +1,6 @@
 //! Where the key-holder keeps what must outlive the process.
 
+use crate::names::ByName;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, TenantId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -184,7 +185,7 @@ pub struct MemoryVault {
 #[derive(Default)]
 struct Records {
     tenants: HashMap<TenantId, TenantRecord>,
-    subjects: HashMap<TenantId, HashMap<(Handle, u32), Box<SubjectRecord>>>,
+    subjects: HashMap<TenantId, ByName<Box<SubjectRecord>>>,
     opening_key: Option<Zeroizing<Vec<u8>>>,
 }
 
