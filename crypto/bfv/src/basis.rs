@@ -12,21 +12,22 @@ use std::sync::Arc;
 use trefoil_kernels::packed;
 use zeroize::Zeroizing;
 
-/// A public uniform polynomial `a`, expanded from a seed, with its quotients for multiplication: 128 KiB.
+/// What the expansion of a basis begins with.
+const DOMAIN: &[u8] = b"trefoil/bfv/basis/1";
+
+/// A public uniform polynomial `a`, expanded from a seed, in the form that products take: 64 KiB.
 pub struct Basis {
     scheme: Arc<Scheme>,
     seed: [u8; 32],
-    values: Lines<u64>,
-    quotients: Lines<u64>,
+    scaled: Lines<u64>,
 }
 
 impl Basis {
     /// Expands `seed` with SHAKE256 into uniform values in the NTT domain: for each prime in turn, 4096 little-endian
     /// words of six bytes, cut to the prime's length in bits, of which those not below the prime are skipped.
     pub fn from_seed(scheme: &Arc<Scheme>, seed: [u8; 32]) -> Basis {
-        let values = Lines::of(&expand(scheme, b"trefoil/bfv/basis/1", &seed));
-        let quotients = quotients(scheme, &values);
-        Basis { scheme: Arc::clone(scheme), seed, values, quotients }
+        let scaled = scaled(scheme, &expand(scheme, DOMAIN, &seed));
+        Basis { scheme: Arc::clone(scheme), seed, scaled }
     }
 
     /// The seed. Public.
@@ -61,24 +62,23 @@ impl Basis {
         key.add_to(&mut TernarySampler::new(scheme.cpu()), -1, &mut minus_s);
         let mut minus_s_hat = Zeroizing::new(vec![0; N]);
         let mut values = vec![0; scheme.polynomial_words()];
-        for ((limb, out), (a, quotients)) in
-            scheme.limbs().iter().zip(values.chunks_exact_mut(N)).zip(self.limbs())
-        {
+        for ((limb, out), a) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)).zip(self.limbs()) {
             limb.transform_scaled(&message, &error, out);
             limb.transform_small(&minus_s, &mut minus_s_hat);
-            limb.mul_add(a, quotients, &minus_s_hat, out);
+            limb.mul_add(a, &minus_s_hat, out);
         }
         TemplateCiphertext::pack(&values)
     }
 
-    /// Values and quotients of `a` modulo prime number `i`.
-    pub(crate) fn limb(&self, i: usize) -> (&[u64], &[u64]) {
-        (&self.values[i * N..(i + 1) * N], &self.quotients[i * N..(i + 1) * N])
+    /// The values of `a`, scaled, prime by prime.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = &[u64]> {
+        self.scaled.chunks_exact(N)
     }
 
-    /// Values and quotients of `a`, prime by prime.
-    pub(crate) fn limbs(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
-        self.values.chunks_exact(N).zip(self.quotients.chunks_exact(N))
+    /// The values of `a`.
+    #[cfg(test)]
+    pub(crate) fn values(&self) -> Vec<u64> {
+        expand(&self.scheme, DOMAIN, &self.seed)
     }
 }
 
@@ -119,12 +119,12 @@ pub(crate) fn uniform(scheme: &Scheme, mut read: impl FnMut(&mut [u8])) -> Vec<u
     values
 }
 
-/// The quotients that products with a fixed polynomial need.
-pub(crate) fn quotients(scheme: &Scheme, values: &[u64]) -> Lines<u64> {
-    let mut quotients = Lines::new(values.len());
-    let limbs = scheme.limbs().iter().zip(values.chunks_exact(N)).zip(quotients.chunks_exact_mut(N));
-    limbs.for_each(|((limb, values), quotients)| limb.quotients(values, quotients));
-    quotients
+/// A fixed polynomial in the form that products take.
+pub(crate) fn scaled(scheme: &Scheme, values: &[u64]) -> Lines<u64> {
+    let mut scaled = Lines::new(values.len());
+    let limbs = scheme.limbs().iter().zip(values.chunks_exact(N)).zip(scaled.chunks_exact_mut(N));
+    limbs.for_each(|((limb, values), scaled)| limb.scale(values, scaled));
+    scaled
 }
 
 #[cfg(test)]
@@ -139,11 +139,12 @@ mod tests {
     fn the_expansion_is_reduced_uniform_and_depends_on_the_seed() {
         let scheme = Scheme::shared();
         let (a, b) = (Basis::from_seed(scheme, [1; 32]), Basis::from_seed(scheme, [2; 32]));
-        assert!(a.values != b.values);
+        assert!(a.values() != b.values());
         // Stored templates depend on it.
-        assert_eq!((a.values[0], a.values[4095], a.values[8191]), PINNED_VALUES);
-        assert!(a.values == Basis::from_seed(scheme, a.seed()).values);
-        for (limb, (values, _)) in scheme.limbs().iter().zip(a.limbs()) {
+        let values = a.values();
+        assert_eq!((values[0], values[4095], values[8191]), PINNED_VALUES);
+        assert!(values == Basis::from_seed(scheme, a.seed()).values());
+        for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact(N)) {
             let q = limb.modulus().value();
             assert!(values.iter().all(|v| *v < q));
             let mean = values.iter().map(|v| *v as f64 / q as f64).sum::<f64>() / N as f64;

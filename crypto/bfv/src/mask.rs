@@ -11,6 +11,11 @@ use crate::{Basis, Drbg, Embedding, LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::packed::{self, Ahead};
 
+/// Values of a product between which lines of templates are asked for.
+const PIECE: usize = 256;
+/// Lines of each of four templates that memory brings in the time of a piece.
+const PIECE_STEPS: usize = 4;
+
 /// One template and one probe in a lane.
 #[derive(Clone, Copy)]
 pub struct Placed<'a> {
@@ -113,8 +118,16 @@ impl Masker {
         let (c0, c1) = masked.parts_mut();
         self.write_error(c1, &mut ahead);
         let flooding = flood(&mut self.drbg);
-        self.sum(sources, if basis.is_some() { 1 } else { 2 });
-        self.write_c1(basis, c1);
+        match basis {
+            Some(basis) => {
+                self.add_basis(basis, c1, &mut ahead);
+                self.sum(sources, 1);
+            }
+            None => {
+                self.sum(sources, 2);
+                self.add_summed(c1);
+            }
+        }
         self.write_c0(&flooding, c0);
         masked
     }
@@ -146,24 +159,31 @@ impl Masker {
 
     /// `c1 = e2`, fresh and transformed.
     pub(crate) fn write_error(&mut self, c1: &mut [u64], ahead: &mut Ahead<'_>) {
-        self.errors.fill(&mut self.drbg, &mut self.small);
+        self.errors.fill_ahead(&mut self.drbg, &mut self.small, ahead);
         for (limb, out) in self.scheme.limbs().iter().zip(c1.chunks_exact_mut(N)) {
             limb.transform_small_ahead(&self.small, out, ahead);
         }
     }
 
-    /// `c1 += a * multiplier`, where `a` is the basis or the sum of the templates' `c1`.
-    pub(crate) fn write_c1(&mut self, basis: Option<&Basis>, c1: &mut [u64]) {
+    /// `c1 += a * multiplier` for the basis.
+    pub(crate) fn add_basis(&self, basis: &Basis, c1: &mut [u64], ahead: &mut Ahead<'_>) {
+        let cpu = self.scheme.cpu();
+        let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(basis.limbs());
+        for (limb, ((out, multiplier), a)) in self.scheme.limbs().iter().zip(parts) {
+            let pieces = out.chunks_mut(PIECE).zip(a.chunks(PIECE)).zip(multiplier.chunks(PIECE));
+            for ((out, a), multiplier) in pieces {
+                ahead.ask(cpu, PIECE_STEPS);
+                limb.mul_add(a, multiplier, out);
+            }
+        }
+    }
+
+    /// `c1 += A * multiplier` for the sum of the templates' `c1`.
+    fn add_summed(&self, c1: &mut [u64]) {
         let summed = &self.sum[self.scheme.polynomial_words()..];
         let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(summed.chunks_exact(N));
-        for (i, (limb, ((out, multiplier), summed))) in self.scheme.limbs().iter().zip(parts).enumerate() {
-            match basis {
-                Some(basis) => {
-                    let (a, quotients) = basis.limb(i);
-                    limb.mul_add(a, quotients, multiplier, out);
-                }
-                None => limb.mul_add_variable(summed, multiplier, out),
-            }
+        for (limb, ((out, multiplier), summed)) in self.scheme.limbs().iter().zip(parts) {
+            limb.mul_add_variable(summed, multiplier, out);
         }
     }
 
@@ -242,7 +262,7 @@ impl Masker {
         );
         let (c0, c1) = masked.parts_mut();
         self.write_error(c1, &mut Ahead::none());
-        self.write_c1(None, c1);
+        self.add_summed(c1);
         self.write_c0(&[0; LANES], c0);
     }
 }
@@ -293,7 +313,7 @@ mod tests {
                 masker.prepare_multiplier(probes, &mut Ahead::none());
                 let (c0, c1) = masked.parts_mut();
                 masker.write_error(c1, &mut Ahead::none());
-                masker.write_c1(Some(&self.basis), c1);
+                masker.add_basis(&self.basis, c1, &mut Ahead::none());
                 masker.write_c0(&[0; LANES], c0);
             }
             Decryptor::new(Scheme::shared()).decrypt(&self.keys, &masked)
@@ -341,7 +361,7 @@ mod tests {
         for _ in 0..2 {
             let masked = masker.mask(&batch.basis, &placed);
             for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
-                let (a, _) = batch.basis.limb(i);
+                let a = &batch.basis.values()[i * N..(i + 1) * N];
                 let multiplier = &masker.multiplier[i * N..(i + 1) * N];
                 // The multiplier is p + t * r.
                 let r: Vec<i64> = limb

@@ -96,7 +96,7 @@ impl Masker {
     fn write_errors(&mut self, out: &mut MaskedProduct, ahead: &mut Ahead<'_>) {
         let [_, out_1, out_2] = out.parts_mut();
         for out in [out_1, out_2] {
-            self.errors.fill(&mut self.drbg, &mut self.small);
+            self.errors.fill_ahead(&mut self.drbg, &mut self.small, ahead);
             for (limb, out) in self.scheme.limbs().iter().zip(out.chunks_exact_mut(N)) {
                 limb.transform_small_ahead(&self.small, out, ahead);
             }
@@ -111,19 +111,19 @@ impl Masker {
             let here = i * N..(i + 1) * N;
             let (c0, c1) = (&self.sum[here.clone()], &self.sum[words..][here.clone()]);
             let (d0, d1) = (&scratch.probes[here.clone()], &scratch.probes[words..][here.clone()]);
-            let u = &scratch.u[here.clone()];
+            let (u, [b0, b1, b2]) = (&scratch.u[here.clone()], zero.limb(i));
 
-            let (product, blind) = (limb.fold(c0, d0), limb.fold(zero.limb(0, i).0, u));
+            let (product, blind) = (limb.fold(c0, d0), limb.fold(b0, u));
             let product = std::array::from_fn(|k| limb.modulus().add(product[k], blind[k]));
             add_flood(limb, &product, flooding, &mut out_0[i * LANES..(i + 1) * LANES]);
 
             let out_1 = &mut out_1[here.clone()];
-            limb.mul_add(zero.limb(1, i).0, zero.limb(1, i).1, u, out_1);
+            limb.mul_add(b1, u, out_1);
             limb.mul_add_variable(c0, d1, out_1);
             limb.mul_add_variable(c1, d0, out_1);
 
             let out_2 = &mut out_2[here];
-            limb.mul_add(zero.limb(2, i).0, zero.limb(2, i).1, u, out_2);
+            limb.mul_add(b2, u, out_2);
             limb.mul_add_variable(c1, d1, out_2);
         }
     }

@@ -94,11 +94,9 @@ impl Basis {
         key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut s);
         let mut s_hat = Zeroizing::new(vec![0; N]);
         let mut phase = Zeroizing::new(unpacked(scheme, blinded));
-        for ((limb, phase), (a, quotients)) in
-            scheme.limbs().iter().zip(phase.chunks_exact_mut(N)).zip(self.limbs())
-        {
+        for ((limb, phase), a) in scheme.limbs().iter().zip(phase.chunks_exact_mut(N)).zip(self.limbs()) {
             limb.transform_small(&s, &mut s_hat);
-            limb.mul_add(a, quotients, &s_hat, phase);
+            limb.mul_add(a, &s_hat, phase);
         }
         read(scheme, lane, &phase)
     }

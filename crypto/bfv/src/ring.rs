@@ -80,14 +80,14 @@ impl Limb {
         self.ntt.forward(out);
     }
 
-    /// The quotients that [`Limb::mul_add`] needs of a fixed factor.
-    pub(crate) fn quotients(&self, factor: &[u64], out: &mut [u64]) {
-        residue::quotients(self.modulus.value(), factor, out);
+    /// The form in which [`Limb::mul_add`] takes a fixed factor, which is reduced.
+    pub(crate) fn scale(&self, factor: &[u64], out: &mut [u64]) {
+        residue::scale(self.modulus.value(), factor, out);
     }
 
-    /// `acc += factor * x`, value by value. Of the operands, only `factor` need be reduced; the result is.
-    pub(crate) fn mul_add(&self, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
-        residue::mul_add(self.cpu, self.modulus.value(), factor, quotient, x, acc);
+    /// `acc += factor * x`, value by value, for a factor that was scaled. The other operands need not be reduced; the result is.
+    pub(crate) fn mul_add(&self, scaled: &[u64], x: &[u64], acc: &mut [u64]) {
+        residue::mul_add(self.cpu, self.modulus.value(), scaled, x, acc);
     }
 
     /// `acc += x * y`, value by value, for `x` below `32q`, a sum of a batch, and `y` below `28q`. The result is reduced.
@@ -188,9 +188,9 @@ mod tests {
     }
 
     fn product(limb: &Limb, x: &[u64], y: &[u64]) -> Vec<u64> {
-        let (mut quotient, mut acc) = (vec![0; N], vec![0; N]);
-        limb.quotients(x, &mut quotient);
-        limb.mul_add(x, &quotient, y, &mut acc);
+        let (mut scaled, mut acc) = (vec![0; N], vec![0; N]);
+        limb.scale(x, &mut scaled);
+        limb.mul_add(&scaled, y, &mut acc);
         acc
     }
 

@@ -5,6 +5,7 @@ use crate::lines::Lines;
 use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
 use crate::wipe::wipe;
 use crate::{LANES, N};
+use trefoil_kernels::packed::Ahead;
 use trefoil_kernels::sample::{TRIT_BYTES, TritBytes};
 use trefoil_kernels::{Cpu, aes, sample};
 use zeroize::Zeroizing;
@@ -86,6 +87,11 @@ impl Drop for TernarySampler {
     }
 }
 
+/// Errors that are made of random bytes at a time, between which lines of a coming sum are asked for.
+const PIECE: usize = 512;
+/// Lines of each of four templates that memory brings in that time.
+const PIECE_STEPS: usize = 4;
+
 /// Errors of the centred binomial distribution with parameter 21: standard deviation 3.24.
 pub(crate) struct ErrorSampler {
     cpu: Cpu,
@@ -99,8 +105,18 @@ impl ErrorSampler {
 
     /// Writes N fresh errors.
     pub(crate) fn fill(&mut self, drbg: &mut Drbg, out: &mut [i32]) {
+        self.fill_ahead(drbg, out, &mut Ahead::none());
+    }
+
+    /// The same, asking for lines of a coming sum in passing.
+    pub(crate) fn fill_ahead(&mut self, drbg: &mut Drbg, out: &mut [i32], ahead: &mut Ahead<'_>) {
+        ahead.ask(self.cpu, PIECE_STEPS);
         drbg.fill(&mut self.random);
-        sample::centred_binomial_21(self.cpu, &self.random, out);
+        let pieces = self.random.chunks(sample::BINOMIAL_BYTES * PIECE);
+        for (random, out) in pieces.zip(out.chunks_mut(PIECE)) {
+            ahead.ask(self.cpu, PIECE_STEPS);
+            sample::centred_binomial_21(self.cpu, random, out);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A template is a pair `(c0, c1)` with a uniform `c1` of its own: twice the bytes of one under its own key, but products
 //! with another ciphertext are possible, which the `shared` probe mode needs. Erasing one template's key is not.
 
-use crate::basis::{expand, quotients, uniform};
+use crate::basis::{expand, scaled, uniform};
 use crate::ciphertext::PairCiphertext;
 use crate::lines::{Lines, Secret};
 use crate::sample::{ErrorSampler, TernarySampler};
@@ -24,11 +24,12 @@ pub struct TenantKey {
 }
 
 /// A public encryption of zero of degree 2, `(b0, b1, b2)` with `b0 + b1 s + b2 s^2` small: the matcher adds a random multiple
-/// of it to a product, whose parts would otherwise show the operands to whoever knows `s`. 384 KiB.
+/// of it to a product, whose parts would otherwise show the operands to whoever knows `s`. 192 KiB.
 pub struct Zero {
     seed: [u8; 32],
-    /// Values and quotients of `b0`, `b1`, `b2`.
-    parts: [(Lines<u64>, Lines<u64>); 3],
+    b0: Lines<u64>,
+    /// `b1` and `b2`, scaled for products.
+    scaled: [Lines<u64>; 2],
 }
 
 impl MasterKey {
@@ -198,19 +199,13 @@ fn zero_parts(scheme: &Scheme, seed: &[u8; 32]) -> (Vec<u64>, Vec<u64>) {
 impl Zero {
     fn new(scheme: &Scheme, seed: [u8; 32], b0: Vec<u64>) -> Zero {
         let (b1, b2) = zero_parts(scheme, &seed);
-        Zero {
-            seed,
-            parts: [b0, b1, b2].map(|values| {
-                let quotients = quotients(scheme, &values);
-                (Lines::of(&values), quotients)
-            }),
-        }
+        Zero { seed, b0: Lines::of(&b0), scaled: [scaled(scheme, &b1), scaled(scheme, &b2)] }
     }
 
     /// The canonical encoding: the seed, then `b0` packed.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; 6 * self.parts[0].0.len()];
-        trefoil_kernels::packed::pack(crate::Cpu::detected(), &self.parts[0].0, &mut bytes);
+        let mut bytes = vec![0; 6 * self.b0.len()];
+        trefoil_kernels::packed::pack(crate::Cpu::detected(), &self.b0, &mut bytes);
         [&self.seed[..], &bytes].concat()
     }
 
@@ -227,10 +222,10 @@ impl Zero {
         Ok(Zero::new(scheme, *seed, b0.unpacked()))
     }
 
-    /// Values and quotients of part `i` modulo prime number `limb`.
-    pub(crate) fn limb(&self, i: usize, limb: usize) -> (&[u64], &[u64]) {
-        let (values, quotients) = &self.parts[i];
-        (&values[limb * N..(limb + 1) * N], &quotients[limb * N..(limb + 1) * N])
+    /// `b0` modulo prime number `i`, and `b1` and `b2` scaled.
+    pub(crate) fn limb(&self, i: usize) -> [&[u64]; 3] {
+        let [b1, b2] = &self.scaled;
+        [&self.b0, b1, b2].map(|values| &values[i * N..(i + 1) * N])
     }
 }
 

@@ -182,7 +182,7 @@ impl World {
     fn new(seed: u8) -> World {
         let mut rng = Drbg::from_seed([seed; 32]);
         let basis = Basis::from_seed(Scheme::shared(), [seed; 32]);
-        let a = coefficients(&basis.limbs().flat_map(|(a, _)| a.to_vec()).collect::<Vec<_>>());
+        let a = coefficients(&basis.values());
         let master = MasterKey::random(&mut rng);
         let keys = (0..32).map(|i| master.subject_key(&[i; 32], 0, &Salt::random(&mut rng))).collect();
         World { basis, a, keys, rng }

@@ -82,8 +82,8 @@ fn mul_add_is_arithmetic_mod_q() {
             x.rotate_left(1);
             let mut start = stream.below(residue::SUM_BOUND, n);
             start[..n / 2].fill(residue::SUM_BOUND - 1);
-            let mut quotient = vec![0; n];
-            residue::quotients(q, &a, &mut quotient);
+            let mut scaled = vec![0; n];
+            residue::scale(q, &a, &mut scaled);
             let expected = multiplied(q, &a, &x, &start);
             let (mut y, mut z) = (stream.below(32 * q, n), stream.below(28 * q, n));
             y.rotate_left(1);
@@ -91,7 +91,7 @@ fn mul_add_is_arithmetic_mod_q() {
             let expected_variable = multiplied(q, &y, &z, &start);
             for cpu in tiers() {
                 let mut acc = start.clone();
-                residue::mul_add(cpu, q, &a, &quotient, &x, &mut acc);
+                residue::mul_add(cpu, q, &scaled, &x, &mut acc);
                 assert_eq!(acc, expected, "{:?}", cpu.tier());
                 acc.clone_from(&start);
                 residue::mul_add_variable(cpu, q, &y, &z, &mut acc);

@@ -41,6 +41,16 @@ impl<'a> Ahead<'a> {
         Ahead { sources, place: 0, streams: [&[]; ABREAST], at: 0 }
     }
 
+    /// Asks for the next `steps` lines of each of four sources: between pieces of work that takes memory as long to bring them.
+    /// Does nothing on the tiers whose kernels do not ask either.
+    pub fn ask(&mut self, cpu: Cpu, steps: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let crate::cpu::Token::Avx512(_) = cpu.token() {
+            crate::arch::ask_ahead(self, steps);
+        }
+        let _ = (cpu, steps);
+    }
+
     /// The next line of each of four sources, as a source and a place in it.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Option<([&'a [u8]; ABREAST], usize)> {

@@ -59,13 +59,15 @@ pub(crate) fn fold(x: &[u64], y: &[u64], out: &mut [u128]) {
     }
 }
 
+/// Montgomery's reduction with 52-bit words.
 #[inline(always)]
-pub(crate) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
-    let reciprocal = u64::MAX / q;
-    for (((sum, &a), &a_over_q), &x) in acc.iter_mut().zip(factor).zip(quotient).zip(x) {
-        // floor(a * x / q) or one less, because a_over_q * 2^-52 falls short of a / q by less than 2^-52.
-        let estimate = ((u128::from(a_over_q) * u128::from(x)) >> 52) as u64;
-        let product = a.wrapping_mul(x).wrapping_sub(estimate.wrapping_mul(q));
+pub(crate) fn mul_add(q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]) {
+    let (reciprocal, inverse) = (u64::MAX / q, inverse_mod_word(q));
+    for ((sum, &a), &x) in acc.iter_mut().zip(scaled).zip(x) {
+        let product = u128::from(a) * u128::from(x);
+        let multiple = (product as u64).wrapping_mul(inverse) & ((1 << 52) - 1);
+        // The low 52 bits are equal; the difference of the high ones is above -q.
+        let product = (product >> 52) as u64 + q - ((u128::from(multiple) * u128::from(q)) >> 52) as u64;
         *sum = reduce(*sum + product, q, reciprocal);
     }
 }

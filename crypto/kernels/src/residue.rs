@@ -32,29 +32,30 @@ pub fn fold(cpu: Cpu, x: &[u64], y: &[u64], out: &mut [u128]) {
     dispatch!(cpu, fold(x, y, out));
 }
 
-/// The quotients `floor(factor[i] * 2^52 / q)` that [`mul_add`] needs beside its fixed factor (Shoup's trick).
+/// `factor[i] * 2^52 mod q`: the form in which [`mul_add`] takes a fixed factor (Montgomery's), of half the size that the
+/// factor and its quotients would have.
 ///
 /// # Panics
 /// Unless the lengths agree.
-pub fn quotients(q: u64, factor: &[u64], out: &mut [u64]) {
+pub fn scale(q: u64, factor: &[u64], out: &mut [u64]) {
     assert_eq!(factor.len(), out.len());
-    for (quotient, &a) in out.iter_mut().zip(factor) {
-        *quotient = ((u128::from(a) << 52) / u128::from(q)) as u64;
+    for (scaled, &a) in out.iter_mut().zip(factor) {
+        *scaled = ((u128::from(a) << 52) % u128::from(q)) as u64;
     }
 }
 
-/// `acc[i] = (acc[i] + factor[i] * x[i]) mod q`, with `factor` reduced, `quotient` from [`quotients`], `x` below 2^52 and
-/// `acc` below [`SUM_BOUND`]. The result is reduced.
+/// `acc[i] = (acc[i] + factor[i] * x[i]) mod q`, for the factor of which [`scale`] made `scaled`, `x` below 2^52 and `acc`
+/// below [`SUM_BOUND`]. The result is reduced.
 ///
 /// # Panics
-/// Unless the lengths agree and are a multiple of 8, and `2 < q < 2^47`.
-pub fn mul_add(cpu: Cpu, q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
+/// Unless the lengths agree and are a multiple of 8, and `q` is odd with `2 < q < 2^47`.
+pub fn mul_add(cpu: Cpu, q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]) {
     let n = acc.len();
-    assert!(q > 2 && q < MODULUS_BOUND && n.is_multiple_of(8));
-    assert!(factor.len() == n && quotient.len() == n && x.len() == n);
-    debug_assert!(factor.iter().all(|v| *v < q) && x.iter().all(|v| *v < OPERAND_BOUND));
+    assert!(q > 2 && q % 2 == 1 && q < MODULUS_BOUND && n.is_multiple_of(8));
+    assert!(scaled.len() == n && x.len() == n);
+    debug_assert!(scaled.iter().all(|v| *v < q) && x.iter().all(|v| *v < OPERAND_BOUND));
     debug_assert!(acc.iter().all(|v| *v < SUM_BOUND));
-    dispatch!(cpu, mul_add(q, factor, quotient, x, acc));
+    dispatch!(cpu, mul_add(q, scaled, x, acc));
 }
 
 /// `acc[i] = (acc[i] + x[i] * y[i]) mod q`, with `x` below `32q`, `y` below `28q` and `acc` below [`SUM_BOUND`]: the sum of a

@@ -7,7 +7,7 @@ use rand::CryptoRng;
 use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TenantKey};
 use zeroize::Zeroizing;
 
-/// Master key and what follows from it. 128 KiB; 256 KiB with one key per tenant.
+/// Master key and what follows from it. 64 KiB; 192 KiB with one key per tenant.
 pub(crate) struct Epoch {
     number: u32,
     seed: [u8; 32],

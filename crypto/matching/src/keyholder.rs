@@ -36,7 +36,7 @@ pub trait KeyHolding: Send + Sync {
 
 /// The holder of the keys, thresholds and attempt budgets. Shared between threads by reference.
 ///
-/// Memory is proportional to the subjects enrolled, about 200 bytes each, and 128 KiB per tenant.
+/// Memory is proportional to the subjects enrolled, about 200 bytes each, and 64 KiB per tenant.
 ///
 /// Locks, none of which is held during arithmetic: `tenants` is written only when a tenant is created and otherwise read for
 /// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.

@@ -37,7 +37,7 @@ impl KeyStructure {
     }
 }
 
-/// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 768 KiB with one per tenant.
+/// What a matcher needs of a tenant's keys, prepared for computation: 64 KiB with keys per subject, 192 KiB with one per tenant.
 /// Shared by clones. Every rotation of the keys gives another, with the next epoch.
 #[derive(Clone)]
 pub struct PublicKey {

@@ -49,7 +49,7 @@ impl Masker {
         let (c0, c1) = batch.parts_mut();
         self.write_error(c1, &mut Ahead::none());
         let flooding = flood(&mut self.drbg);
-        self.write_c1(Some(basis), c1);
+        self.add_basis(basis, c1, &mut Ahead::none());
         self.write_c0(&flooding, c0);
         Witness { batch, factors }
     }

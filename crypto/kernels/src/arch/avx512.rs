@@ -162,20 +162,15 @@ pub(super) fn accept_trits(drawn: &[u8], out: &mut [u8]) -> usize {
     count
 }
 
-/// Shoup's multiplication with 52-bit words; see the portable twin for the estimate.
+/// Montgomery's reduction with 52-bit words. The factor is below q, so the product is below 2q.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]) {
+pub(super) fn mul_add(q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]) {
     let reduction = Reduction::new(q);
-    let low_52 = _mm512_set1_epi64((1 << 52) - 1);
-    let zero = _mm512_setzero_si512();
-    let terms = factor.as_chunks::<8>().0.iter().zip(quotient.as_chunks::<8>().0).zip(x.as_chunks::<8>().0);
-    for (sum, ((a, a_over_q), x)) in acc.as_chunks_mut::<8>().0.iter_mut().zip(terms) {
-        let x = load(x);
-        let estimate = _mm512_madd52hi_epu64(zero, load(a_over_q), x);
-        let product = _mm512_madd52lo_epu64(zero, load(a), x);
-        let multiple = _mm512_madd52lo_epu64(zero, estimate, reduction.q);
-        // The difference is below 2q < 2^48, so its low 52 bits are all of it.
-        let product = _mm512_and_si512(_mm512_sub_epi64(product, multiple), low_52);
+    let inverse = _mm512_set1_epi64(inverse_mod_word(q) as i64);
+    for (sum, (a, x)) in
+        acc.as_chunks_mut::<8>().0.iter_mut().zip(scaled.as_chunks::<8>().0.iter().zip(x.as_chunks::<8>().0))
+    {
+        let product = montgomery(reduction.q, inverse, load(a), load(x));
         store(sum, reduction.of(_mm512_add_epi64(load(sum), product)));
     }
 }

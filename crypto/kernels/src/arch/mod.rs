@@ -46,7 +46,7 @@ macro_rules! all_crossings {
             unpack(bytes: &[u8], values: &mut [u64]);
             lift(q: u64, x: &[i32], out: &mut [u64]);
             fold(x: &[u64], y: &[u64], out: &mut [u128]);
-            mul_add(q: u64, factor: &[u64], quotient: &[u64], x: &[u64], acc: &mut [u64]);
+            mul_add(q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]);
             mul_add_variable(q: u64, x: &[u64], y: &[u64], acc: &mut [u64]);
             centred_binomial_21(random: &[u8], out: &mut [i32]);
             accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
@@ -123,7 +123,7 @@ fn prefetch_ahead(source: &[u8], coming: Option<&&[u8]>, at: usize) {
 
 /// Asks for the next `steps` lines of each of four coming sources.
 #[inline(always)]
-fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
+pub(crate) fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
     for _ in 0..steps {
         let Some((streams, at)) = ahead.step() else { return };
         for stream in streams {
