@@ -292,9 +292,11 @@ impl From<KeyHolderError> for Problem {
                 tracing::warn!(why, "the key-holder cannot be reached");
                 Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE)
             }
-            KeyHolderError::Forbidden(_) => {
-                let detail = "ask the key-holder's operator: its limits on policies are in its configuration, and \
-                              `trefoil key-holder lift-freeze` and `set-policy` run there";
+            KeyHolderError::Forbidden(why) => {
+                let detail = format!(
+                    "{why} (a key-holder's limits are in its configuration; `trefoil key-holder lift-freeze` and \
+                     `set-policy` are its operator's)"
+                );
                 Problem::new(Code::KeyHolderForbids, detail)
             }
             other => Problem::internal(other),

@@ -106,7 +106,7 @@ struct State {
     file: File,
     bytes: u64,
     head: Head,
-    /// A write failed in the middle; nothing may follow.
+    /// A write failed in the middle and what it left is still there; nothing may follow.
     broken: bool,
 }
 
@@ -148,7 +148,8 @@ impl JobLog {
     pub(crate) fn append(&self, mut entry: Entry) -> io::Result<()> {
         let mut state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
         if state.broken {
-            return Err(io::Error::other("an earlier line of the job log could not be written; restart"));
+            let why = "half a line of the job log could not be taken back: make it writable, then restart";
+            return Err(io::Error::other(why));
         }
         if state.bytes >= FILE_BYTES {
             state.file = append_to(&file_path(&self.directory, state.head.next))?;
@@ -159,7 +160,8 @@ impl JobLog {
         let digest = Sha3_256::digest(&line).into();
         line.push(b'\n');
         if let Err(cause) = state.file.write_all(&line) {
-            state.broken = true;
+            // A full disk may have taken half of the line. Once there is room, the next line follows the last whole one.
+            state.broken = state.file.set_len(state.bytes).is_err();
             return Err(cause);
         }
         state.bytes += line.len() as u64;

@@ -8,7 +8,7 @@ use crate::role::Role as _;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trefoil_matching::quorum::Seat;
@@ -44,6 +44,8 @@ pub(super) struct Holder {
     callers_max: usize,
     waiting: Mutex<Waiting>,
     arrived: Condvar,
+    /// Its last call failed, which is logged once.
+    mute: AtomicBool,
     silent: AtomicU64,
     disagreed: AtomicU64,
     convicted: AtomicU64,
@@ -100,6 +102,7 @@ pub(super) fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<
             callers_max: bounds.connections,
             waiting: Mutex::default(),
             arrived: Condvar::new(),
+            mute: AtomicBool::new(false),
             silent: AtomicU64::new(0),
             disagreed: AtomicU64::new(0),
             convicted: AtomicU64::new(0),
@@ -214,12 +217,16 @@ impl Holder {
             Err(KeyHolderError::Malformed) => (Some(Answer::Malformed), nobody),
             Ok(_) => (None, nobody),
             Err(cause) => {
-                tracing::debug!(key_holder = %self, %cause, "no decision from it");
+                if !self.mute.swap(true, Ordering::Relaxed) {
+                    tracing::error!(key_holder = %self, %cause, "no decision from it: the other two decide");
+                }
                 (None, nobody)
             }
         };
         if answer.is_none() {
             self.silent.fetch_add(1, Ordering::Relaxed);
+        } else if self.mute.swap(false, Ordering::Relaxed) {
+            tracing::info!(key_holder = %self, "it decides again");
         }
         Heard { seat: self.seat, answer, liars, contradicting }
     }

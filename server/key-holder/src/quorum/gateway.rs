@@ -101,8 +101,7 @@ impl KeyHolding for Quorum {
 
 /// Keys per tenant, shared probes and rotation need a key-holder that is alone.
 const ONE_ONLY: KeyHolderError = KeyHolderError::Forbidden(
-    "three key-holders have keys per subject and plain probes, and rotate no keys: use a key-holder that is alone for this, or give \
-     the tenant keys per subject",
+    "three key-holders do this not: they have keys per subject, take plain probes and rotate no keys; use a key-holder that is alone",
 );
 const NO_WITNESSES: KeyHolderError =
     KeyHolderError::Forbidden("the job was masked for one key-holder: mask it for three");

@@ -103,7 +103,10 @@ impl Peer {
             }
             if let Err(cause) = self.remote.call(&message.frame) {
                 tracing::debug!(%cause, "a part did not arrive");
-                self.queue().push_front(message);
+                // What it has refused it would refuse again.
+                if self.remote.unready().is_some() {
+                    self.queue().push_front(message);
+                }
             }
         }
     }

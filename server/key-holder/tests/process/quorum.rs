@@ -1,10 +1,10 @@
 //! Three key-holder processes, of which one is killed, stalled or wrong, and then two.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{TENANT, frame, handle, lenient};
+use crate::world::{House, TENANT, frame, handle, lenient};
 use trefoil_key_holder::{Role as _, job_log};
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
-use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding as _, MemoryVault, split};
+use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, MemoryVault, split};
 
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
@@ -123,4 +123,56 @@ fn parts_are_for_key_holders_only() {
         raw.send(&frame(kind, &[]));
         assert_eq!(raw.receive(), (26, vec![]), "kind {kind}");
     }
+}
+
+#[test]
+fn what_three_do_not_do_is_refused_with_what_to_do() {
+    let houses = Houses::new();
+    let holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    let quorum = &gateway.quorum;
+    let advised = |outcome: Result<(), KeyHolderError>| {
+        assert!(
+            matches!(&outcome, Err(KeyHolderError::Forbidden(why)) if why.contains("use a key-holder that is alone")),
+            "{outcome:?}"
+        );
+    };
+    advised(quorum.create_tenant([8; 16], KeyStructure::PerTenant, lenient(0)).map(drop));
+    advised(quorum.sealing_key().map(drop));
+    advised(quorum.begin_rotation(TENANT).map(drop));
+    advised(quorum.finish_rotation(TENANT, 0));
+    let [_, plain] = gateway.jobs(1);
+    let unconfirmed = quorum.decide(&plain, 0);
+    assert!(matches!(&unconfirmed, Err(KeyHolderError::Forbidden(why)) if why.contains("mask it for three")));
+
+    // A gateway that knows one of the three only, and takes it for one that is alone.
+    let one = holders[0].connected(houses.identity());
+    let told = |outcome: Result<(), KeyHolderError>| {
+        assert!(
+            matches!(&outcome, Err(KeyHolderError::Forbidden(why)) if why.contains("give the gateway all three")),
+            "{outcome:?}"
+        );
+    };
+    told(one.decide(&plain, 0).map(drop));
+    told(one.create_tenant([9; 16], KeyStructure::PerTenant, lenient(0)).map(drop));
+    told(one.sealing_key().map(drop));
+    told(one.begin_rotation(TENANT).map(drop));
+    told(one.finish_rotation(TENANT, 0));
+    // The name that was refused for one structure is still free for the other.
+    quorum.create_tenant([9; 16], KeyStructure::PerSubject, lenient(0)).unwrap();
+}
+
+#[test]
+fn three_that_are_no_quorum_say_so() {
+    let house = House::new("kill");
+    let running = house.start();
+    let alone = running.connected(house.gateway());
+    alone.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0)).unwrap();
+    let houses = Houses::new();
+    let holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    let [job, _] = gateway.jobs(1);
+    let mut raw = running.raw(house.gateway());
+    raw.send(&frame(34, &SeatJob::encode(&job).unwrap()[0]));
+    assert_eq!(raw.receive(), (31, vec![]), "it is alone");
 }

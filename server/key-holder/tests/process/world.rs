@@ -78,7 +78,11 @@ impl House {
 
     /// Starts the process and waits until it listens. Its log goes to the file `log`.
     pub(crate) fn start(&self) -> Running {
-        Running::start(Command::new(PROGRAM), &self.config, &self.log_path())
+        self.start_by(Command::new(PROGRAM))
+    }
+
+    pub(crate) fn start_by(&self, program: Command) -> Running {
+        Running::start(program, &self.config, &self.log_path())
     }
 
     pub(crate) fn log_path(&self) -> PathBuf {

@@ -1,0 +1,71 @@
+//! A disk without room, as far as a process can tell: no file of a key-holder may grow beyond what its job log has.
+
+use crate::three::{Gateway, Houses};
+use crate::world::{self, House, PROGRAM, Running, lenient};
+use std::path::Path;
+use std::process::Command;
+use trefoil_key_holder::job_log;
+use trefoil_matching::KeyHolderError;
+
+/// The program, not killed by the signal that the kernel sends where a full disk would give an error only.
+fn survivor() -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", PROGRAM]);
+    shell
+}
+
+/// Bounds the size of a file that the process writes.
+fn bound(running: &Running, bytes: &str) {
+    let pid = running.pid().to_string();
+    let done = Command::new("prlimit").args(["--pid", &pid, &format!("--fsize={bytes}:unlimited")]).status();
+    assert!(done.expect("prlimit is part of util-linux").success());
+}
+
+/// Lets the job log grow by half a line.
+fn fill(running: &Running, data: &Path) {
+    let logs = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap());
+    let log = logs.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "log"));
+    let bytes: u64 = log.map(|entry| entry.metadata().unwrap().len()).sum();
+    bound(running, &(bytes + 100).to_string());
+}
+
+#[test]
+fn one_of_three_without_room_is_silent_and_named_and_decides_again_when_it_has_some() {
+    let houses = Houses::new();
+    let mut holders = [1, 2, 3].map(|seat| houses.start_by(survivor(), seat));
+    let gateway = Gateway::new(&houses, &holders);
+    gateway.logins(0..2);
+    fill(&holders[2], &houses.data(3));
+    gateway.logins(2..8);
+    gateway.until(3, |state| state.silent >= 6);
+    assert_eq!([1, 2].map(|seat| gateway.state(seat).silent), [0, 0]);
+    assert!(houses.log(3).contains("the job log cannot be written, so nothing is answered"));
+    bound(&holders[2], "unlimited");
+    // Without the first the third is needed.
+    gateway.kill(&mut holders[0], 1);
+    gateway.logins(8..12);
+    holders.iter_mut().for_each(Running::kill);
+    for seat in 1..=3 {
+        job_log::check(&houses.data(seat)).unwrap();
+    }
+}
+
+#[test]
+fn a_key_holder_without_room_decides_nothing_and_then_again() {
+    let house = House::new("kill");
+    let mut running = house.start_by(survivor());
+    let gateway = world::Gateway::new(&running, house.gateway(), lenient(15_000), 4);
+    assert_eq!(gateway.decide(&gateway.honest(1)).unwrap(), 0b1111);
+    fill(&running, &house.data());
+    for batch in 2..6 {
+        let refused = gateway.decide(&gateway.honest(batch));
+        assert!(
+            matches!(&refused, Err(KeyHolderError::Unavailable(why)) if why.contains("job log")),
+            "{refused:?}"
+        );
+    }
+    bound(&running, "unlimited");
+    assert_eq!(gateway.decide(&gateway.honest(6)).unwrap(), 0b1111);
+    running.kill();
+    job_log::check(&house.data()).unwrap();
+}
