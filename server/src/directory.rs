@@ -292,6 +292,7 @@ impl From<KeyHolderError> for Problem {
                 tracing::warn!(why, "the key-holder cannot be reached");
                 Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE)
             }
+            KeyHolderError::OneAway(_) => Problem::new(Code::KeyHolderUnavailable, cause.to_string()),
             KeyHolderError::Forbidden(why) => {
                 let detail = format!(
                     "{why} (a key-holder's limits are in its configuration; `trefoil key-holder lift-freeze` and \

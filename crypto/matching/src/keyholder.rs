@@ -112,6 +112,11 @@ pub enum KeyHolderError {
     /// counted.
     #[error("the key-holder gives no answer: {0}")]
     Unavailable(String),
+    /// One of three key-holders, by its seat from 1, is away, and only decisions do without it. Nothing was done.
+    #[error(
+        "key-holder {0} of 3 is away, and all but decisions needs all three: repeat this when it is back"
+    )]
+    OneAway(usize),
     /// A key-holder elsewhere does not do this for this caller.
     #[error("the key-holder refuses: {0}")]
     Forbidden(&'static str),

@@ -247,8 +247,10 @@ impl Desk {
 
 /// A refusal whose cause, if it is ours, goes to the log for people.
 fn refused(cause: KeyHolderError) -> Refused {
-    if matches!(cause, KeyHolderError::Vault(_)) {
-        tracing::error!(%cause, "the vault failed");
+    match &cause {
+        KeyHolderError::Vault(_) => tracing::error!(%cause, "the vault failed"),
+        KeyHolderError::Unavailable(_) => tracing::warn!(%cause, "not done with the other two"),
+        _ => {}
     }
     Refused::from(cause)
 }

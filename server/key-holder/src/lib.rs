@@ -17,6 +17,7 @@ pub mod database;
 mod desk;
 pub mod identity;
 pub mod job_log;
+mod line;
 pub mod output;
 mod owners;
 mod places;

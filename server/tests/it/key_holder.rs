@@ -35,11 +35,12 @@ impl KeyHolder {
     }
 
     pub(crate) fn start(keys: &Path, listen: &str) -> KeyHolder {
-        let mut child = trefoil(&["key-holder"], keys, listen)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        KeyHolder::run(&mut trefoil(&["key-holder"], keys, listen))
+    }
+
+    /// Runs a program that is a key-holder.
+    pub(crate) fn run(program: &mut Command) -> KeyHolder {
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim().to_owned();

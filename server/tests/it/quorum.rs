@@ -1,40 +1,15 @@
 //! A gateway with three key-holder processes, of which one goes, and then two.
 
+use crate::key_holder::KeyHolder;
 use crate::service::{self, Service, answer};
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use trefoil_server::wire::Decision;
 
-/// A key-holder process; killed when dropped.
-struct Holder(Child, String);
-
-impl Holder {
-    fn start(config: &Path) -> Holder {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-            .args(["key-holder", "--config", config.to_str().unwrap()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim().to_owned();
-        Holder(child, url)
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Holder {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// One of three.
+fn start(config: &Path) -> KeyHolder {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    KeyHolder::run(program.args(["key-holder", "--config", config.to_str().unwrap()]))
 }
 
 async fn until_ready(service: &Service, what: impl Fn(u16, &str) -> bool) {
@@ -66,14 +41,18 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
         let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
         std::fs::write(config, toml).unwrap();
     }
-    let mut holders = configs.each_ref().map(|config| Holder::start(config));
+    let mut holders = configs.each_ref().map(|config| start(config));
     let mut config = service::config(&data);
-    config.keyholder.quorum = holders.each_ref().map(|holder| holder.1.clone()).to_vec();
+    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
     config.keyholder.timeout_ms = 60_000;
     let service = Service::new(config).await;
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
+    let tenant = serde_json::json!({"name": "other", "keys": "per-tenant", "policy": service::policy()});
+    let refused = service.admin.post("/v1/tenants", &tenant).await;
+    refused.problem(403, "key-holder-forbids");
+    assert!(refused.text().contains("use a key-holder that is alone"), "{}", refused.text());
     let mut nonce = 0;
     let mut login = async |service: &Service, face: usize| {
         nonce += 1;
@@ -92,13 +71,15 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     until_ready(&service, |status, text| status == 200 && text.contains("key-holder 2 of 3")).await;
     assert_eq!(service.metric("trefoil_key_holder_up{seat=\"2\"}").await, 0);
     assert_eq!(service.metric("trefoil_key_holder_up{seat=\"3\"}").await, 1);
-    service.enrol(&people[1], "two are too few").await.problem(503, "key-holder-unavailable");
+    let refused = service.enrol(&people[1], "two are too few").await;
+    refused.problem(503, "key-holder-unavailable");
+    assert!(refused.text().contains("key-holder 2 of 3 is away"), "{}", refused.text());
 
     holders[0].kill();
     until_ready(&service, |status, _| status == 503).await;
     login(&service, 0).await.problem(503, "key-holder-unavailable");
 
-    let _back = [Holder::start(&configs[0]), Holder::start(&configs[1])];
+    let _back = [start(&configs[0]), start(&configs[1])];
     until_ready(&service, |status, text| status == 200 && !text.contains("away")).await;
     assert_eq!(answer(&login(&service, 0).await).decision, Decision::Match);
     service.welcome(&people[1]).await;

@@ -6,10 +6,12 @@ mod codec;
 mod decisions;
 mod enrolment;
 mod isolation;
+mod liars;
 mod malformed;
 mod modes;
 mod quorum;
 mod rotation;
+mod three;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;

@@ -179,7 +179,9 @@ impl From<KeyHolderError> for Refused {
             KeyHolderError::Rotation => Refused::Rotation,
             KeyHolderError::Threshold(threshold) => Refused::Threshold(threshold),
             KeyHolderError::Forbidden(_) => Refused::Forbidden,
-            KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) => Refused::Fault,
+            KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) | KeyHolderError::OneAway(_) => {
+                Refused::Fault
+            }
         }
     }
 }

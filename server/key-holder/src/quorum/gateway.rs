@@ -52,8 +52,8 @@ impl Quorum {
     ) -> Result<[T; 3], KeyHolderError> {
         for holder in self.holders.iter() {
             if let Some(why) = holder.remote.unready() {
-                let why = format!("{holder} is away ({why}), and this needs all three");
-                return Err(KeyHolderError::Unavailable(why));
+                tracing::warn!(key_holder = %holder, why, "it is away, and this needs all three");
+                return Err(KeyHolderError::OneAway(holder.seat.index() + 1));
             }
         }
         std::thread::scope(|scope| {

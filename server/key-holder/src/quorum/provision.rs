@@ -109,6 +109,7 @@ pub(crate) fn init(
         std::fs::write(&config, toml).map_err(|cause| format!("{}: {cause}", config.display()))?;
         println!("  trefoil key-holder --config {}", config.display());
     }
+    println!("any two decide; creating a tenant, enrolling and deleting need all three");
     let flags: Vec<String> = made.iter().map(|(.., address)| format!("--key-holder '{address}'")).collect();
     Ok(flags.join(" "))
 }

@@ -1,0 +1,122 @@
+//! Three key-holders and the one that they are compared with.
+
+use crate::{NOW, TENANT, disturbed, handle, lane_of, random_face};
+use rand::{SeedableRng as _, rngs::StdRng};
+use std::sync::Arc;
+use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
+use trefoil_matching::{
+    DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyStructure, MatchJob, Matcher, MemoryVault,
+    PublicKey, Template, Tier, split, unblind,
+};
+
+pub(crate) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+
+/// Three key-holders and the one that they are compared with, with the same people.
+pub(crate) struct Three {
+    pub(crate) holders: Vec<QuorumHolder>,
+    pub(crate) alone: KeyHolder,
+    pub(crate) keys: [PublicKey; 2],
+    /// Templates of the three, and of the one.
+    pub(crate) people: Vec<(Template, Template, Embedding)>,
+    pub(crate) matcher: Matcher,
+    pub(crate) rng: StdRng,
+}
+
+impl Three {
+    pub(crate) fn new(policy: DecisionPolicy, people: u8) -> Three {
+        let mut rng = StdRng::seed_from_u64(1);
+        let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
+            .into_iter()
+            .map(|pieces| QuorumHolder::new(alone(), pieces).unwrap())
+            .collect();
+        let keys: Vec<PublicKey> =
+            holders.iter().map(|holder| holder.create_tenant(TENANT, policy).unwrap()).collect();
+        assert!(keys.windows(2).all(|pair| pair[0].to_bytes() == pair[1].to_bytes()));
+        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
+        let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
+        let keys = [keys[0].clone(), its];
+        let matcher = Matcher::new(Tier::detected(), [9; 32]);
+        let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
+        (0..people).for_each(|name| three.enrol(name));
+        three
+    }
+
+    pub(crate) fn enrol(&mut self, name: u8) {
+        let face = random_face(&mut self.rng);
+        let contributions = [0, 1, 2].map(|seat: usize| self.holders[seat].contribute());
+        let (blinded, blind) = split(&face, &mut self.rng);
+        let answers = [0, 1, 2].map(|seat: usize| {
+            let holder = &self.holders[seat];
+            holder.enrol(TENANT, handle(name), 0, lane_of(name), &blinded, &contributions).unwrap()
+        });
+        let ours = unblind(assemble(&answers).unwrap(), blind);
+        let (blinded, blind) = split(&face, &mut self.rng);
+        let theirs = self.alone.enrol(TENANT, handle(name), 0, lane_of(name), &blinded.into()).unwrap();
+        self.people.push((ours, unblind(theirs, blind), face));
+    }
+
+    /// The same probes against the templates of the three and against those of the one: friends, near strangers and strangers.
+    pub(crate) fn jobs(&mut self, batch: u8) -> [MatchJob; 2] {
+        let probes: Vec<Embedding> = (0..self.people.len())
+            .map(|lane| match (lane + usize::from(batch)) % 3 {
+                0 => random_face(&mut self.rng),
+                _ => disturbed(&mut self.rng, &self.people[lane].2, 100.0),
+            })
+            .collect();
+        [0, 1].map(|which| {
+            let pairs: Vec<(&Template, &Embedding)> = self
+                .people
+                .iter()
+                .map(|person| if which == 0 { &person.0 } else { &person.1 })
+                .zip(&probes)
+                .collect();
+            let (matcher, key) = (&mut self.matcher, &self.keys[which]);
+            match which {
+                0 => matcher.mask_for_three([batch; 16], TENANT, key, &pairs).unwrap(),
+                _ => matcher.mask([batch; 16], TENANT, key, &pairs).unwrap(),
+            }
+        })
+    }
+
+    /// What `from` sends to `to`.
+    pub(crate) fn parts(&self, from: Seat, to: Seat, job: &MatchJob) -> Parts {
+        self.holders[from.index()].begin(&job_of(from, job), NOW).unwrap().parts_for(to)
+    }
+
+    /// What `seat` decides when the others send these parts.
+    pub(crate) fn decide(&self, seat: Seat, job: &MatchJob, parts: &[(Seat, Parts)]) -> Decided {
+        self.decide_job(&job_of(seat, job), parts)
+    }
+
+    pub(crate) fn decide_job(&self, job: &SeatJob, parts: &[(Seat, Parts)]) -> Decided {
+        let holder = &self.holders[job.seat().index()];
+        let begun = holder.begin(job, NOW)?;
+        let judged = holder.judge(job, &begun, parts, true);
+        let decisions = holder.finish(job, &begun, &judged);
+        decisions.map(|decisions| (decisions.lanes().bits(), judged.liars, judged.contradicting))
+    }
+}
+
+/// What `seat` is sent.
+pub(crate) fn job_of(seat: Seat, job: &MatchJob) -> SeatJob {
+    SeatJob::from_bytes(&SeatJob::encode(job).unwrap()[seat.index()]).unwrap()
+}
+
+pub(crate) fn alone() -> Arc<KeyHolder> {
+    Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(4)).unwrap())
+}
+
+pub(crate) type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;
+
+/// Adds `value` to a coefficient of the first or the second partial, or of that of the witness, modulo both primes.
+pub(crate) fn altered(parts: &Parts, which: usize, coefficient: usize, value: u128) -> Parts {
+    let mut bytes = parts.to_bytes().to_vec();
+    for (limb, prime) in PRIMES.iter().enumerate() {
+        let at = 36 + 384 * which + 6 * (32 * limb + coefficient);
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(&bytes[at..at + 6]);
+        let sum = (u128::from(u64::from_le_bytes(word)) + value) % u128::from(*prime);
+        bytes[at..at + 6].copy_from_slice(&(sum as u64).to_le_bytes()[..6]);
+    }
+    Parts::from_bytes(&bytes).unwrap()
+}

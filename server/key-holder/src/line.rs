@@ -1,0 +1,259 @@
+//! The line to a key-holder elsewhere: connections kept ready, and one thread that knows whether it is there.
+//!
+//! Each decision under way has a connection of its own, so as many batches are in flight as threads wait, and a reply is read
+//! by the thread that wants it. Nothing is sent twice: a batch whose connection breaks is not decided, and its attempts may
+//! have been counted.
+//!
+//! The monitor holds one more connection. While it is down no caller waits: every call fails at once. It is up again as soon
+//! as a ping has been answered, which is tried at least once a second.
+
+use crate::address::Address;
+use crate::channel::Channel;
+use crate::process::IDLE_TIME_MAX;
+use crate::protocol::{Reply, Request, reply_length};
+use crate::remote::Bounds;
+use rustls::{ClientConfig, ClientConnection};
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use trefoil_matching::KeyHolderError;
+
+/// Between two pings while all is well.
+const PING_INTERVAL: Duration = Duration::from_millis(500);
+/// Between two attempts to connect: the first and the longest pause.
+const RETRY_FIRST: Duration = Duration::from_millis(50);
+const RETRY_LONGEST: Duration = Duration::from_secs(1);
+
+type Connection = Channel<ClientConnection>;
+
+/// See the module.
+pub(crate) struct Line {
+    address: Address,
+    tls: Arc<ClientConfig>,
+    bounds: Bounds,
+    state: Mutex<State>,
+    /// A connection was given back, or the monitor is wanted.
+    changed: Condvar,
+}
+
+struct State {
+    /// Why nothing can be sent.
+    down: Option<String>,
+    idle: Vec<(Connection, Instant)>,
+    /// Connections that exist, in use or idle.
+    open: usize,
+    /// Counts the times that everything was hung up; older connections are not kept.
+    generation: u64,
+    /// A caller has seen a fault that the monitor has not.
+    suspect: bool,
+    stop: bool,
+}
+
+fn exchange(connection: &mut Connection, frame: &[u8], deadline: Instant) -> io::Result<Reply> {
+    connection.set_deadline(deadline);
+    connection.send(frame)?;
+    let first = connection.receive_first()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let header = connection.receive_header(first)?;
+    let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "the reply cannot be read");
+    let (status, length) = reply_length(header).ok_or_else(unreadable)?;
+    let mut body = vec![0; length];
+    connection.receive(&mut body)?;
+    Reply::decode(status, &body).ok_or_else(unreadable)
+}
+
+impl Line {
+    pub(crate) fn new(address: Address, tls: Arc<ClientConfig>, bounds: Bounds) -> Line {
+        let state = State {
+            down: Some("not connected yet".to_owned()),
+            idle: Vec::new(),
+            open: 0,
+            generation: 0,
+            suspect: false,
+            stop: false,
+        };
+        Line { address, tls, bounds, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// One request and its reply.
+    pub(crate) fn call(&self, frame: &[u8]) -> Result<Reply, KeyHolderError> {
+        let deadline = Instant::now() + self.bounds.timeout;
+        let (mut connection, generation) = self.take(deadline)?;
+        match exchange(&mut connection, frame, deadline) {
+            Ok(reply) => {
+                self.give_back(connection, generation);
+                Ok(reply)
+            }
+            Err(cause) => {
+                drop(connection);
+                self.lost(&cause, generation);
+                Err(KeyHolderError::Unavailable(cause.to_string()))
+            }
+        }
+    }
+
+    /// Waits until the key-holder answers, or says at `deadline` why it does not.
+    pub(crate) fn wait_until_up(&self, deadline: Instant) -> Result<(), String> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let down = |state: &mut State| state.down.is_some();
+        let waited = self.changed.wait_timeout_while(self.state(), left, down);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.down.clone().map_or(Ok(()), Err)
+    }
+
+    /// Why nothing can be sent, or nothing.
+    pub(crate) fn down(&self) -> Option<String> {
+        self.state().down.clone()
+    }
+
+    /// Ends the monitor.
+    pub(crate) fn stop(&self) {
+        self.state().stop = true;
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connect(&self, deadline: Instant) -> io::Result<Connection> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in self.address.authority.to_socket_addrs()? {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(socket) => return Channel::connect(Arc::clone(&self.tls), socket, deadline),
+                Err(cause) => last = cause,
+            }
+        }
+        Err(last)
+    }
+
+    /// An idle connection, or a new one while there are fewer than the most.
+    fn take(&self, deadline: Instant) -> Result<(Connection, u64), KeyHolderError> {
+        let busy = || KeyHolderError::Unavailable("all connections are in use".to_owned());
+        let mut state = self.state();
+        loop {
+            if let Some(why) = &state.down {
+                return Err(KeyHolderError::Unavailable(why.clone()));
+            }
+            while let Some((connection, since)) = state.idle.pop() {
+                if since.elapsed() < IDLE_TIME_MAX / 2 {
+                    return Ok((connection, state.generation));
+                }
+                state.open -= 1;
+            }
+            if state.open < self.bounds.connections {
+                state.open += 1;
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let (waited, timeout) =
+                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            state = waited;
+            if timeout.timed_out() {
+                return Err(busy());
+            }
+        }
+        let generation = state.generation;
+        drop(state);
+        self.connect(deadline).map(|connection| (connection, generation)).map_err(|cause| {
+            self.lost(&cause, generation);
+            KeyHolderError::Unavailable(cause.to_string())
+        })
+    }
+
+    fn give_back(&self, connection: Connection, generation: u64) {
+        let mut state = self.state();
+        if state.generation == generation {
+            state.idle.push((connection, Instant::now()));
+        } else {
+            state.open -= 1;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// A connection broke. Unless the others have been hung up since, nobody else should try before the monitor has.
+    fn lost(&self, cause: &io::Error, generation: u64) {
+        let mut state = self.state();
+        state.open -= 1;
+        if state.generation == generation && !state.suspect {
+            state.suspect = true;
+            // A slow answer says nothing about the next one; a broken connection does.
+            if cause.kind() != io::ErrorKind::TimedOut {
+                state.hang_up(cause.to_string());
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// What the monitor's thread does.
+    pub(crate) fn monitor(&self) {
+        let mut pause = RETRY_FIRST;
+        while !self.state().stop {
+            let deadline = || Instant::now() + self.bounds.timeout;
+            let cause = match self.connect(deadline()) {
+                Ok(mut connection) => loop {
+                    if let Err(cause) = ping(&mut connection, deadline()) {
+                        break cause;
+                    }
+                    pause = RETRY_FIRST;
+                    if self.up() {
+                        self.changed.notify_all();
+                        tracing::info!(key_holder = self.address.authority, "connected");
+                    }
+                    if self.rest(PING_INTERVAL) {
+                        return;
+                    }
+                },
+                Err(cause) => cause,
+            };
+            if self.state().hang_up(cause.to_string()) {
+                tracing::error!(key_holder = self.address.authority, %cause, "no connection: nothing is accepted");
+            }
+            self.changed.notify_all();
+            if self.rest(pause) {
+                return;
+            }
+            pause = (pause * 2).min(RETRY_LONGEST);
+        }
+    }
+
+    /// The key-holder has answered; whether that is news.
+    fn up(&self) -> bool {
+        let mut state = self.state();
+        state.suspect = false;
+        state.down.take().is_some()
+    }
+
+    /// Waits, or until a caller has seen a fault; whether to stop.
+    fn rest(&self, pause: Duration) -> bool {
+        let state = self.state();
+        let idle = |state: &mut State| !state.stop && !state.suspect;
+        let (mut state, _) =
+            self.changed.wait_timeout_while(state, pause, idle).unwrap_or_else(PoisonError::into_inner);
+        state.suspect = false;
+        state.stop
+    }
+}
+
+impl State {
+    /// Drops what is idle and sends nothing more; whether that is news.
+    fn hang_up(&mut self, why: String) -> bool {
+        self.open -= self.idle.len();
+        self.idle.clear();
+        self.generation += 1;
+        self.down.replace(why).is_none()
+    }
+}
+
+fn ping(connection: &mut Connection, deadline: Instant) -> io::Result<()> {
+    match exchange(connection, &Request::Ping.encode(), deadline)? {
+        Reply::Done => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer to a ping cannot be read")),
+    }
+}
