@@ -1,6 +1,6 @@
 //! Jobs that no honest matcher sends, against the process: none is answered with anything.
 
-use crate::world::{Gateway, House, TENANT, frame, lenient};
+use crate::world::{Gateway, House, Mode, TENANT, frame, lenient};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::Role as _;
@@ -11,10 +11,15 @@ const UNKNOWN_TENANT: u8 = 16;
 const FROZEN: u8 = 18;
 const MALFORMED: u8 = 19;
 
-/// Bytes of the masked batch at the end of a job, and of `c0` at its head.
-const MASKED: usize = 2 * (32 + 4096) * 6;
+/// Bytes of `c0` at the head of the masked batch at the end of a job, and of each polynomial after it.
 const C0: usize = 2 * 32 * 6;
+const POLYNOMIAL: usize = 2 * 4096 * 6;
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
+
+/// Bytes of a masked batch.
+fn masked(mode: Mode) -> usize {
+    C0 + POLYNOMIAL * if mode == Mode::Shared { 2 } else { 1 }
+}
 
 /// Adds `value` to a coefficient whose residues are `stride` apart, the first at `at`.
 fn add(bytes: &mut [u8], at: usize, stride: usize, value: u128) {
@@ -29,21 +34,26 @@ fn add(bytes: &mut [u8], at: usize, stride: usize, value: u128) {
 
 /// The families of the literature's attacks: shift the message to find the threshold, put the message into the error,
 /// read out a coefficient of the key, replace one half or all of it.
-fn craft(honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
+fn craft(mode: Mode, honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
     let delta = u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537;
     let mut bytes = honest.to_vec();
-    let c0 = bytes.len() - MASKED;
-    let c1 = c0 + C0;
+    let c0 = bytes.len() - masked(mode);
+    // For shared probes either of two: what would be multiplied by the key, or by its square.
+    let polynomials = (bytes.len() - c0 - C0) / POLYNOMIAL;
+    let c1 = c0 + C0 + POLYNOMIAL * (rng.next_u32() as usize % polynomials);
     let index = rng.next_u32() as usize;
     match family % 5 {
         0 => add(&mut bytes, c0 + 6 * (index % 32), 32, delta * u128::from(1 + rng.next_u32() % 65_536)),
         1 => (0..32).for_each(|at| add(&mut bytes, c0 + 6 * at, 32, delta / 2 + u128::from(rng.next_u64()))),
         2 => {
             bytes[c0..].fill(0);
+            // Next to nothing: what is zero would not even parse.
+            let zero = (c0 + C0..bytes.len()).step_by(POLYNOMIAL / 2);
+            zero.for_each(|at| bytes[at] = 1);
             add(&mut bytes, c1 + 6 * (index % 4096), 4096, delta * u128::from(1 + rng.next_u32() % 65_536));
             add(&mut bytes, c0 + 6 * (index % 32), 32, delta);
         }
-        3 => (c0..c1).step_by(6).for_each(|at| {
+        3 => (c0..c0 + C0).step_by(6).for_each(|at| {
             let residue = rng.next_u64() % PRIMES[1];
             bytes[at..at + 6].copy_from_slice(&residue.to_le_bytes()[..6]);
         }),
@@ -54,10 +64,14 @@ fn craft(honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
 
 #[test]
 fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
+    Mode::ALL.into_iter().for_each(attack_with_crafted_jobs);
+}
+
+fn attack_with_crafted_jobs(mode: Mode) {
     let house = House::new("kill");
     let mut running = house.start();
     // Thirty people, so that two lanes are empty, and a threshold that everything reaches.
-    let gateway = Gateway::new(&running, house.gateway(), lenient(-32_768), 30);
+    let gateway = Gateway::in_mode(mode, &running, house.gateway(), lenient(-32_768), 30);
     let operator = running.connected(house.operator());
     let honest = gateway.honest(1);
     assert_eq!(gateway.decide(&honest).unwrap(), (1 << 30) - 1);
@@ -72,8 +86,8 @@ fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
     let thawed = 100;
     for round in 0..thawed {
         for attempt in 0..3 {
-            let crafted = craft(&honest, round + attempt, &mut rng);
-            assert_eq!(send(&crafted), (MALFORMED, vec![]), "family {}", (round + attempt) % 5);
+            let crafted = craft(mode, &honest, round + attempt, &mut rng);
+            assert_eq!(send(&crafted), (MALFORMED, vec![]), "{mode:?}, family {}", (round + attempt) % 5);
         }
         assert_eq!(send(&honest), (FROZEN, vec![]), "an honest job is not decided either");
         if round + 1 < thawed {
@@ -81,7 +95,7 @@ fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
         }
     }
     for attempt in 3 * thawed..4096 {
-        assert_eq!(send(&craft(&honest, attempt, &mut rng)), (FROZEN, vec![]));
+        assert_eq!(send(&craft(mode, &honest, attempt, &mut rng)), (FROZEN, vec![]));
     }
     // The freeze outlives a kill.
     running.kill();
@@ -93,15 +107,22 @@ fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
 
 #[test]
 fn a_hundred_thousand_random_jobs_are_never_decided() {
+    // Which key a tenant has matters to the last thousand of these only.
+    attack_with_random_jobs(Mode::PlainOwnKeys, 99_000);
+    attack_with_random_jobs(Mode::PlainTenantKey, 9_000);
+    attack_with_random_jobs(Mode::Shared, 9_000);
+}
+
+fn attack_with_random_jobs(mode: Mode, unreadable: usize) {
     let house = House::new("kill");
     let running = house.start();
-    let gateway = Gateway::new(&running, house.gateway(), lenient(-32_768), 30);
+    let gateway = Gateway::in_mode(mode, &running, house.gateway(), lenient(-32_768), 30);
     let honest = gateway.honest(1).to_bytes();
     let mut rng = StdRng::seed_from_u64(12);
     let mut raw = running.raw(house.gateway());
     let mut answered = 0;
     // Random bytes, most of them short, behind the head of a real job or not; several under way at a time.
-    while answered < 99_000 {
+    while answered < unreadable {
         let mut frames = Vec::new();
         for _ in 0..50 {
             let length = 1 + rng.next_u32() as usize % 200;
@@ -118,7 +139,7 @@ fn a_hundred_thousand_random_jobs_are_never_decided() {
         answered += 50;
     }
     // Canonical ciphertexts behind the head of a real job: each is decrypted until the tenant is frozen.
-    let masked = honest.len() - MASKED;
+    let masked = honest.len() - masked(mode);
     let mut statuses = [0; 256];
     for _ in 0..1000 {
         let mut job = honest.clone();

@@ -24,6 +24,40 @@ const FORMS: [Form; 9] = [
     ("f64", |score| f64::from(score).to_le_bytes().to_vec()),
 ];
 
+/// How a face may lie in memory that is not in its split: floating point, as sent in JSON, quantised.
+pub(crate) fn face_patterns<'a>(faces: impl IntoIterator<Item = &'a [f32; 128]>) -> Patterns {
+    let mut patterns = Patterns::new();
+    let mut add = |bytes: Vec<u8>, name: String| {
+        patterns.entry(bytes[..8].try_into().unwrap()).or_default().push((bytes, name));
+    };
+    for (index, face) in faces.into_iter().enumerate() {
+        let quantised = trefoil_matching::Embedding::quantise(face).unwrap();
+        let length = face.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        // Any copy of a face has these neighbours, wherever it begins. A row starts at the largest of eight, so that the
+        // zeros that memory is full of are no candidates.
+        for group in (0..128).step_by(16) {
+            let size = |k: &usize| quantised.values()[*k].unsigned_abs();
+            let first = (group..group + 8).max_by_key(size).unwrap();
+            let name = |form: &str| format!("{form}, face {index} from {first}");
+            let floats = &face[first..group + 16];
+            add(floats.iter().flat_map(|x| x.to_le_bytes()).collect(), name("f32"));
+            add(floats.iter().flat_map(|x| f64::from(*x).to_le_bytes()).collect(), name("f64"));
+            let unit = floats.iter().map(|x| f64::from(*x) / length);
+            add(unit.clone().flat_map(|x| x.to_le_bytes()).collect(), name("f64 of length 1"));
+            add(unit.flat_map(|x| (x as f32).to_le_bytes()).collect(), name("f32 of length 1"));
+            let integers = &quantised.values()[first..group + 16];
+            add(integers.iter().map(|x| *x as u8).collect(), name("i8"));
+            for (form, bytes) in FORMS {
+                let integers = integers.iter().flat_map(|x| bytes(i32::from(*x)));
+                add(integers.collect(), name(form));
+            }
+        }
+        let share = trefoil_matching::Share::of(&quantised).to_bytes();
+        share.chunks(17).for_each(|chunk| add(chunk.to_vec(), format!("residues of 17 bits, face {index}")));
+    }
+    patterns
+}
+
 /// Rows of scores in every form: by its first eight bytes, the whole and its name.
 pub(crate) type Patterns = HashMap<[u8; 8], Vec<(Vec<u8>, String)>>;
 

@@ -16,9 +16,10 @@ use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote, Role as _, tls};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, KeyStructure, Lane,
-    MatchJob, Matcher, PublicKey, Template, TenantId, Tier, split, unblind,
+    AttemptPolicy, Context, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, KeyStructure,
+    Lane, MatchJob, Matcher, PublicKey, SharedProbe, Template, TenantId, Tier, split, unblind,
 };
+use trefoil_split::{Split, split_probe};
 
 pub(crate) const TENANT: TenantId = [7; 16];
 /// Long enough for the busiest machine: no test measures time.
@@ -215,17 +216,47 @@ pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// A key structure and a probe mode that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    PlainOwnKeys,
+    PlainTenantKey,
+    Shared,
+}
+
+impl Mode {
+    pub(crate) const ALL: [Mode; 3] = [Mode::PlainOwnKeys, Mode::PlainTenantKey, Mode::Shared];
+
+    fn keys(self) -> KeyStructure {
+        match self {
+            Mode::PlainOwnKeys => KeyStructure::PerSubject,
+            Mode::PlainTenantKey | Mode::Shared => KeyStructure::PerTenant,
+        }
+    }
+}
+
 /// A gateway with one tenant and its people, lane `i` for person `i`.
 pub(crate) struct Gateway {
     pub(crate) remote: Remote,
     pub(crate) key: PublicKey,
     pub(crate) people: Vec<(Template, Embedding)>,
+    mode: Mode,
 }
 
 impl Gateway {
     pub(crate) fn new(running: &Running, identity: Identity, policy: DecisionPolicy, people: u8) -> Gateway {
+        Gateway::in_mode(Mode::PlainOwnKeys, running, identity, policy, people)
+    }
+
+    pub(crate) fn in_mode(
+        mode: Mode,
+        running: &Running,
+        identity: Identity,
+        policy: DecisionPolicy,
+        people: u8,
+    ) -> Gateway {
         let remote = running.connected(identity);
-        let key = remote.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
+        let key = remote.create_tenant(TENANT, mode.keys(), policy).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
         let people = (0..people)
             .map(|index| {
@@ -236,15 +267,36 @@ impl Gateway {
                 (unblind(encrypted, blind), face)
             })
             .collect();
-        Gateway { remote, key, people }
+        Gateway { remote, key, people, mode }
     }
 
     /// A batch in which everybody shows what `show` says.
     pub(crate) fn job(&self, batch: u8, show: impl Fn(usize) -> Embedding) -> MatchJob {
         let probes: Vec<Embedding> = (0..self.people.len()).map(show).collect();
-        let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         let mut matcher = Matcher::new(Tier::detected(), [batch; 32]);
+        if self.mode == Mode::Shared {
+            return self.shared(&mut matcher, batch, &probes);
+        }
+        let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         matcher.mask([batch; 16], TENANT, &self.key, &lanes).unwrap()
+    }
+
+    /// The same with probes that devices split, of which this side has one share each.
+    fn shared(&self, matcher: &mut Matcher, batch: u8, probes: &[Embedding]) -> MatchJob {
+        let sealing = self.remote.sealing_key().unwrap();
+        let mut rng = StdRng::seed_from_u64(u64::from(batch));
+        let mut device = |template: &Template, probe: &Embedding| {
+            let context = Context::probe(&TENANT, &template.handle, &[1; 32], &[batch; 16]);
+            let face: Vec<f32> = probe.values().iter().map(|x| f32::from(*x)).collect();
+            let Split { open, sealed } = split_probe(&face, &sealing, &context, &mut rng).unwrap();
+            SharedProbe { share: open, sealed, context }
+        };
+        let probes: Vec<SharedProbe> =
+            self.people.iter().zip(probes).map(|((template, _), probe)| device(template, probe)).collect();
+        let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
+        let job = matcher.gather([batch; 16], TENANT, &self.key, &lanes).unwrap();
+        let encrypted = self.remote.encrypt_probes(&job).unwrap();
+        matcher.mask_shared([batch; 16], TENANT, &self.key, &lanes, &encrypted).unwrap()
     }
 
     /// A batch in which everybody shows their own face.
