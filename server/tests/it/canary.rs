@@ -1,98 +1,98 @@
-//! A gateway under load in a process of its own, whose scores this process knows: none is found in anything it shows or
-//! remembers.
+//! A gateway and a key-holder under load, each in a process of its own. This process knows the faces and so the scores: no score
+//! is found in anything that a gateway shows or remembers, and where probes are shared, no face in either.
 
 use crate::enrolment::join_all;
+use crate::gateway::Plan;
+use crate::http::Reply;
 use crate::key_holder::{KeyHolder, listen};
-use crate::scan::{memory, patterns, search};
-use crate::service::{self, Service, answer};
-use serde_json::{Value, json};
+use crate::modes::{sealing_key, shared, welcome};
+use crate::scan::{Patterns, face_patterns, memory, patterns, search};
+use crate::service::{self, Customer, Person, TestClock, answer};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::sync::Arc;
 use trefoil_attest::Attestation;
 use trefoil_matching::Embedding;
 
-/// Names the folder and the key-holder's address to the child; absent in an ordinary run.
-const CHILD: &str = "TREFOIL_TEST_CANARY_GATEWAY";
 const PEOPLE: usize = 24;
 
-/// Not a test of its own: the child of the one below. Everybody shows the face of the next one, in one batch or a few; what
-/// it received goes to standard output, and then it waits to be looked at.
 #[tokio::test(flavor = "multi_thread")]
-async fn canary_gateway() {
-    let Ok(text) = std::env::var(CHILD) else { return };
-    let (data, url) = text.split_once(' ').unwrap();
-    let mut config = service::config(Path::new(data));
-    config.keyholder.url = url.to_owned();
-    config.keyholder.timeout_ms = 60_000;
-    config.limits.answer_timeout_s = 60;
-    // Long enough for everybody to be in it on most machines; a batch with few lanes is not looked for.
-    config.pipeline.batch_delay_us = 1_000_000;
-    let service = Service::new(config).await;
-    let people = service.people(PEOPLE as u32, 1, 31).await;
-    for person in &people {
-        service.welcome(person).await;
+async fn no_score_is_in_a_gateways_memory_files_replies_metrics_or_log() {
+    watch("per-subject", "plain").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_score_is_left_where_a_tenant_has_one_key() {
+    watch("per-tenant", "plain").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_score_nor_face_is_in_either_process_where_probes_are_shared() {
+    watch("per-tenant", "shared").await;
+}
+
+/// What everybody shows: the face of the next one.
+fn shown(people: &[Person], index: usize) -> &[f32; 128] {
+    &people[(index + 1) % people.len()].face
+}
+
+/// Has everybody enrol and log in, in one batch or a few.
+async fn log_in(customer: &Customer, people: &[Person], probe: &str) -> Vec<Reply> {
+    let key = match probe {
+        "shared" => Some(sealing_key(customer).await.0),
+        _ => None,
+    };
+    for person in people {
+        match &key {
+            Some(key) => welcome(customer, key, person).await,
+            None => customer.welcome(person).await,
+        }
     }
-    let face = |index: usize| people[(index + 1) % PEOPLE].face;
-    let requests: Vec<_> =
-        (0..PEOPLE).map(|index| service.request(&people[index], &face(index), index as u64)).collect();
-    let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
-    let mut shown = String::new();
-    let lanes: Vec<Value> = replies
-        .iter()
-        .enumerate()
-        .map(|(index, reply)| {
-            shown += reply.text();
-            let bytes = answer(reply).attestation.0;
-            let statement = Attestation::decode(&bytes).unwrap().statement;
-            let statement = trefoil_attest::Statement::decode(statement).unwrap();
-            json!({
-                "batch": hex::encode(statement.batch_id),
-                "lane": statement.lane,
-                "enrolled": people[index].face.as_slice(),
-                "shown": face(index).as_slice(),
-            })
-        })
-        .collect();
-    let metrics = service.admin.get("/metrics").await;
-    println!("canary {}", json!({"lanes": lanes, "replies": shown, "metrics": metrics.text()}));
-    std::io::stdout().flush().unwrap();
-    // Until the parent closes the other end.
-    let _ = std::io::stdin().read(&mut [0]);
-    assert!(service.server.shutdown().await);
+    let request = |index: usize| match &key {
+        Some(key) => shared(customer, key, &people[index], shown(people, index), index as u64),
+        None => customer.request(&people[index], shown(people, index), index as u64),
+    };
+    let requests: Vec<_> = (0..people.len()).map(request).collect();
+    join_all(requests.iter().map(|request| customer.authenticate(request))).await
 }
 
-fn embedding(value: &Value) -> Embedding {
-    let face: Vec<f32> = value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect();
-    Embedding::quantise(&face).unwrap()
+/// Scores by batch and lane.
+fn scores(people: &[Person], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]> {
+    let mut batches: BTreeMap<[u8; 16], [i32; 32]> = BTreeMap::new();
+    for (index, reply) in replies.iter().enumerate() {
+        let bytes = answer(reply).attestation.0;
+        let statement = Attestation::decode(&bytes).unwrap().statement;
+        let statement = trefoil_attest::Statement::decode(statement).unwrap();
+        let embedding = |face: &[f32; 128]| Embedding::quantise(face).unwrap();
+        let score = embedding(&people[index].face).dot(&embedding(shown(people, index)));
+        batches.entry(statement.batch_id).or_insert([0; 32])[usize::from(statement.lane)] = score;
+    }
+    batches
 }
 
-#[test]
-fn no_score_is_in_a_gateways_memory_files_replies_metrics_or_log() {
+async fn watch(keys: &str, probe: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let keyholder = KeyHolder::start(&keys, &listen);
-    let log = folder.path().join("gateway.log");
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "canary::canary_gateway", "--nocapture"])
-        .env(CHILD, format!("{} {}", data.display(), keyholder.url()))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(std::fs::File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    // Kept to the end: the child's last words need a reader.
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let report = lines.find_map(|line| line.split_once("canary {").map(|(_, rest)| format!("{{{rest}")));
-    let report: Value = serde_json::from_str(&report.expect("the gateway reports")).unwrap();
-    let mut batches: BTreeMap<&str, [i32; 32]> = BTreeMap::new();
-    for lane in report["lanes"].as_array().unwrap() {
-        let scores = batches.entry(lane["batch"].as_str().unwrap()).or_insert([0; 32]);
-        scores[lane["lane"].as_u64().unwrap() as usize] =
-            embedding(&lane["enrolled"]).dot(&embedding(&lane["shown"]));
-    }
+    let (vault, listen) = (folder.path().join("keys"), listen());
+    let mut plan = Plan::new(folder.path());
+    KeyHolder::init(&vault, &plan.data, &listen);
+    let keyholder = KeyHolder::start(&vault, &listen);
+    plan.key_holder = keyholder.url().to_owned();
+    // Long enough for everybody to be in it on most machines; a batch with few lanes is not looked for.
+    plan.batch_delay_us = 1_000_000;
+    let clock = Arc::new(TestClock::default());
+    let gateway = plan.start(&clock);
+    let mut policy = service::policy();
+    policy["probe"] = probe.into();
+    let tenant = json!({"name": "shop", "keys": keys, "policy": policy});
+    let customer = gateway.customer(clock, tenant).await;
+    let people = customer.people(PEOPLE as u32, 1, 31).await;
+    let replies = log_in(&customer, &people, probe).await;
+    let metrics = customer.admin.get("/metrics").await;
+
+    let batches = scores(&people, &replies);
     // From the first lane in use to the last.
     let rows: Vec<&[i32]> = batches
         .values()
@@ -104,36 +104,50 @@ fn no_score_is_in_a_gateways_memory_files_replies_metrics_or_log() {
         })
         .collect();
     assert!(!rows.is_empty(), "a batch has several lanes: {batches:?}");
-    let patterns = patterns(rows.iter().copied());
-    let regions = memory(child.id());
-    let batch = hex::decode(batches.keys().next().unwrap()).unwrap();
-    let decided = regions.iter().any(|region| region.windows(16).any(|bytes| bytes == batch));
-    assert!(decided, "the batch itself is found in memory");
-    for region in &regions {
-        assert_eq!(search(region, &patterns), Vec::<String>::new());
+    let scores = patterns(rows.iter().copied());
+    // Everybody's face is enrolled, and shown by somebody else.
+    let faces = face_patterns(people.iter().map(|person| &person.face));
+    let batch = *batches.keys().next().unwrap();
+    for (process, pid) in [("gateway", gateway.pid()), ("key-holder", keyholder.pid())] {
+        let regions = memory(pid);
+        let known: &[u8] = if process == "gateway" { &batch } else { &people[0].handle };
+        assert!(regions.iter().any(|region| region.windows(known.len()).any(|bytes| bytes == known)));
+        for region in &regions {
+            assert_eq!(search(region, &scores), Vec::<String>::new(), "{process}");
+            if probe == "shared" || process == "key-holder" {
+                assert_eq!(search(region, &faces), Vec::<String>::new(), "{process}");
+            }
+        }
     }
-    drop(child.stdin.take());
-    lines.for_each(drop);
-    assert!(child.wait().unwrap().success(), "{}", std::fs::read_to_string(&log).unwrap());
-
-    let files = files_below(&data);
-    assert!(!files.is_empty());
-    for path in files.iter().chain([&log]) {
-        assert_eq!(
-            search(&std::fs::read(path).unwrap(), &patterns),
-            Vec::<String>::new(),
-            "{}",
-            path.display()
-        );
+    gateway.stop();
+    drop(keyholder);
+    for path in [files_below(&plan.data), files_below(&vault), vec![plan.log.clone()]].concat() {
+        nothing_in(&std::fs::read(&path).unwrap(), &[&scores, &faces], &path);
     }
+    let text: Vec<String> = people.iter().map(|person| in_base64(&person.face)).collect();
+    let log = std::fs::read_to_string(&plan.log).unwrap();
+    assert!(log.matches("DEBUG").count() > PEOPLE, "everything is logged");
+    assert!(!text.iter().any(|face| log.contains(face)));
     // One number may agree by chance; what shows scores shows those of a whole batch.
     let scores: BTreeSet<String> = rows.iter().flat_map(|row| row.iter().map(i32::to_string)).collect();
-    for part in ["replies", "metrics"] {
-        let text = report[part].as_str().unwrap();
+    let replies: String = replies.iter().map(Reply::text).collect();
+    for (part, text) in [("replies", replies.as_str()), ("metrics", metrics.text()), ("log", &log)] {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"+-/=_.".contains(c));
         let shown: BTreeSet<&str> = words.filter(|word| scores.contains(*word)).collect();
-        assert!(shown.len() < 3, "{part}: {shown:?}");
+        assert!(shown.len() < 4, "{part}: {shown:?}");
     }
+}
+
+fn nothing_in(bytes: &[u8], patterns: &[&Patterns], path: &Path) {
+    for patterns in patterns {
+        assert_eq!(search(bytes, patterns), Vec::<String>::new(), "{}", path.display());
+    }
+}
+
+/// The beginning of a face as requests carry it.
+fn in_base64(face: &[f32; 128]) -> String {
+    let bytes: Vec<u8> = face.iter().flat_map(|x| x.to_le_bytes()).collect();
+    BASE64.encode(bytes)[..64].to_owned()
 }
 
 /// Every file under `folder`, however deep.

@@ -46,9 +46,13 @@ impl Endpoint {
     }
 
     pub(crate) async fn connect(&self) -> TlsStream<TcpStream> {
-        let stream = TcpStream::connect(self.address).await.unwrap();
+        self.try_connect().await.unwrap()
+    }
+
+    async fn try_connect(&self) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(self.address).await?;
         let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await.unwrap()
+        TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await
     }
 
     /// Sends a request; headers given twice replace the defaults.
@@ -59,25 +63,36 @@ impl Endpoint {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Reply {
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(self.connect().await)).await.unwrap();
+        self.try_send(method, path, headers, body).await.unwrap()
+    }
+
+    /// As [`Endpoint::send`] to a service that may be killed meanwhile.
+    pub(crate) async fn try_send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Result<Reply, Box<dyn std::error::Error>> {
+        let stream = TokioIo::new(self.try_connect().await?);
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
         tokio::spawn(connection);
         let mut request = Request::new(Full::new(body.into()));
         *request.method_mut() = method;
-        *request.uri_mut() = path.parse().unwrap();
+        *request.uri_mut() = path.parse()?;
         let present = request.headers_mut();
-        present.insert("host", "localhost".parse().unwrap());
-        present.insert("content-type", "application/json".parse().unwrap());
+        present.insert("host", "localhost".parse()?);
+        present.insert("content-type", "application/json".parse()?);
         if let Some(token) = &self.bearer {
-            present.insert("authorization", format!("Bearer {token}").parse().unwrap());
+            present.insert("authorization", format!("Bearer {token}").parse()?);
         }
         for (name, value) in headers {
-            present.insert(hyper::header::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+            present.insert(hyper::header::HeaderName::try_from(*name)?, value.parse()?);
         }
-        let response = sender.send_request(request).await.unwrap();
+        let response = sender.send_request(request).await?;
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
-        Reply { status: parts.status, headers: parts.headers, body }
+        let body = body.collect().await?.to_bytes();
+        Ok(Reply { status: parts.status, headers: parts.headers, body })
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {

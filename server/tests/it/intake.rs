@@ -160,13 +160,13 @@ async fn a_session_without_a_chain_takes_no_value_and_one_with_a_chain_ends_with
     let now = service.clock.unix_s();
     let opened =
         members.holder(0, 2).open_with_chain(AUDIENCE, 4, now, &mut StdRng::seed_from_u64(6)).unwrap();
-    let key = service.public.bearer.clone().unwrap();
+    let key = service.customer.public.bearer.clone().unwrap();
     client(&service, &key, 1).open_session(opened.envelope).await.unwrap();
     assert!(service.server.shutdown().await);
-    service.clock.advance(1);
-    service.server = service::start(config, &service.clock).await;
+    service.customer.clock.advance(1);
+    service.server = service::start(config, &service.customer.clock).await;
     let (public, admin) = service::endpoints(&service.server);
-    (service.public, service.admin) = (public.with_bearer(&key), admin);
+    (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
     let (face, nonce) = (Vector::new(members.face(0)), Nonce::new(vec![9; 16]).unwrap());
     let request =
         opened.session.authentication(face, nonce, service.clock.unix_s(), AttestationForm::Compact);

@@ -52,6 +52,10 @@ impl KeyHolder {
         &self.url
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `kill -9`, and waits until the process is gone.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

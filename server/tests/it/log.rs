@@ -156,10 +156,11 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let server = service::start(service::config(&fork), &clock).await;
     let (public, admin) = service::endpoints(&server);
     let trust_root = server.trust_root().clone();
-    let forked =
-        Service { server, clock, public, admin, tenant: service.tenant, trust_root, issuer: service.issuer };
+    let mut customer = service::Customer { clock, ..service.customer };
+    customer.moved((public, admin));
+    let mut forked = Service { server, trust_root, customer };
     let bearer = forked.api_key(&["enrol", "authenticate", "issue"]).await;
-    let forked = Service { public: forked.public.with_bearer(&bearer), ..forked };
+    forked.public = forked.public.with_bearer(&bearer);
     seal(&forked, &people[0], 20, 4).await;
     let url = format!("https://{}", forked.public.address);
     let certificate = text(&forked.server.certificate_path());
@@ -226,7 +227,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let policy = Policy::new(next.clone(), AUDIENCE, Nonce::DangerousAny);
     let now = service.clock.unix_s();
     verify(&old, &policy, now).expect("the old keys verify within the overlap, under the new trust root");
-    let Service { server, tenant, issuer, .. } = service;
+    let Service { server, customer, .. } = service;
     assert!(server.shutdown().await);
 
     let clock = std::sync::Arc::new(service::TestClock::default());
@@ -236,9 +237,11 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let server = service::start(service::config(&data), &clock).await;
     assert_eq!(*server.trust_root(), next, "a start takes the new keys up");
     let (public, admin) = service::endpoints(&server);
-    let again = Service { server, clock, public, admin, tenant, trust_root: next.clone(), issuer };
+    let mut customer = service::Customer { clock, ..customer };
+    customer.moved((public, admin));
+    let mut again = Service { server, trust_root: next.clone(), customer };
     let bearer = again.api_key(&["enrol", "authenticate", "issue"]).await;
-    let again = Service { public: again.public.with_bearer(&bearer), ..again };
+    again.public = again.public.with_bearer(&bearer);
     let people = again.people(1, 2, 34).await;
     again.welcome(&people[0]).await;
     let new = seal(&again, &people[0], 1, 1).await.remove(0);

@@ -2,7 +2,7 @@
 
 use crate::enrolment::join_all;
 use crate::key_holder::{KeyHolder, listen};
-use crate::service::{self, Person, Service, answer, sign, templates_path};
+use crate::service::{self, Customer, Person, Service, answer, sign, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -25,7 +25,7 @@ async fn start(config: Config, probe: &str) -> Service {
 }
 
 /// The key that devices seal to, as the service serves it.
-async fn sealing_key(service: &Service) -> (SealingKey, Value) {
+pub(crate) async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
     let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await;
     assert_eq!(keys.status, 200, "{}", keys.text());
     let keys = keys.json();
@@ -35,7 +35,7 @@ async fn sealing_key(service: &Service) -> (SealingKey, Value) {
 }
 
 /// Enrols a face that the device has split, and opens the session.
-async fn welcome(service: &Service, key: &SealingKey, person: &Person) {
+pub(crate) async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
     let name = hex::encode(person.session_id);
     let context = Context::template(&service.tenant, &person.handle, name.as_bytes());
     let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
@@ -51,8 +51,8 @@ async fn welcome(service: &Service, key: &SealingKey, person: &Person) {
 }
 
 /// A request whose probe the device has split.
-fn shared(
-    service: &Service,
+pub(crate) fn shared(
+    service: &Customer,
     key: &SealingKey,
     person: &Person,
     face: &[f32; 128],
@@ -254,8 +254,15 @@ async fn one_key_per_tenant_with_plain_probes_survives_restarts_and_deletions() 
     assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
 
     let service = service.restart(service::config(&data)).await;
+    // Templates are loaded when they are wanted.
+    let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
+    assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));
     let request = service.request(&people[3], &people[3].face, 20);
     assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    assert_eq!(
+        (service.metric("trefoil_templates_in_memory").await, service.metric(arena).await),
+        (1, 98_304)
+    );
     let own = shared_in_plain(&service, &people[1]).await;
     service.authenticate(&own).await.problem(422, "probe-mode-mismatch");
     assert!(service.server.shutdown().await);

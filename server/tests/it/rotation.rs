@@ -1,11 +1,13 @@
 //! Rotation of a tenant's keys while its subjects log in.
 
 use crate::enrolment::join_all;
+use crate::gateway::{Gateway, Plan};
 use crate::key_holder::{KeyHolder, listen};
-use crate::service::{self, Person, Service, answer, templates_path};
+use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use trefoil_server::config::Config;
 use trefoil_server::wire::{Decision, Vector};
 
@@ -15,12 +17,21 @@ const PEOPLE: usize = 6;
 
 /// A service of a tenant with these subjects.
 async fn start(config: Config, keys: &str, attempts: Option<u32>, subjects: usize) -> (Service, Vec<Person>) {
+    let service = Service::with_tenant(config, tenant(keys, attempts)).await;
+    let people = populate(&service, subjects).await;
+    (service, people)
+}
+
+fn tenant(keys: &str, attempts: Option<u32>) -> Value {
     let mut policy = service::policy();
     if let Some(most) = attempts {
         policy["attempts"] = json!({"consecutive": most, "per_day": most, "per_generation": most});
     }
-    let tenant = json!({"name": "shop", "keys": keys, "policy": policy});
-    let service = Service::with_tenant(config, tenant).await;
+    json!({"name": "shop", "keys": keys, "policy": policy})
+}
+
+/// Enrols this many, and opens the sessions of those who log in.
+async fn populate(service: &Customer, subjects: usize) -> Vec<Person> {
     let people = service.people(PEOPLE as u32, 1, 61).await;
     for person in &people {
         service.welcome(person).await;
@@ -45,14 +56,14 @@ async fn start(config: Config, keys: &str, attempts: Option<u32>, subjects: usiz
             assert_eq!(reply.status, 201, "{}", reply.text());
         }
     }
-    (service, people)
+    people
 }
 
-fn path(service: &Service) -> String {
+fn path(service: &Customer) -> String {
     format!("/v1/tenants/{}/key-rotation", hex::encode(service.tenant))
 }
 
-async fn status(service: &Service) -> Value {
+async fn status(service: &Customer) -> Value {
     let status = service.admin.get(&path(service)).await;
     assert_eq!(status.status, 200, "{}", status.text());
     status.json()
@@ -61,7 +72,7 @@ async fn status(service: &Service) -> Value {
 /// Everybody logs in as themselves and, where the budgets allow it, as somebody else, until `done` says so; every answer is
 /// right.
 async fn log_in_until(
-    service: &Service,
+    service: &Customer,
     people: &[Person],
     strangers: bool,
     first: u64,
@@ -159,4 +170,150 @@ async fn a_rotation_outlives_its_key_holder() {
     let vault = keys.join("vault.sqlite");
     assert_eq!((rows(&vault, "epochs"), rows(&vault, "subjects WHERE epoch = 0")), (1, 0));
     assert_eq!(rows(&vault, "subjects"), 120);
+}
+
+/// The secrets of an epoch as they lie in the key-holder's vault: its master key and its subjects' salts, encrypted.
+fn secrets(vault: &Path, epoch: u32) -> Vec<Vec<u8>> {
+    let connection = rusqlite::Connection::open(vault).unwrap();
+    let all = "SELECT wrapped_master FROM epochs WHERE epoch = ?1 \
+               UNION ALL SELECT wrapped_salt FROM subjects WHERE epoch = ?1";
+    let mut statement = connection.prepare(all).unwrap();
+    let rows = statement.query_map([epoch], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// How many of these the files of a folder hold.
+fn found(folder: &Path, secrets: &[Vec<u8>]) -> usize {
+    let files: Vec<Vec<u8>> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| std::fs::read(path).unwrap())
+        .collect();
+    // Encrypted bytes are random: their first eight are enough to look for.
+    let heads: std::collections::HashSet<&[u8]> = secrets.iter().map(|secret| &secret[..8]).collect();
+    let held: std::collections::HashSet<&[u8]> =
+        files.iter().flat_map(|file| file.windows(8)).filter(|bytes| heads.contains(bytes)).collect();
+    held.len()
+}
+
+/// What kills find.
+struct Killed {
+    clock: Arc<TestClock>,
+    plan: Plan,
+    gateway: Option<Gateway>,
+    keyholder: Option<KeyHolder>,
+    customer: Customer,
+    people: Vec<Person>,
+    nonce: u64,
+}
+
+impl Killed {
+    /// Everybody logs in while `kill` is under way. What is answered with a decision is right, whenever the kill comes.
+    async fn under_logins(&mut self, kill: impl FnOnce(&mut Option<Gateway>, &mut Option<KeyHolder>)) {
+        // Four failures in a row are within the budget: a kill may leave every attempt counted as one.
+        let mut requests = Vec::new();
+        for (i, person) in self.people.iter().enumerate() {
+            for shown in [i, i, (i + 1) % self.people.len(), i] {
+                self.nonce += 1;
+                let face = &self.people[shown].face;
+                requests.push((shown == i, self.customer.request(person, face, self.nonce)));
+            }
+        }
+        let customer = &self.customer;
+        let logins = join_all(requests.iter().map(|(own, request)| async move {
+            // Who is killed answers nothing, or that it cannot.
+            let Ok(reply) = customer.try_authenticate(request).await else { return };
+            if reply.status == 200 {
+                let wanted = if *own { Decision::Match } else { Decision::NoMatch };
+                assert_eq!(answer(&reply).decision, wanted);
+            } else {
+                assert_eq!(reply.status, 503, "{}", reply.text());
+            }
+        }));
+        let (gateway, keyholder) = (&mut self.gateway, &mut self.keyholder);
+        tokio::join!(logins, async { kill(gateway, keyholder) });
+    }
+
+    /// Starts what was killed, and has everybody open a session again.
+    async fn recover(&mut self, keys: &Path, listen: &str) {
+        if self.keyholder.is_none() {
+            self.keyholder = Some(KeyHolder::start(keys, listen));
+        }
+        if self.gateway.is_none() {
+            // Requests issued before a start are refused.
+            self.clock.advance(1);
+            let gateway = self.plan.start(&self.clock);
+            self.customer.moved(gateway.endpoints());
+            self.gateway = Some(gateway);
+        }
+        while self.customer.admin.get("/readyz").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        for person in &self.people {
+            let opened = self.customer.prove(person).await;
+            assert!(opened.status.is_success(), "{}", opened.text());
+        }
+        self.nonce = log_in_until(&self.customer, &self.people, false, self.nonce, |_| true).await;
+    }
+}
+
+/// Kills of the gateway, of the key-holder and of both in the middle of a rotation: it goes on by itself each time, loses no
+/// subject and leaves nothing of the old keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_survives_kills_of_either_process_under_logins() {
+    for keys in ["per-subject", "per-tenant"] {
+        survives_kills(keys).await;
+    }
+}
+
+async fn survives_kills(keys: &str) {
+    const SUBJECTS: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let (vault, listen) = (folder.path().join("keys"), listen());
+    let mut plan = Plan::new(folder.path());
+    KeyHolder::init(&vault, &plan.data, &listen);
+    let keyholder = KeyHolder::start(&vault, &listen);
+    plan.key_holder = keyholder.url().to_owned();
+    let clock = Arc::new(TestClock::default());
+    let gateway = plan.start(&clock);
+    let customer = gateway.customer(Arc::clone(&clock), tenant(keys, None)).await;
+    let people = populate(&customer, SUBJECTS).await;
+    let (gateway, keyholder) = (Some(gateway), Some(keyholder));
+    let mut killed = Killed { clock, plan, gateway, keyholder, customer, people, nonce: 0 };
+    let old = secrets(&vault.join("vault.sqlite"), 0);
+    assert_eq!(old.len(), 1 + SUBJECTS);
+    assert_eq!(found(&vault, &old), old.len(), "the search finds what is there");
+
+    assert_eq!(killed.customer.admin.post(&path(&killed.customer), &json!({})).await.status, 202);
+    let kills: [fn(&mut Option<Gateway>, &mut Option<KeyHolder>); 4] = [
+        |gateway, _| gateway.take().unwrap().kill(),
+        |_, keyholder| keyholder.take().unwrap().kill(),
+        |gateway, keyholder| {
+            gateway.take().unwrap().kill();
+            keyholder.take().unwrap().kill();
+        },
+        |gateway, _| gateway.take().unwrap().kill(),
+    ];
+    let mut interrupted = 0;
+    for (kill, renewed) in kills.into_iter().zip([10, 50, 90, 130]) {
+        while status(&killed.customer).await["renewed"].as_u64().unwrap() < renewed {
+            tokio::task::yield_now().await;
+        }
+        killed.under_logins(kill).await;
+        killed.recover(&vault, &listen).await;
+        interrupted += usize::from(status(&killed.customer).await["state"] == "running");
+    }
+    assert!(interrupted > 0, "a kill came in the middle");
+    let nonce = killed.nonce;
+    log_in_until(&killed.customer, &killed.people, false, nonce, idle).await;
+    let ended = status(&killed.customer).await;
+    let figures = [&ended["epoch"], &ended["renewed"], &ended["left"]];
+    assert_eq!(figures, [&json!(1), &json!(SUBJECTS), &json!(0)], "nobody is lost");
+    killed.gateway.take().unwrap().stop();
+    drop(killed.keyholder.take());
+    let database = vault.join("vault.sqlite");
+    assert_eq!((rows(&database, "epochs"), rows(&database, "subjects WHERE epoch = 0")), (1, 0));
+    assert_eq!(rows(&database, "subjects"), SUBJECTS as u64);
+    assert_eq!(found(&vault, &old), 0, "neither the old master key nor an old salt is in any file");
 }

@@ -7,6 +7,7 @@ use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,11 @@ impl TestClock {
     pub(crate) fn advance(&self, seconds: u64) {
         self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
     }
+
+    /// How far it has jumped, seconds.
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead_s.load(Ordering::Relaxed)
+    }
 }
 
 impl Clock for TestClock {
@@ -54,13 +60,32 @@ impl Clock for TestClock {
 /// A running service with one tenant.
 pub(crate) struct Service {
     pub(crate) server: Server,
+    pub(crate) trust_root: TrustRoot,
+    pub(crate) customer: Customer,
+}
+
+/// The tenant, its issuer and its operator, wherever the service runs.
+pub(crate) struct Customer {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) public: Endpoint,
     pub(crate) admin: Endpoint,
     pub(crate) tenant: [u8; 16],
-    pub(crate) trust_root: TrustRoot,
     /// The tenant's issuer: its key, and the end of its chain of roots.
     pub(crate) issuer: Mutex<(MlDsa65, RootLog)>,
+}
+
+impl Deref for Service {
+    type Target = Customer;
+
+    fn deref(&self) -> &Customer {
+        &self.customer
+    }
+}
+
+impl DerefMut for Service {
+    fn deref_mut(&mut self) -> &mut Customer {
+        &mut self.customer
+    }
 }
 
 /// One person: a credential, a face, and a session once opened.
@@ -121,30 +146,48 @@ impl Service {
         let clock = Arc::new(TestClock::default());
         let server = start(config, &clock).await;
         let (public, admin) = endpoints(&server);
-        let created = admin.post("/v1/tenants", &tenant).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
-        let tenant = Hex::<16>::parse(&tenant).unwrap().0;
         let trust_root = server.trust_root().clone();
-        let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
-        let registered = public_key(&key);
-        let issuer = Mutex::new((key, RootLog::new(tenant, None)));
-        let mut service = Service { server, clock, public, admin, tenant, trust_root, issuer };
-        service.register(&registered).await;
-        let key = service.api_key(&["enrol", "authenticate", "issue"]).await;
-        service.public = service.public.with_bearer(&key);
-        service
+        Service { server, trust_root, customer: Customer::new(public, admin, clock, tenant).await }
     }
 
     /// The same service started again.
     pub(crate) async fn restart(self, config: Config) -> Service {
         assert!(self.server.shutdown().await);
+        let Service { trust_root, mut customer, .. } = self;
         // Requests issued before a start are refused.
-        self.clock.advance(1);
-        let server = start(config, &self.clock).await;
-        let (public, admin) = endpoints(&server);
-        let public = Endpoint { bearer: self.public.bearer, ..public };
-        Service { server, public, admin, ..self }
+        customer.clock.advance(1);
+        let server = start(config, &customer.clock).await;
+        customer.moved(endpoints(&server));
+        Service { server, trust_root, customer }
+    }
+}
+
+impl Customer {
+    /// A new tenant of the service at these endpoints.
+    pub(crate) async fn new(
+        public: Endpoint,
+        admin: Endpoint,
+        clock: Arc<TestClock>,
+        tenant: Value,
+    ) -> Customer {
+        let created = admin.post("/v1/tenants", &tenant).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
+        let tenant = Hex::<16>::parse(&tenant).unwrap().0;
+        let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
+        let registered = public_key(&key);
+        let issuer = Mutex::new((key, RootLog::new(tenant, None)));
+        let mut customer = Customer { clock, public, admin, tenant, issuer };
+        customer.register(&registered).await;
+        let key = customer.api_key(&["enrol", "authenticate", "issue"]).await;
+        customer.public = customer.public.with_bearer(&key);
+        customer
+    }
+
+    /// The service is elsewhere now; the customer's key still holds.
+    pub(crate) fn moved(&mut self, (public, admin): (Endpoint, Endpoint)) {
+        let bearer = self.public.bearer.take();
+        (self.public, self.admin) = (Endpoint { bearer, ..public }, admin);
     }
 
     /// A new API key with these scopes.
@@ -294,8 +337,16 @@ impl Service {
     }
 
     pub(crate) async fn authenticate(&self, request: &Authentication) -> Reply {
+        self.try_authenticate(request).await.unwrap()
+    }
+
+    /// Of a service that may be killed meanwhile.
+    pub(crate) async fn try_authenticate(
+        &self,
+        request: &Authentication,
+    ) -> Result<Reply, Box<dyn std::error::Error>> {
         let body = serde_json::to_vec(request).unwrap();
-        self.public.send(Method::POST, "/v1/authentications", &[], body).await
+        self.public.try_send(Method::POST, "/v1/authentications", &[], body).await
     }
 
     /// The value of a metric.

@@ -185,10 +185,10 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     let key = service.public.bearer.clone().unwrap();
     assert!(service.server.shutdown().await);
 
-    service.clock.advance(1);
-    service.server = service::start(config, &service.clock).await;
+    service.customer.clock.advance(1);
+    service.server = service::start(config, &service.customer.clock).await;
     let (public, admin) = endpoints(&service.server);
-    (service.public, service.admin) = (public.with_bearer(&key), admin);
+    (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
     service.authenticate(&before).await.problem(422, "request-not-fresh");
     let second = answer(&service.authenticate(&service.request(&people[0], &people[0].face, 2)).await);
     assert_eq!((second.decision, second.seal_number), (Decision::Match, first.seal_number + 1));

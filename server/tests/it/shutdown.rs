@@ -46,7 +46,10 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
     for number in seals {
         assert!(store.seal(number).unwrap().is_some(), "seal {number}");
     }
-    assert!(tokio::net::TcpStream::connect(service.public.address).await.is_err(), "the socket is closed");
+    assert!(
+        tokio::net::TcpStream::connect(service.customer.public.address).await.is_err(),
+        "the socket is closed"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

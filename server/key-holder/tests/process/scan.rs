@@ -77,12 +77,15 @@ pub(crate) fn patterns<'a>(rows: impl Iterator<Item = &'a [i32]> + Clone) -> Pat
 /// Which patterns are in `bytes`.
 pub(crate) fn search(bytes: &[u8], patterns: &Patterns) -> Vec<String> {
     // One bit for each pair of first bytes, so that most places cost one look-up in a small table.
+    assert!(!patterns.contains_key(&[0; 8]), "a row begins with a number");
     let mut maybe = vec![false; 1 << 16];
     patterns.keys().for_each(|first| maybe[usize::from(u16::from_le_bytes([first[0], first[1]]))] = true);
     let mut found = Vec::new();
     for at in 0..bytes.len().saturating_sub(7) {
         let first: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
-        if maybe[usize::from(u16::from_le_bytes([first[0], first[1]]))]
+        // Most of memory is zero, and no row begins with as many zeros.
+        if u64::from_le_bytes(first) != 0
+            && maybe[usize::from(u16::from_le_bytes([first[0], first[1]]))]
             && let Some(candidates) = patterns.get(&first)
         {
             let here = candidates.iter().filter(|(whole, _)| bytes[at..].starts_with(whole));
