@@ -83,6 +83,7 @@ impl App {
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },
             templates: self.templates.len(),
+            arenas: self.templates.arenas(),
             ready: self.undecided().is_none(),
             key_holders: self.keyholder.holders(),
         }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::Stats;
 use trefoil_key_holder::HolderState;
+use trefoil_matching::{ArenaSize, KeyStructure};
 use trefoil_pipeline::StageTimes;
 
 /// The content type of [`Metrics::render`].
@@ -44,6 +45,8 @@ pub(crate) struct Gauges {
     pub proofs: ProofGauges,
     /// Templates in memory.
     pub templates: usize,
+    /// The memory that templates are in.
+    pub arenas: [(KeyStructure, ArenaSize); 2],
     /// Whether the service takes requests.
     pub ready: bool,
     /// Three key-holders, where there are three.
@@ -123,7 +126,7 @@ impl Metrics {
             text.sample("trefoil_stage_seconds_count", &labels, durations.count() as f64);
         }
         render_key_holders(&mut text, &gauges.key_holders);
-        let Gauges { cache, intake_depth, proofs: _, templates, ready, key_holders: _ } = gauges;
+        let Gauges { cache, intake_depth, proofs: _, templates, arenas, ready, key_holders: _ } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -136,8 +139,29 @@ impl Metrics {
         }
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
+        render_arenas(&mut text, arenas);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
+    }
+}
+
+/// How much memory templates take, and how much they may.
+fn render_arenas(text: &mut Text, arenas: &[(KeyStructure, ArenaSize); 2]) {
+    let help =
+        "Memory of templates: used: by templates; reserved: taken from the system so far; limit: at most";
+    text.family("trefoil_template_arena_bytes", "gauge", help);
+    for (keys, size) in arenas {
+        let keys = match keys {
+            KeyStructure::PerSubject => "per-subject",
+            KeyStructure::PerTenant => "per-tenant",
+        };
+        let ArenaSize { used, slots_max, slot_bytes, reserved_bytes } = *size;
+        let sizes =
+            [("used", used * slot_bytes), ("reserved", reserved_bytes), ("limit", slots_max * slot_bytes)];
+        for (what, bytes) in sizes {
+            let labels = format!("{{keys=\"{keys}\",what=\"{what}\"}}");
+            text.sample("trefoil_template_arena_bytes", &labels, bytes as f64);
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::store::{Handle, TenantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_matching::{Arena, KeyStructure, Template};
+use trefoil_matching::{Arena, ArenaSize, KeyStructure, Template};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
@@ -88,6 +88,11 @@ impl Templates {
         self.shards.iter().map(count).sum()
     }
 
+    /// The memory behind them, by key structure.
+    pub(crate) fn arenas(&self) -> [(KeyStructure, ArenaSize); 2] {
+        [(KeyStructure::PerSubject, self.own_keys.size()), (KeyStructure::PerTenant, self.tenant_keys.size())]
+    }
+
     fn put(&self, shard: &mut Generations, key: Key, template: Template) {
         if shard.newer.len() >= self.per_generation_max {
             shard.older = std::mem::take(&mut shard.newer);
@@ -100,3 +105,6 @@ impl Templates {
         self.shards[usize::from(handle[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;
