@@ -89,7 +89,7 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
             let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, *workers, *tier)?;
             (scores, Some(wrong))
         }
-        // The key-holder decides batches of the first kind only; here there are scores and no decisions.
+        // Here there are scores and no decisions; the roles' decisions in these modes are tested beside them.
         _ => (by_roles::compare(&trials, *mode, *keys, *workers, *tier)?, None),
     };
     let seconds = started.elapsed().as_secs_f64();

@@ -46,7 +46,7 @@ impl StagesArgs {
             tier,
         })?;
         if (mode, keys) != (ProbeMode::Plain, KeyStructure::PerSubject) {
-            // The service's pipeline has the other mode only; the remaining stages do not depend on it.
+            // The benchmark's world has keys per subject and plain probes; the remaining stages do not depend on them.
             return Ok(arithmetic);
         }
         let parameters = Stages {

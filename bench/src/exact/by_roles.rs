@@ -1,4 +1,4 @@
-//! The comparison in the modes that have no pipeline: the two roles' arithmetic alone.
+//! The comparison with one key per tenant or shared probes: the two roles' arithmetic alone.
 
 use rand::rngs::StdRng;
 use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, Share};
