@@ -197,6 +197,9 @@ fn found(folder: &Path, secrets: &[Vec<u8>]) -> usize {
     held.len()
 }
 
+/// Ends one process, or both.
+type Kill = fn(&mut Option<Gateway>, &mut Option<KeyHolder>);
+
 /// What kills find.
 struct Killed {
     clock: Arc<TestClock>,
@@ -210,7 +213,7 @@ struct Killed {
 
 impl Killed {
     /// Everybody logs in while `kill` is under way. What is answered with a decision is right, whenever the kill comes.
-    async fn under_logins(&mut self, kill: impl FnOnce(&mut Option<Gateway>, &mut Option<KeyHolder>)) {
+    async fn under_logins(&mut self, kill: Kill) {
         // Four failures in a row are within the budget: a kill may leave every attempt counted as one.
         let mut requests = Vec::new();
         for (i, person) in self.people.iter().enumerate() {
@@ -286,7 +289,7 @@ async fn survives_kills(keys: &str) {
     assert_eq!(found(&vault, &old), old.len(), "the search finds what is there");
 
     assert_eq!(killed.customer.admin.post(&path(&killed.customer), &json!({})).await.status, 202);
-    let kills: [fn(&mut Option<Gateway>, &mut Option<KeyHolder>); 4] = [
+    let kills: [Kill; 4] = [
         |gateway, _| gateway.take().unwrap().kill(),
         |_, keyholder| keyholder.take().unwrap().kill(),
         |gateway, keyholder| {
