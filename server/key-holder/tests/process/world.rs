@@ -17,9 +17,8 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote, Role as _, tls};
 use trefoil_matching::{
     AttemptPolicy, Context, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, KeyStructure,
-    Lane, MatchJob, Matcher, PublicKey, SharedProbe, Template, TenantId, Tier, split, unblind,
+    Lane, MatchJob, Matcher, PublicKey, Share, SharedProbe, Template, TenantId, Tier, split, unblind,
 };
-use trefoil_split::{Split, split_probe};
 
 pub(crate) const TENANT: TenantId = [7; 16];
 /// Long enough for the busiest machine: no test measures time.
@@ -287,9 +286,8 @@ impl Gateway {
         let mut rng = StdRng::seed_from_u64(u64::from(batch));
         let mut device = |template: &Template, probe: &Embedding| {
             let context = Context::probe(&TENANT, &template.handle, &[1; 32], &[batch; 16]);
-            let face: Vec<f32> = probe.values().iter().map(|x| f32::from(*x)).collect();
-            let Split { open, sealed } = split_probe(&face, &sealing, &context, &mut rng).unwrap();
-            SharedProbe { share: open, sealed, context }
+            let (share, other) = Share::of(probe).split(&mut rng);
+            SharedProbe { share, sealed: sealing.seal(&context, &other), context }
         };
         let probes: Vec<SharedProbe> =
             self.people.iter().zip(probes).map(|((template, _), probe)| device(template, probe)).collect();
