@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use trefoil_matching::Tier;
-use trefoil_sign::Precomputation;
+use trefoil_sign::{Extent, SigningKeys};
 
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
@@ -30,8 +30,8 @@ pub struct Sign {
     pub falcon_salts: usize,
     /// Signatures of each family whose times are compared between keys; 0 for none.
     pub timing: usize,
-    /// Whether to do the brief part of the precomputation only.
-    pub brief: bool,
+    /// How far SLH-DSA alone is precomputed at most. Seals are made with no more than what a service does by default.
+    pub extent: Extent,
     /// Highest tier to compute on.
     pub tier: Tier,
 }
@@ -41,12 +41,13 @@ pub struct Sign {
 /// # Errors
 /// When keys cannot be made or threads not started. A signature that is wrong is in the report, not here.
 pub fn sign(parameters: Sign) -> Result<Report, Failure> {
-    let Sign { times, rounds, load, falcon_salts, timing, brief, tier } = parameters;
+    let Sign { times, rounds, load, falcon_salts, timing, extent, tier } = parameters;
     let mut sections = Vec::new();
     if times {
-        sections.push(slh_dsa::measure(rounds, brief, tier)?);
-        sections.push(bundle::measure(rounds, brief)?);
-        sections.push(open_loop::measure(load, brief)?);
+        sections.push(slh_dsa::measure(rounds, extent, tier)?);
+        let usual = extent.min(Extent::default());
+        sections.push(bundle::measure(rounds, usual)?);
+        sections.push(open_loop::measure(load, usual)?);
     }
     if falcon_salts > 0 {
         sections.push(salts::measure(falcon_salts)?);
@@ -77,10 +78,10 @@ struct Section {
     problem: Option<String>,
 }
 
-/// Does a key's precomputation, or the brief part of it.
-fn precompute(work: Precomputation, brief: bool) -> Result<(), Failure> {
-    let outcome = if brief { work.run_brief() } else { work.run() };
-    outcome.map_err(Failure::in_step("precomputation"))
+/// Does the keys' precomputation.
+fn precompute(keys: &mut SigningKeys, extent: Extent) -> Result<(), Failure> {
+    keys.precompute_to(extent);
+    keys.precomputation().run().map_err(Failure::in_step("precomputation"))
 }
 
 /// Processor time of `operation` in microseconds, and what it returned.

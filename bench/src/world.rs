@@ -11,7 +11,7 @@ use trefoil_matching::{
     MemoryVault, PublicKey, Template, Tier, split, unblind,
 };
 use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
-use trefoil_sign::SigningKeys;
+use trefoil_sign::{Extent, SigningKeys};
 
 use crate::clock::WORLD_START_S;
 use crate::failure::Failure;
@@ -192,9 +192,10 @@ fn capture(face: &[f32; DIM], rng: &mut StdRng) -> Result<Embedding, Failure> {
 /// When key generation fails.
 pub(crate) fn signing_keys() -> Result<(SigningKeys, TrustRoot), Failure> {
     let mut rng: StdRng = rand::make_rng();
-    let keys = SigningKeys::generate(WORLD_START_S - 60, VERDICT_EXPIRY_S, &mut rng)
+    let mut keys = SigningKeys::generate(WORLD_START_S - 60, VERDICT_EXPIRY_S, &mut rng)
         .map_err(Failure::in_step("signing keys"))?;
-    keys.precomputation().run_brief().map_err(Failure::in_step("precomputation"))?;
+    keys.precompute_to(Extent::Brief);
+    keys.precomputation().run().map_err(Failure::in_step("precomputation"))?;
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let root = TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))?;
     Ok((keys, root))

@@ -6,6 +6,7 @@ use serde_json::Value;
 use trefoil_bench::Report;
 use trefoil_bench::sign::{Sign, sign};
 use trefoil_matching::Tier;
+use trefoil_sign::Extent;
 
 /// Names of a time and its companions.
 const TIMES: [&str; 3] = ["", "_min", "_runs"];
@@ -28,12 +29,16 @@ fn number(report: &Report, pointer: &str) -> f64 {
 #[test]
 fn signing_is_timed_and_its_signatures_verified() {
     let load = Duration::from_millis(30);
-    let (times, brief, tier) = (true, true, Tier::detected());
-    let parameters = Sign { times, rounds: 2, load, falcon_salts: 100, timing: 20, brief, tier };
+    let (times, extent, tier) = (true, Extent::Brief, Tier::detected());
+    let parameters = Sign { times, rounds: 2, load, falcon_salts: 100, timing: 20, extent, tier };
     let report = sign(parameters).expect("runs");
     assert_eq!(report.problem, None);
-    let own = ["without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "precompute_ms", "wrong"];
-    assert_keys(&report, "/slhdsa", &["sign_us", "crate_us", "release_us", "verify_us"], &own);
+    let own = ["with_default_extent", "without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "wrong"];
+    let extents = ["extent", "default_extent", "extents"];
+    assert_keys(&report, "/slhdsa", &["sign_us", "crate_us", "release_us", "verify_us"], &[&own[..], &extents].concat());
+    assert_keys(&report, "/slhdsa/extents", &[], &["brief"]);
+    assert_keys(&report, "/slhdsa/extents/brief", &[], &["precompute_ms", "memory_bytes"]);
+    assert_keys(&report, "/slhdsa/with_default_extent", &["sign_us"], &["ratio_vs_slh_dsa_crate"]);
     assert_keys(&report, "/slhdsa/portable", &["sign_us"], &["ratio_vs_slh_dsa_crate"]);
     assert!(report.result["slhdsa"]["shani"].get("ratio_vs_slh_dsa_crate").is_some());
     assert!(number(&report, "/slhdsa/ratio_vs_slh_dsa_crate") > 0.0);
@@ -62,7 +67,7 @@ fn signing_is_timed_and_its_signatures_verified() {
 #[test]
 fn what_is_asked_for_alone_is_done_alone() {
     let (times, load, tier) = (false, Duration::ZERO, Tier::detected());
-    let parameters = Sign { times, rounds: 1, load, falcon_salts: 10, timing: 0, brief: true, tier };
+    let parameters = Sign { times, rounds: 1, load, falcon_salts: 10, timing: 0, extent: Extent::Brief, tier };
     let report = sign(parameters).expect("runs");
     assert_keys(&report, "", &[], &["tier", "falcon_salts"]);
 }

@@ -76,6 +76,30 @@ pub struct Tls {
 pub struct Keys {
     /// File with the passphrase of the signing keys; empty means a systemd credential or a generated one.
     pub passphrase_file: PathBuf,
+    /// How much of the SLH-DSA key's hypertree is computed once.
+    pub precompute: Precompute,
+}
+
+/// How much is computed once after each start, for faster signatures; see [`trefoil_sign::Extent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precompute {
+    /// 4 MB.
+    Brief,
+    /// 34 MB.
+    Usual,
+    /// 71 MB.
+    Large,
+}
+
+impl From<Precompute> for trefoil_sign::Extent {
+    fn from(precompute: Precompute) -> Self {
+        match precompute {
+            Precompute::Brief => Self::Brief,
+            Precompute::Usual => Self::Usual,
+            Precompute::Large => Self::Large,
+        }
+    }
 }
 
 /// `[limits]`

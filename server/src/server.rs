@@ -270,7 +270,9 @@ impl Server {
 fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, KeysError> {
     let directory = DataDir::open_for_keys(&config.server.data_dir)?;
     let source = signing_keys::Source::of_process(&config.keys.passphrase_file);
-    signing_keys::open_or_make(&directory, issuer, &source, now)
+    let mut opened = signing_keys::open_or_make(&directory, issuer, &source, now)?;
+    opened.keys.precompute_to(config.keys.precompute.into());
+    Ok(opened)
 }
 
 fn open_store(directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {

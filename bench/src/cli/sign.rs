@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use trefoil_kernels::Tier;
+use trefoil_sign::Extent;
 
 use super::Output;
 use super::numbers::seconds;
@@ -38,9 +39,9 @@ pub(super) struct SignArgs {
     /// Time nothing: only what --falcon-salts and --timing ask for
     #[arg(long)]
     alone: bool,
-    /// Do the brief part of the precomputation only: an eighth of its time, signatures 6 % slower
-    #[arg(long)]
-    brief: bool,
+    /// How much of SLH-DSA is computed once: brief, usual (what a service does) or large. Large takes most of a minute
+    #[arg(long, default_value = "large", value_parser = extent)]
+    extent: Extent,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -57,8 +58,13 @@ impl SignArgs {
             load: Duration::from_secs_f64(self.seconds),
             falcon_salts: self.falcon_salts as usize,
             timing: self.timing as usize,
-            brief: self.brief,
+            extent: self.extent,
             tier,
         })
     }
+}
+
+fn extent(name: &str) -> Result<Extent, String> {
+    let known = Extent::ALL.into_iter().find(|extent| extent.name() == name);
+    known.ok_or_else(|| "use brief, usual or large".to_owned())
 }

@@ -7,7 +7,7 @@ use trefoil_attest::{
     statement_digest, verify,
 };
 use trefoil_matching::LANES;
-use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys};
+use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys};
 
 use super::{Section, cpu_us, insert_times, precompute};
 use crate::clock::WORLD_START_S;
@@ -18,12 +18,12 @@ use crate::world::{ISSUER, signing_keys};
 /// Batches under one seal.
 const GROUPS: [usize; 4] = [1, 4, 16, 64];
 
-pub(super) fn measure(rounds: usize, brief: bool) -> Result<Section, Failure> {
+pub(super) fn measure(rounds: usize, extent: Extent) -> Result<Section, Failure> {
     let mut section = Section::default();
     family::<MlDsa65>("mldsa", rounds, &mut section)?;
     family::<Falcon512>("falcon", rounds, &mut section)?;
     let (mut keys, trust_root) = signing_keys()?;
-    precompute(keys.precomputation(), brief)?;
+    precompute(&mut keys, extent)?;
     let mut bundle_us = Vec::new();
     let mut group_us = GROUPS.map(|_| Vec::new());
     for round in 0..rounds {

@@ -10,6 +10,7 @@ use trefoil_matching::LANES;
 use trefoil_pipeline::{
     Bound, BoundLane, Cadence, ChainHead, Clock, Refusal, Release, Sealed, Sealer, StageTimes,
 };
+use trefoil_sign::Extent;
 
 use super::{Section, precompute};
 use crate::clock::WorldClock;
@@ -23,8 +24,8 @@ const LOADS: [u32; 5] = [1, 10, 40, 70, 100];
 /// Batches that measure the capacity, all there at once: twice what one seal covers.
 const BACKLOG: usize = 2_048;
 
-pub(super) fn measure(load: Duration, brief: bool) -> Result<Section, Failure> {
-    let mut service = Service::start(brief)?;
+pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure> {
+    let mut service = Service::start(extent)?;
     // The tree over so many batches costs more than the signatures: this is the most that the sealer can do.
     let backlog = service.offer(f64::INFINITY, BACKLOG)?;
     let capacity = BACKLOG as f64 / (backlog.last_ns - backlog.first_ns) as f64 * 1e9;
@@ -103,9 +104,9 @@ struct Outcome {
 
 impl Service {
     /// A fresh sealer whose precomputation is done.
-    fn start(brief: bool) -> Result<Self, Failure> {
-        let (keys, _) = signing_keys()?;
-        precompute(keys.precomputation(), brief)?;
+    fn start(extent: Extent) -> Result<Self, Failure> {
+        let (mut keys, _) = signing_keys()?;
+        precompute(&mut keys, extent)?;
         let clock = Arc::new(WorldClock::start());
         let (sender, sealed) = unbounded();
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });

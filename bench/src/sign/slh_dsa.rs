@@ -1,11 +1,11 @@
 //! One SLH-DSA signature: the slh-dsa crate and the own signer on each kind of processor, in turns.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use slh_dsa::{Sha2_128f, SigningKey};
 use trefoil_kernels::{Cpu, Tier};
-use trefoil_sign::{SignatureFamily as _, SlhDsaSha2_128f};
+use trefoil_sign::{Extent, SignatureFamily as _, SlhDsaSha2_128f};
 
-use super::{Section, cpu_us, insert_times, precompute};
+use super::{Section, cpu_us, insert_times};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 
@@ -17,14 +17,13 @@ struct Subject {
     once_us: Vec<f64>,
 }
 
-pub(super) fn measure(rounds: usize, brief: bool, tier: Tier) -> Result<Section, Failure> {
+pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Section, Failure> {
     let mut rng = rand::rng();
     let mut released = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
     let (secret, public) = (released.to_secret_bytes(), released.public_key());
     let theirs = SigningKey::<Sha2_128f>::try_from(&secret[..]).map_err(Failure::in_step("SLH-DSA key"))?;
-    let (precompute_us, outcome) = cpu_us(|| precompute(released.precomputation(), brief));
-    outcome?;
-    let mut subjects = subjects(&released, tier)?;
+    let extents = precompute(&released, extent)?;
+    let mut subjects = subjects(&released, extent, tier)?;
     let [mut crate_us, mut release_us, mut verify_us] = [const { Vec::new() }; 3];
     let mut wrong = 0u32;
     for round in 0..rounds {
@@ -70,7 +69,10 @@ pub(super) fn measure(rounds: usize, brief: bool, tier: Tier) -> Result<Section,
         insert_times(&mut fields, name, runs);
         text.push_str(&format!("  {name:<34} {:>9.0}\n", runs.median()));
     }
-    fields.insert("precompute_ms".into(), json!(rounded(precompute_us / 1e3)));
+    text.push_str(&extents.1);
+    fields.insert("extent".into(), json!(extent.name()));
+    fields.insert("default_extent".into(), json!(Extent::default().name()));
+    fields.insert("extents".into(), extents.0.into());
     fields.insert("wrong".into(), json!(wrong));
     let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
     let fields = Map::from_iter([("slhdsa".to_owned(), fields.into())]);
@@ -79,16 +81,33 @@ pub(super) fn measure(rounds: usize, brief: bool, tier: Tier) -> Result<Section,
 
 const DETECTED: &str = "own";
 
-fn subjects(key: &SlhDsaSha2_128f, tier: Tier) -> Result<Vec<Subject>, Failure> {
+/// Does the key's precomputation, one extent after the other: memory and processor time of all up to each, and words.
+fn precompute(key: &SlhDsaSha2_128f, most: Extent) -> Result<(Map<String, Value>, String), Failure> {
+    let (mut fields, mut text, mut ms) = (Map::new(), String::new(), 0.0);
+    for extent in Extent::ALL.into_iter().filter(|extent| *extent <= most) {
+        let (us, outcome) = cpu_us(|| key.precomputation(extent).run());
+        outcome.map_err(Failure::in_step("precomputation"))?;
+        ms += us / 1e3;
+        let (name, bytes) = (extent.name(), extent.memory_bytes());
+        text.push_str(&format!("  computed once, {name:<19} {ms:>9.0} ms, {:.0} MB\n", bytes as f64 / 1e6));
+        fields.insert(name.into(), json!({ "precompute_ms": rounded(ms), "memory_bytes": bytes }));
+    }
+    Ok((fields, text))
+}
+
+/// The signers, the first with all that is computed once. SHA-NI gets what a service has by default.
+fn subjects(key: &SlhDsaSha2_128f, most: Extent, tier: Tier) -> Result<Vec<Subject>, Failure> {
     let bare = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes());
     let bare = bare.map_err(Failure::in_step("SLH-DSA key"))?;
+    let usual = key.using_at_most(Extent::default().min(most));
     let mut wanted = vec![
         (DETECTED, Cpu::at_most(tier), key),
+        ("with_default_extent", Cpu::at_most(tier), &usual),
         ("without_top_layers", Cpu::at_most(tier), &bare),
         ("portable", Cpu::at_most(Tier::Portable), &bare),
     ];
     if Cpu::at_most(Tier::Avx2.min(tier)).has_sha_ni() {
-        wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), key));
+        wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), &usual));
     }
     let subject =
         |(name, cpu, key): (_, _, &SlhDsaSha2_128f)| Subject { name, key: key.on(cpu), once_us: Vec::new() };

@@ -10,7 +10,7 @@ use crate::error::{KeyError, SignError};
 use crate::falcon_512::Falcon512;
 use crate::family::SignatureFamily;
 use crate::ml_dsa_65::MlDsa65;
-use crate::slh_dsa_sha2_128f::{Precomputation, SlhDsaSha2_128f};
+use crate::slh_dsa_sha2_128f::{Extent, Precomputation, SlhDsaSha2_128f};
 
 /// Name and version of the stored form.
 const MAGIC: &[u8; 8] = b"TFSIGN01";
@@ -36,6 +36,7 @@ pub struct SigningKeys {
     slh_dsa_sha2_128f: SlhDsaSha2_128f,
     public: PublicKeySet,
     id: KeySetId,
+    extent: Extent,
 }
 
 impl SigningKeys {
@@ -71,7 +72,7 @@ impl SigningKeys {
             not_after,
         };
         let id = public.id();
-        Ok(Self { ml_dsa_65, falcon_512, slh_dsa_sha2_128f, public, id })
+        Ok(Self { ml_dsa_65, falcon_512, slh_dsa_sha2_128f, public, id, extent: Extent::default() })
     }
 
     /// The public keys.
@@ -89,7 +90,12 @@ impl SigningKeys {
     /// The work that makes these keys sign faster, to be done once on any thread. The signatures are the same.
     #[must_use]
     pub fn precomputation(&self) -> Precomputation {
-        self.slh_dsa_sha2_128f.precomputation()
+        self.slh_dsa_sha2_128f.precomputation(self.extent)
+    }
+
+    /// Lets [`Self::precomputation`] go to another extent than the usual one.
+    pub fn precompute_to(&mut self, extent: Extent) {
+        self.extent = extent;
     }
 
     /// Signs a header with all three families. Each signature is verified before any is returned.

@@ -18,5 +18,5 @@ pub use falcon_512::Falcon512;
 pub use family::SignatureFamily;
 pub use keys::{SECRET_BYTES, SigningKeys};
 pub use ml_dsa_65::MlDsa65;
-pub use slh_dsa_sha2_128f::{Precomputation, SlhDsaSha2_128f};
+pub use slh_dsa_sha2_128f::{Extent, Precomputation, SlhDsaSha2_128f};
 pub use witness::WitnessKey;

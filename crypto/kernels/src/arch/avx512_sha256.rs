@@ -3,8 +3,8 @@
 
 use crate::sha256::{CHAIN_BITS, CHAIN_PADDING, ROUND_CONSTANTS, Words};
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_or_si512, _mm512_ror_epi32, _mm512_set1_epi32,
-    _mm512_shldi_epi32, _mm512_slli_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi32,
+    __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_ror_epi32, _mm512_set1_epi32, _mm512_shldi_epi32,
+    _mm512_srli_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi32,
 };
 
 /// Vectors that go through the rounds together. Two keep the 32 registers busy; three would spill.
@@ -72,8 +72,7 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: 
             half = words;
         }
         for i in 0..VECTORS {
-            let padding = _mm512_set1_epi32(CHAIN_PADDING as i32);
-            w[9][i] = _mm512_or_si512(_mm512_slli_epi32::<16>(half[i]), padding);
+            w[9][i] = _mm512_shldi_epi32::<16>(half[i], _mm512_set1_epi32((CHAIN_PADDING << 16) as i32));
         }
         rounds!(v, w, false, ROUND_CONSTANTS[0], 5 6 7 8 9 10 11 12 13 14 15);
         // Apart from the loop: the compiler simplifies what is made of the constant words 10 to 15.

@@ -1,7 +1,5 @@
 //! Addresses (FIPS 205 section 4.2) in their compressed form of 22 bytes (section 11.2), as SHA-256 words.
 
-use std::ops::Range;
-
 use trefoil_kernels::sha256::{LANES, Words};
 
 /// What a hash is for: the `type` of an address.
@@ -31,7 +29,7 @@ pub(super) struct Address {
 
 impl Address {
     /// The 22 bytes as big-endian words. The low half of the last word is zero: the message begins there.
-    fn words(self) -> [u32; 6] {
+    pub(super) fn words(self) -> [u32; 6] {
         let Self { layer, tree, kind, key_pair, chain_or_height, hash_or_index } = self;
         [
             u32::from(layer) << 24 | (tree >> 40) as u32,
@@ -60,14 +58,10 @@ impl AddressLanes {
         }
     }
 
-    /// The addresses of some chains of a one-time key, from the one of `first` up, in these lanes.
-    pub(super) fn set_chains(&mut self, lanes: Range<usize>, first: Address) {
-        let words = first.words();
-        for (row, word) in self.0.iter_mut().zip(words) {
-            row[lanes.clone()].fill(word);
-        }
-        for (word, chain) in self.0[4][lanes].iter_mut().zip(0u32..) {
-            *word += chain << 16;
+    /// Indices in a tree from `first` up, below 2^16.
+    pub(super) fn set_indices(&mut self, first: usize) {
+        for (word, index) in self.0[5].iter_mut().zip(first as u32..) {
+            *word = index << 16;
         }
     }
 

@@ -4,7 +4,7 @@ use trefoil_kernels::sha256::LANES;
 use zeroize::Zeroizing;
 
 use super::address::{Address, AddressLanes, Kind};
-use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, gather, lane};
+use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, broadcast, gather, lane};
 use super::verifier::pair;
 
 /// Trees: k.
@@ -31,37 +31,37 @@ pub(super) fn sign<C: Compression>(
     at: (u64, u32),
     signature: &mut Vec<u8>,
 ) -> Node {
-    let address = |kind, height, index| address(at, kind, height, index);
     let indices = indices(message);
     let mut secrets = [Node::default(); TREES];
-    let mut nodes = Vec::with_capacity(TREES * LEAVES);
+    let mut nodes = Nodes::with_capacity(TREES * LEAVES);
+    // SK.seed, the secret values, the leaves: each comes of the one before.
+    let mut values = Zeroizing::new([*sk_seed, [[0; LANES]; 4], [[0; LANES]; 4]]);
+    let mut addresses = AddressLanes::new(|_| address(at, Kind::ForsPrf, 0, 0));
     for first in (0..TREES * LEAVES).step_by(LANES) {
-        let mut addresses = AddressLanes::new(|lane| address(Kind::ForsPrf, 0, first + lane));
-        let values = Zeroizing::new(hash.f(&addresses, sk_seed));
+        addresses.set_indices(first);
+        addresses.set_kind(Kind::ForsPrf);
+        hash.chain(&addresses, &mut values[..2]);
         addresses.set_kind(Kind::ForsTree);
-        let leaves = hash.f(&addresses, &values);
-        nodes.extend((0..LANES).map(|i| lane(&leaves, i)));
+        hash.chain(&addresses, &mut values[1..]);
+        nodes.extend(&values[2], LANES);
         let shown = first / LEAVES * LEAVES + indices[first / LEAVES];
         if (first..first + LANES).contains(&shown) {
-            secrets[first / LEAVES] = lane(&values, shown - first);
+            secrets[first / LEAVES] = lane(&values[1], shown - first);
         }
     }
     let mut siblings = [[Node::default(); HEIGHT]; TREES];
     for height in 0..HEIGHT {
         let width = LEAVES >> height;
-        for ((siblings, nodes), index) in siblings.iter_mut().zip(nodes.chunks(width)).zip(indices) {
-            siblings[height] = nodes[index >> height ^ 1];
+        for (tree, (siblings, index)) in siblings.iter_mut().zip(indices).enumerate() {
+            siblings[height] = nodes.get(tree * width + (index >> height ^ 1));
         }
-        let pairs = nodes.as_chunks().0.iter().enumerate();
-        let pairs: Vec<_> =
-            pairs.map(|(index, pair)| (address(Kind::ForsTree, height + 1, index), *pair)).collect();
-        nodes = hash.h(&pairs);
+        nodes = nodes.parents(hash, |index| address(at, Kind::ForsTree, height + 1, index));
     }
     for (secret, siblings) in secrets.iter().zip(siblings) {
         append(signature, *secret);
         siblings.iter().for_each(|&node| append(signature, node));
     }
-    roots(hash, at, &nodes)
+    roots(hash, at, |tree| nodes.get(tree))
 }
 
 /// Algorithm 17 of FIPS 205 section 8.4: the public key that the nodes of a signature of `message` lead to.
@@ -93,13 +93,48 @@ pub(super) fn public_key<C: Compression>(
             .collect();
         climbed.copy_from_slice(&hash.h(&pairs));
     }
-    roots(hash, at, &climbed)
+    roots(hash, at, |tree| climbed[tree])
+}
+
+/// Nodes of one height of all trees, by word.
+struct Nodes([Vec<u32>; 4]);
+
+impl Nodes {
+    fn with_capacity(nodes: usize) -> Self {
+        Self([(); 4].map(|()| Vec::with_capacity(nodes)))
+    }
+
+    fn extend(&mut self, lanes: &NodeLanes, count: usize) {
+        self.0.iter_mut().zip(lanes).for_each(|(row, words)| row.extend_from_slice(&words[..count]));
+    }
+
+    fn get(&self, index: usize) -> Node {
+        self.0.each_ref().map(|words| words[index])
+    }
+
+    /// The nodes above.
+    fn parents<C: Compression>(&self, hash: &mut TweakedHash<C>, at: impl Fn(usize) -> Address) -> Self {
+        let count = self.0[0].len() / 2;
+        let mut parents = Self::with_capacity(count);
+        let mut addresses = AddressLanes::new(|_| at(0));
+        for first in (0..count).step_by(LANES) {
+            let mut sides = [[[0; LANES]; 4]; 2];
+            for (word, words) in self.0.iter().enumerate() {
+                for (lane, pair) in words[2 * first..].as_chunks::<2>().0.iter().take(LANES).enumerate() {
+                    [sides[0][word][lane], sides[1][word][lane]] = *pair;
+                }
+            }
+            addresses.set_indices(first);
+            parents.extend(&hash.h_lanes(&addresses, &sides), LANES.min(count - first));
+        }
+        parents
+    }
 }
 
 /// The public key: the roots of all trees, compressed.
-fn roots<C: Compression>(hash: &mut TweakedHash<C>, at: (u64, u32), roots: &[Node]) -> Node {
+fn roots<C: Compression>(hash: &mut TweakedHash<C>, at: (u64, u32), root: impl Fn(usize) -> Node) -> Node {
     let addresses = AddressLanes::new(|_| address(at, Kind::ForsRoots, 0, 0));
-    lane(&hash.t(&addresses, TREES, |_, tree| roots[tree]), 0)
+    lane(&hash.t(&addresses, TREES, |tree| broadcast(root(tree))), 0)
 }
 
 fn address((tree, key_pair): (u64, u32), kind: Kind, height: usize, index: usize) -> Address {

@@ -5,7 +5,7 @@
 //! topmost layers may come from [`TopLayers`] instead.
 
 use super::address::{Address, Kind};
-use super::top_layers::TopLayers;
+use super::top_layers::Kept;
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append};
 use super::wots::Chains;
 
@@ -31,6 +31,12 @@ impl Tree {
     pub(super) fn with_each_leaf(&self) -> impl Iterator<Item = Tree> + use<> {
         let tree = *self;
         (0..LEAVES as u32).map(move |leaf| Tree { leaf, ..tree })
+    }
+
+    /// The tree once for each leaf but the one that signs.
+    pub(super) fn with_the_other_leaves(&self) -> impl Iterator<Item = Tree> + use<> {
+        let signs = self.leaf;
+        self.with_each_leaf().filter(move |tree| tree.leaf != signs)
     }
 
     /// The address of a node above the leaves.
@@ -88,27 +94,29 @@ pub(super) fn path(mut index: u64, mut leaf: u32) -> [Tree; LAYERS] {
 pub(super) fn sign<C: Compression>(
     hash: &mut TweakedHash<C>,
     sk_seed: &NodeLanes,
-    top: Option<&TopLayers>,
+    kept: Kept,
     message: Node,
     (index, leaf): (u64, u32),
     signature: &mut Vec<u8>,
 ) -> [Node; LAYERS] {
     let path = path(index, leaf);
-    let (whole, kept) = path.split_at(top.map_or(LAYERS, TopLayers::lowest));
-    // Of the kept layers only the lowest signs something new.
-    let chains = Chains::compute(hash, sk_seed, whole, &kept[..kept.len().min(1)]);
-    let leaves = chains.public_keys(hash, whole);
-    let computed = trees(hash, whole, &leaves);
+    let (whole, above) = path.split_at(kept.lowest());
+    // Of the kept layers these still sign with chains of their own.
+    let alone = &above[..kept.unsigned().min(above.len())];
+    let chains = Chains::compute(hash, sk_seed, whole, alone);
+    let mut leaves = chains.public_keys(hash, whole);
+    leaves.extend(above.first().and_then(|tree| kept.leaves(tree)).map(|(leaves, _)| leaves));
+    let computed = trees(hash, &path[..leaves.len()], &leaves);
     let (mut message, mut roots) = (message, [message; LAYERS]);
     for (layer, tree) in path.iter().enumerate() {
-        let kept = top.and_then(|top| top.tree(tree));
-        let nodes = kept.unwrap_or_else(|| &computed[layer]);
-        match top.and_then(|top| top.signature(tree)) {
+        let nodes = computed.get(layer).or_else(|| kept.tree(tree)).expect("a tree is computed or kept");
+        match kept.signature(tree) {
             Some(kept) => kept.iter().for_each(|&node| append(signature, node)),
             None => chains.sign(layer, message, signature),
         }
         nodes.siblings(tree.leaf).into_iter().for_each(|node| append(signature, node));
-        message = nodes.root();
+        // A root that is kept is what the layer above has signed ever since; see [`super::top_layers`].
+        message = kept.leaves(tree).map_or_else(|| nodes.root(), |(_, root)| root);
         roots[layer] = message;
     }
     roots

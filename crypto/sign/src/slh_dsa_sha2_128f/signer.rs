@@ -5,7 +5,7 @@ use trefoil_attest::SLH_DSA_SHA2_128F_SIGNATURE_BYTES;
 use zeroize::Zeroizing;
 
 use super::hypertree::{self, LAYERS};
-use super::top_layers::TopLayers;
+use super::top_layers::Kept;
 use super::tweaked_hash::{Compression, Node, TweakedHash, append, broadcast, node};
 use super::{SECRET_KEY_BYTES, fors};
 
@@ -26,12 +26,12 @@ pub(super) struct Selected {
     pub(super) leaf: u32,
 }
 
-/// Algorithm 19, `slh_sign_internal`, of a message given in parts. Deterministic where `opt_rand` is PK.seed. With or
-/// without the key's top layers, the signature is the same.
+/// Algorithm 19, `slh_sign_internal`, of a message given in parts. Deterministic where `opt_rand` is PK.seed. With any
+/// part of the key's upper layers kept, the signature is the same.
 pub(super) fn sign_internal(
     compression: impl Compression,
     secret_key: &[u8; SECRET_KEY_BYTES],
-    top: Option<&TopLayers>,
+    kept: Kept,
     message: &[&[u8]],
     opt_rand: &[u8; 16],
 ) -> Signed {
@@ -43,7 +43,7 @@ pub(super) fn sign_internal(
     let mut hash = TweakedHash::new(compression, node(pk_seed));
     let sk_seed = Zeroizing::new(broadcast(node(sk_seed)));
     let fors_key = fors::sign(&mut hash, &sk_seed, &fors_message, (tree, leaf), &mut bytes);
-    let roots = hypertree::sign(&mut hash, &sk_seed, top, fors_key, (tree, leaf), &mut bytes);
+    let roots = hypertree::sign(&mut hash, &sk_seed, kept, fors_key, (tree, leaf), &mut bytes);
     Signed { bytes, roots }
 }
 

@@ -72,7 +72,20 @@ fn with_top(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut TopLayers)) -> SlhDs
     let mut top = top_layers(&key.secret_key()).ok().expect("top layers");
     strike(&mut top);
     let key = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes()).unwrap();
-    assert!(key.top[0].set(Ok(top)).is_ok());
+    assert!(key.upper.top[0].set(Ok(top)).is_ok());
+    key
+}
+
+/// The same key with two top layers and the leaf layer below them, which faults may have struck since.
+fn with_leaf_layer(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut LeafLayer)) -> SlhDsaSha2_128f {
+    let secret = key.secret_key();
+    let top = TopLayers::new([Cpu::detected(); 2], &secret, LAYERS - 2, || true);
+    let mut leaves =
+        LeafLayer::new([Cpu::detected(); 2], &secret, LAYERS - 2, || true).ok().expect("leaf layer");
+    strike(&mut leaves);
+    let key = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes()).unwrap();
+    assert!(key.upper.top[1].set(top.map_err(drop)).is_ok());
+    assert!(key.upper.leaf_layer.set(Ok(leaves)).is_ok());
     key
 }
 
@@ -120,12 +133,37 @@ fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
 fn the_top_layers_change_no_byte_of_a_signature() {
     let mut rng = StdRng::seed_from_u64(12);
     let without = key(&mut rng);
-    let with = with_top(&without, |_| ());
+    let with = [with_top(&without, |_| ()), with_leaf_layer(&without, |_| ())];
     for round in 0u8..40 {
         let (message, opt_rand): ([&[u8]; 1], _) = ([&[round]], rng.random());
         let expected = without.sign_internal(&message, &opt_rand).unwrap();
-        assert!(with.sign_internal(&message, &opt_rand).unwrap() == expected, "{round}");
+        for with in &with {
+            assert!(with.sign_internal(&message, &opt_rand).unwrap() == expected, "{round}");
+        }
     }
+}
+
+#[test]
+fn no_bit_that_flips_in_the_leaf_layer_leads_to_a_signature_that_is_wrong() {
+    let mut rng = StdRng::seed_from_u64(19);
+    let sound = key(&mut rng);
+    let opt_rand = rng.random();
+    let expected = sound.sign_internal(MESSAGE, &opt_rand).unwrap();
+    let mut released = 0;
+    for node in 0..9 {
+        for _ in 0..6 {
+            let struck = with_leaf_layer(&sound, |leaves| leaves.flip(node, rng.random_range(0..128)));
+            match struck.sign_internal(MESSAGE, &opt_rand) {
+                Ok(signature) => {
+                    assert!(signature == expected);
+                    released += 1;
+                }
+                Err(error) => assert_eq!(error, SignError::Fault(Family::SlhDsaSha2_128f)),
+            }
+        }
+    }
+    // Only the leaf that signs is not shown, and what is above it is hashed from the others too.
+    assert!(released <= 6, "{released} of 54");
 }
 
 #[test]
@@ -139,7 +177,7 @@ fn no_bit_that_flips_in_the_top_layers_leads_to_a_signature_that_is_wrong() {
     for _ in 0..200 {
         let (layer, node, bit) = (rng.random_range(0..5), rng.random_range(0..50), rng.random_range(0..128));
         let flip = |key: &mut SlhDsaSha2_128f| {
-            let top = Arc::get_mut(&mut key.top).and_then(|[brief, _]| brief.get_mut());
+            let top = Arc::get_mut(&mut key.upper).and_then(|upper| upper.top[0].get_mut());
             top.and_then(|top| top.as_mut().ok()).expect("top layers").flip(layer, node, bit);
         };
         flip(&mut struck);
@@ -166,6 +204,11 @@ fn top_layers_are_not_kept_where_a_bit_flipped_while_they_were_computed() {
         assert_eq!(matches!(made, Err(Unmade::Fault)), fault.is_some());
         assert_eq!(made.is_ok(), fault.is_none());
     }
+    for fault in [Some(Fault { call: 40, word: 25, lane: 7, bit: 3 }), None] {
+        let mut compressions = [fault, None].map(|fault| Struck { calls: 0, fault });
+        let made = LeafLayer::new(compressions.each_mut(), &secret_key, LAYERS - 1, || true);
+        assert_eq!(made.is_ok(), fault.is_none());
+    }
     let mut damaged = secret_key.clone();
     damaged[63] ^= 1;
     assert!(matches!(top_layers(&damaged), Err(Unmade::Fault)), "another root");
@@ -178,8 +221,8 @@ fn a_key_whose_precomputation_met_a_fault_does_not_sign() {
     let key = SlhDsaSha2_128f::from_secret_bytes(&secret).unwrap().on(Cpu::detected());
     let fault = Err(SignError::Fault(Family::SlhDsaSha2_128f));
     if has_fast_lanes(Cpu::detected()) {
-        assert_eq!(key.precomputation().run(), fault);
-        assert!(key.top[0].get().is_some_and(Result::is_err));
+        assert_eq!(key.precomputation(Extent::Usual).run(), fault);
+        assert!(key.upper.top[0].get().is_some_and(Result::is_err));
     }
     assert_eq!(key.sign_internal(MESSAGE, &[0; 16]).map(drop), fault);
 }
@@ -187,7 +230,7 @@ fn a_key_whose_precomputation_met_a_fault_does_not_sign() {
 #[test]
 fn precomputation_ends_when_the_key_is_gone_or_has_it_already() {
     let sound = key(&mut StdRng::seed_from_u64(16));
-    let abandoned = sound.precomputation();
+    let abandoned = sound.precomputation(Extent::Usual);
     drop(sound);
     assert_eq!(abandoned.run(), Ok(()));
     let made = TopLayers::new([Cpu::detected(); 2], &[0; SECRET_KEY_BYTES], KEPT_FROM[0], || false);
@@ -253,8 +296,13 @@ fn own_verification_agrees_with_the_crate() {
     for _ in 0..10 {
         let key = key(&mut rng);
         let public_key = key.verifying_key();
-        let Signed { bytes, roots } =
-            signer::sign_internal(Cpu::detected(), &key.secret_key(), None, MESSAGE, &rng.random());
+        let Signed { bytes, roots } = signer::sign_internal(
+            Cpu::detected(),
+            &key.secret_key(),
+            Kept::default(),
+            MESSAGE,
+            &rng.random(),
+        );
         assert!(verified_by_both(&public_key, &bytes, &roots));
         for _ in 0..40 {
             let (mut bytes, mut public_key) = (bytes.clone(), public_key);
@@ -278,7 +326,7 @@ fn every_bit_of_every_node_counts_in_own_verification() {
     let mut rng = StdRng::seed_from_u64(18);
     let key = key(&mut rng);
     let Signed { bytes, roots } =
-        signer::sign_internal(Cpu::detected(), &key.secret_key(), None, MESSAGE, &rng.random());
+        signer::sign_internal(Cpu::detected(), &key.secret_key(), Kept::default(), MESSAGE, &rng.random());
     let verifies = |bytes: &[u8], roots: &[Node; LAYERS]| {
         verifier::verifies(Cpu::detected(), &key.verifying_key(), MESSAGE, bytes, roots)
     };

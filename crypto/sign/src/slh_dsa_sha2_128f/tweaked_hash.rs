@@ -97,30 +97,33 @@ impl<C: Compression> TweakedHash<C> {
         for pairs in pairs.chunks(LANES) {
             // Lanes without a pair repeat the last one.
             let pair = |lane: usize| &pairs[lane.min(pairs.len() - 1)];
-            self.begin(&AddressLanes::new(|lane| pair(lane).0));
-            for side in 0..2 {
-                let nodes = gather(|lane| pair(lane).1[side]);
-                self.absorb(5 + 4 * side, &nodes);
-            }
-            self.finish(14, PREFIX_BITS + 2 * NODE_BITS);
-            let output = self.output();
+            let sides = [0, 1].map(|side| gather(|lane| pair(lane).1[side]));
+            let output = self.h_lanes(&AddressLanes::new(|lane| pair(lane).0), &sides);
             parents.extend((0..pairs.len()).map(|i| lane(&output, i)));
         }
         parents
     }
 
-    /// T_l: compresses `length` nodes of each lane to one. `node` gives node `i` of a lane.
+    /// H of one pair in every lane.
+    pub(super) fn h_lanes(&mut self, addresses: &AddressLanes, [left, right]: &[NodeLanes; 2]) -> NodeLanes {
+        self.begin(addresses);
+        self.absorb(5, left);
+        self.absorb(9, right);
+        self.finish(14, PREFIX_BITS + 2 * NODE_BITS);
+        self.output()
+    }
+
+    /// T_l: compresses `length` nodes of each lane to one. `nodes` gives node `i` of every lane.
     pub(super) fn t(
         &mut self,
         addresses: &AddressLanes,
         length: usize,
-        node: impl Fn(usize, usize) -> Node,
+        nodes: impl Fn(usize) -> NodeLanes,
     ) -> NodeLanes {
         self.begin(addresses);
         let mut row = 5;
         for i in 0..length {
-            let nodes = gather(|lane| node(lane, i));
-            row = self.absorb(row, &nodes);
+            row = self.absorb(row, &nodes(i));
         }
         self.finish(row + 1, PREFIX_BITS + length as u32 * NODE_BITS);
         self.output()

@@ -12,7 +12,7 @@ use super::address::{Address, AddressLanes, Kind};
 use super::fors;
 use super::hypertree::{self, HEIGHT, LAYERS, Tree};
 use super::signer::{self, Selected};
-use super::tweaked_hash::{Compression, Node, TweakedHash, lane, node};
+use super::tweaked_hash::{Compression, Node, TweakedHash, gather, lane, node};
 use super::wots::{self, LEN, W};
 
 /// Nodes of one layer's part of a signature: the one-time signature, then the authentication path.
@@ -59,7 +59,7 @@ fn climb<C: Compression>(
     // Lanes without a layer repeat the last one.
     let layer = |lane: usize| lane.min(LAYERS - 1);
     let addresses = AddressLanes::new(|lane| wots::address(path[layer(lane)], Kind::WotsPk, 0));
-    let keys = hash.t(&addresses, LEN, |lane, chain| chains[LEN * layer(lane) + chain].value);
+    let keys = hash.t(&addresses, LEN, |chain| gather(|lane| chains[LEN * layer(lane) + chain].value));
     let mut climbed = std::array::from_fn(|layer| lane(&keys, layer));
     for height in 0..HEIGHT {
         let pairs: Vec<_> = path
