@@ -1,5 +1,6 @@
 //! One SLH-DSA signature: the slh-dsa crate and the own signer on each kind of processor, in turns.
 
+use pqcrypto_sphincsplus::sphincssha2128fsimple as sphincsplus;
 use serde_json::{Map, Value, json};
 use slh_dsa::{Sha2_128f, SigningKey};
 use trefoil_kernels::{Cpu, Tier};
@@ -19,12 +20,16 @@ struct Subject {
 
 pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Section, Failure> {
     let mut rng = rand::rng();
-    let mut released = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
-    let (secret, public) = (released.to_secret_bytes(), released.public_key());
+    let key = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
+    let (secret, public) = (key.to_secret_bytes(), key.public_key());
     let theirs = SigningKey::<Sha2_128f>::try_from(&secret[..]).map_err(Failure::in_step("SLH-DSA key"))?;
-    let extents = precompute(&released, extent)?;
-    let mut subjects = subjects(&released, extent, tier)?;
-    let [mut crate_us, mut release_us, mut verify_us] = [const { Vec::new() }; 3];
+    let extents = precompute(&key, extent)?;
+    let mut subjects = subjects(&key, extent, tier)?;
+    // What a service releases, it signs with the default extent.
+    let mut service = key.using_at_most(Extent::default().min(extent));
+    // An older SPHINCS+ of the same parameters, in C: as much work, other bytes.
+    let (_, sphincsplus_key) = sphincsplus::keypair();
+    let [mut crate_us, mut pqcrypto_us, mut release_us, mut verify_us] = [const { Vec::new() }; 4];
     let mut wrong = 0u32;
     for round in 0..rounds {
         let (message, opt_rand) = (round.to_be_bytes(), [round as u8; 16]);
@@ -32,51 +37,68 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
             cpu_us(|| theirs.try_sign_with_context(&message, &[], Some(&opt_rand)).map(|s| s.to_bytes()));
         let expected = expected.map_err(Failure::in_step("slh-dsa"))?;
         crate_us.push(us);
+        pqcrypto_us.push(cpu_us(|| sphincsplus::detached_sign(&message, &sphincsplus_key)).0);
         for subject in &mut subjects {
             let (us, signature) = cpu_us(|| subject.key.dangerous_sign_once(&message, &opt_rand));
             subject.once_us.push(us);
             wrong += u32::from(signature[..] != expected[..]);
         }
-        let (us, signature) = cpu_us(|| released.sign(&message, &mut rng));
+        let (us, signature) = cpu_us(|| service.sign(&message, &mut rng));
         release_us.push(us);
         let signature = signature.map_err(Failure::in_step("signing"))?;
         let (us, verifies) = cpu_us(|| SlhDsaSha2_128f::verify(&public, &message, &signature));
         verify_us.push(us);
         wrong += u32::from(!verifies);
     }
-    let [crate_us, release_us, verify_us] = [crate_us, release_us, verify_us].map(Distribution::new);
-    let mut fields = Map::new();
-    let mut text = format!(
-        "SLH-DSA-SHA2-128f, us of processor time: median (times faster than the crate)\n  {:<34} {:>9.0}\n",
-        "slh-dsa crate",
-        crate_us.median()
-    );
+    let (fields, text) = extents;
+    let fields = Map::from_iter([
+        ("extent".to_owned(), json!(extent.name())),
+        ("default_extent".to_owned(), json!(Extent::default().name())),
+        ("extents".to_owned(), fields.into()),
+        ("wrong".to_owned(), json!(wrong)),
+    ]);
+    let [crate_us, pqcrypto_us, release_us, verify_us] =
+        [crate_us, pqcrypto_us, release_us, verify_us].map(Distribution::new);
+    let others = [
+        ("crate_us", crate_us),
+        ("pqcrypto_us", pqcrypto_us),
+        ("release_us", release_us),
+        ("verify_us", verify_us),
+    ];
+    let Section { fields, text, .. } = report(subjects, others, Section { fields, text, problem: None });
+    let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
+    Ok(Section { fields: Map::from_iter([("slhdsa".to_owned(), fields.into())]), text, problem })
+}
+
+/// The times of all signers, and how many times faster the own one is than the first two of `others`, before `rest`.
+fn report(subjects: Vec<Subject>, others: [(&str, Distribution); 4], rest: Section) -> Section {
+    let Section { mut fields, text: rest, problem } = rest;
+    let [crate_us, pqcrypto_us] = [0, 1].map(|at| others[at].1.median());
+    let mut text =
+        "SLH-DSA-SHA2-128f, us of processor time: median (times faster than the slh-dsa crate)\n".to_owned();
     for Subject { name, once_us, .. } in subjects {
         let once_us = Distribution::new(once_us);
-        let ratio = crate_us.median() / once_us.median();
-        text.push_str(&format!("  {name:<34} {:>9.0}  ({ratio:.2})\n", once_us.median()));
+        let median = once_us.median();
+        let ratio = crate_us / median;
+        text.push_str(&format!("  {name:<34} {median:>9.0}  ({ratio:.2})\n"));
         let mut of_tier = Map::new();
         insert_times(&mut of_tier, "sign_us", &once_us);
         of_tier.insert("ratio_vs_slh_dsa_crate".into(), json!(rounded(ratio)));
         match name {
-            DETECTED => fields.extend(of_tier),
+            DETECTED => {
+                of_tier.insert("ratio_vs_pqcrypto".into(), json!(rounded(pqcrypto_us / median)));
+                fields.extend(of_tier);
+            }
             _ => drop(fields.insert(name.into(), of_tier.into())),
         }
     }
     // A machine without the instructions has no figure.
     fields.entry("shani").or_insert(json!({ "sign_us": null, "ratio_vs_slh_dsa_crate": null }));
-    for (name, runs) in [("crate_us", &crate_us), ("release_us", &release_us), ("verify_us", &verify_us)] {
-        insert_times(&mut fields, name, runs);
+    for (name, runs) in others {
+        insert_times(&mut fields, name, &runs);
         text.push_str(&format!("  {name:<34} {:>9.0}\n", runs.median()));
     }
-    text.push_str(&extents.1);
-    fields.insert("extent".into(), json!(extent.name()));
-    fields.insert("default_extent".into(), json!(Extent::default().name()));
-    fields.insert("extents".into(), extents.0.into());
-    fields.insert("wrong".into(), json!(wrong));
-    let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
-    let fields = Map::from_iter([("slhdsa".to_owned(), fields.into())]);
-    Ok(Section { fields, text, problem })
+    Section { fields, text: text + &rest, problem }
 }
 
 const DETECTED: &str = "own";
