@@ -43,6 +43,7 @@ export interface Case {
   readonly now?: number;
   readonly audience?: string;
   readonly nonce?: string;
+  readonly tenant?: string;
 }
 
 export interface Manifest {

@@ -22,7 +22,9 @@ struct Bases {
 
 #[test]
 fn shared_vectors_belong_together() {
-    if std::env::var_os("TREFOIL_BLESS").is_some() {
+    // "cases" leaves the attestations and their keys as they are.
+    let bless = std::env::var_os("TREFOIL_BLESS");
+    if bless.as_ref().is_some_and(|what| what != "cases") {
         write_bases();
     }
     let read = |name: &str| std::fs::read(directory().join(name)).unwrap();
@@ -35,7 +37,7 @@ fn shared_vectors_belong_together() {
         "nonce": hex::encode(NONCE),
         "cases": cases(&bases),
     });
-    if std::env::var_os("TREFOIL_BLESS").is_some() {
+    if bless.is_some() {
         let text = serde_json::to_string_pretty(&manifest).unwrap();
         std::fs::write(directory().join("cases.json"), text + "\n").unwrap();
     }
@@ -105,6 +107,8 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
     cases.extend(reveal_cases(bases));
+    cases.extend(receipt_cases(bases));
+    cases.extend(truncated_cases(bases));
     cases
 }
 
@@ -114,6 +118,7 @@ fn policy_cases() -> Vec<Value> {
     vec![
         with(refused("another audience", "audience"), "audience", "https://mall.example"),
         with(refused("another nonce", "nonce"), "nonce", "04".repeat(32)),
+        with(refused("another tenant", "tenant"), "tenant", "fe".repeat(16)),
         with(refused("expired", "expired"), "now", EXPIRES_AT + 10),
         with(refused("not yet valid", "not-yet-valid"), "now", ISSUED_AT - 11),
         with(refused("sealed in the future", "seal-time"), "now", ISSUED_AT - 10),
@@ -218,6 +223,113 @@ fn signature_cases(bases: &Bases) -> Vec<Value> {
         "malformed",
     ));
     cases
+}
+
+/// Signatures that are missing, and right ones in the wrong place.
+fn receipt_cases(bases: &Bases) -> Vec<Value> {
+    let full = &bases.full;
+    let lengths = Family::ALL.map(Family::signature_bytes);
+    let others = byte_strings(&std::fs::read(directory().join("rotation-1.cbor")).unwrap());
+    let own = byte_strings(full);
+    let place = |length| own.iter().find(|(_, bytes)| bytes.len() == length).expect("a signature");
+    let mut cases = Vec::new();
+    for (family, length) in Family::ALL.into_iter().zip(lengths) {
+        let (start, signature) = place(length);
+        // The head of a byte string of this length is 0x59 and two bytes.
+        let head = start - 3;
+        let refused = |what: &str, edits: &[Value], expect: &str| {
+            let name = format!("{} signature {what}", family.id());
+            case(&name, "full.cbor", false, edits, expect)
+        };
+        cases.push(refused("missing", &[edit(head, length + 3, &[0x40])], "malformed"));
+        let (_, other) = others.iter().find(|(_, bytes)| bytes.len() == length).expect("another key's");
+        assert_ne!(signature, other);
+        let wrong = format!("signature-{}", family.id());
+        cases.push(refused("by another key", &[edit(*start, length, other)], &wrong));
+    }
+    // The later one first, so that the offsets of the earlier one hold.
+    for (one, two) in [(0, 1), (0, 2), (1, 2)] {
+        let (first, second) = (place(lengths[one]), place(lengths[two]));
+        let moved = |at: &(usize, Vec<u8>), by: &(usize, Vec<u8>)| {
+            let head = [&[0x59][..], &(by.1.len() as u16).to_be_bytes()].concat();
+            edit(at.0 - 3, at.1.len() + 3, &[head, by.1.clone()].concat())
+        };
+        assert!(first.0 < second.0);
+        let name = format!("{} and {} signatures swapped", Family::ALL[one].id(), Family::ALL[two].id());
+        let edits = [moved(second, first), moved(first, second)];
+        cases.push(case(&name, "full.cbor", false, &edits, "malformed"));
+    }
+    let path = Attestation::decode(full).unwrap().path;
+    let at = find(full, &path[0]);
+    let swapped = [edit(at, 32, &path[1]), edit(find(full, &path[1]), 32, &path[0])];
+    cases.push(case("path nodes swapped", "full.cbor", false, &swapped, "not-in-tree"));
+    cases
+}
+
+/// Cut before and after every item of a full attestation, those inside its byte strings too.
+fn truncated_cases(bases: &Bases) -> Vec<Value> {
+    let full = &bases.full;
+    let mut ends = Vec::new();
+    items(full, 0, &mut ends);
+    for (start, bytes) in byte_strings(full) {
+        // Statements and headers are CBOR themselves; hashes are shorter, signatures longer.
+        if (64..600).contains(&bytes.len()) {
+            items(full, start, &mut ends);
+        }
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    ends.into_iter()
+        .filter(|end| (1..full.len()).contains(end))
+        .map(|end| {
+            let name = format!("cut at {end}");
+            case(&name, "full.cbor", false, &[edit(end, full.len() - end, &[])], "malformed")
+        })
+        .collect()
+}
+
+/// Where the byte strings of an encoding begin, and their bytes.
+fn byte_strings(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let mut ends = Vec::new();
+    let mut found = Vec::new();
+    items(bytes, 0, &mut ends);
+    for at in ends {
+        if bytes.get(at).is_some_and(|head| head >> 5 == 2) {
+            let (length, start) = argument(bytes, at);
+            if let Some(content) = bytes.get(start..start + length) {
+                found.push((start, content.to_vec()));
+            }
+        }
+    }
+    found
+}
+
+/// The boundaries of the item at `at` and of those in it; returns its end.
+fn items(bytes: &[u8], at: usize, boundaries: &mut Vec<usize>) -> usize {
+    boundaries.push(at);
+    let (argument, start) = argument(bytes, at);
+    let nested = match bytes[at] >> 5 {
+        4 => argument,
+        5 => 2 * argument,
+        6 => 1,
+        _ => 0,
+    };
+    let end = match bytes[at] >> 5 {
+        2 | 3 => start + argument,
+        _ => (0..nested).fold(start, |at, _| items(bytes, at, boundaries)),
+    };
+    boundaries.push(end);
+    end
+}
+
+/// The argument of the head at `at` (RFC 8949 section 3), and where the head ends.
+fn argument(bytes: &[u8], at: usize) -> (usize, usize) {
+    let more = match bytes[at] & 31 {
+        small @ 0..24 => return (small.into(), at + 1),
+        size => 1 << (size - 24),
+    };
+    let value = bytes[at + 1..at + 1 + more].iter().fold(0, |value, byte| value << 8 | usize::from(*byte));
+    (value, at + 1 + more)
 }
 
 /// A compact attestation of a session with a hash chain. Whether its value belongs to a chain is not decided here.
