@@ -25,7 +25,7 @@ use crate::population::Population;
 use crate::record::Report;
 use crate::wiring;
 use crate::world::capacity;
-pub(crate) use lookups::{Lookups, Measured, Subject};
+pub(crate) use lookups::{Lookups, Measured, Stand, Subject};
 pub(crate) use rungs::{LADDER, OverObserver, PARTS, Rung};
 
 /// What to run.

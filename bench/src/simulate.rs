@@ -1,11 +1,12 @@
 //! A model of workers, cores, lines and locks, and what it says of machines that are not here.
 //!
-//! The model is calibrated by what primitives and single parts cost on this machine with one worker ([`calibrate`],
-//! [`programs`]), and then has to predict the whole ladder on this machine, with one worker and with as many as there are
+//! The model is calibrated by what primitives cost on this machine ([`calibrate`], [`chains`]) and single parts with one
+//! worker ([`programs`]), and then has to predict the whole ladder on this machine, with one worker and with as many as there are
 //! cores. Where it misses a rung by more than [`ERROR_MAX`], it has not earned a word about other machines, and says none.
 //! All that it says is labelled as a model's output.
 
 mod calibrate;
+mod chains;
 mod events;
 mod machine;
 mod model;
@@ -16,11 +17,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::chart;
+use crate::distribution::Distribution;
 use crate::failure::Failure;
-use crate::ladder::{LADDER, LockFamily, Lookups, PARTS, Rung};
+use crate::ladder::{LADDER, LockFamily, Lookups, PARTS, Rung, Stand};
 use crate::record::Report;
-use calibrate::Primitives;
-use machine::{Machine, Transfer, Waiting};
+use calibrate::{Calibrator, Primitives};
+use chains::CHAINS;
+use machine::{Core, Machine, Transfer, Waiting};
 use programs::Alone;
 
 /// What to simulate.
@@ -30,7 +33,9 @@ pub struct Simulate {
     pub workers: Vec<usize>,
     /// Work between two look-ups in the pipeline's curves, nanoseconds.
     pub think_ns: f64,
-    /// Runs tried for each measured value.
+    /// Places in memory at which everything is measured.
+    pub instances: usize,
+    /// Runs tried for each measured value at each place.
     pub tries: usize,
     /// Length of one run.
     pub duration: Duration,
@@ -43,13 +48,12 @@ pub struct Simulate {
 /// Largest error of a prediction that passes.
 const ERROR_MAX: f64 = 0.15;
 
-/// Maps and observers are made so many times anew, and their times averaged: how long a line takes depends on
-/// where its memory happens to lie, which no model knows.
-const INSTANCES: usize = 5;
-
 /// What was measured on this machine for the model.
 struct Calibration {
     primitives: Primitives,
+    /// The share of a transfer that a request takes, by the chains, and their times as the model then has them.
+    request: f64,
+    chains: [f64; CHAINS.len()],
     alone: Alone,
 }
 
@@ -72,18 +76,14 @@ impl Checked {
 /// # Errors
 /// When this build has no DashMap.
 pub fn simulate(parameters: &Simulate) -> Result<Report, Failure> {
-    eprintln!("calibrating");
-    let Some(calibration) = calibrate(parameters)? else {
+    let measured = measure(parameters)?;
+    let Some(calibration) = measured.calibration(parameters.seed) else {
         return Ok(report::unavailable(parameters));
     };
-    let host = host(&calibration.primitives);
-    let mut checks = Vec::new();
-    for workers in [1, host.cores()] {
-        eprintln!("checking against the ladder with {workers} workers");
-        checks.extend(check(parameters, &calibration, &host, workers)?);
-    }
+    let host = host(&calibration.primitives, calibration.request);
+    let checks = check(parameters, &calibration, &host, &measured);
     let passed = checks.iter().all(|check| check.error().is_some_and(|error| error.abs() <= ERROR_MAX));
-    let predicted = if passed { curves(parameters, &calibration) } else { Vec::new() };
+    let predicted = if passed { curves(parameters, &calibration, &host) } else { Vec::new() };
     if let Some(folder) = &parameters.svg {
         for (name, svg) in report::drawings(&predicted) {
             chart::write(&folder.join(name), &svg)?;
@@ -92,41 +92,44 @@ pub fn simulate(parameters: &Simulate) -> Result<Report, Failure> {
     Ok(report::report(parameters, &calibration, &checks, passed, &predicted))
 }
 
-/// Single parts with one worker, and primitives; none if the machine was too busy.
-fn calibrate(parameters: &Simulate) -> Result<Option<Calibration>, Failure> {
-    let Some(primitives) = calibrate::primitives() else { return Ok(None) };
-    let rungs: Vec<Rung> = PARTS.into_iter().chain([Rung::PerWorker, Rung::Off]).collect();
-    let mut measured = averaged(parameters, 1, &rungs)?.into_iter();
-    let Some(raw) = measured.next().flatten() else { return Ok(None) };
-    let mut added = measured.map(|part| part.map(|ns| ns - raw));
-    let mut next = || added.next().flatten();
-    let alone = (|| {
-        Some(Alone {
-            raw,
-            locked_counters: next()?,
-            locked_histogram: next()?,
-            locked_log: next()?,
-            shared_counters: next()?,
-            shared_histogram: next()?,
-            gated_log: next()?,
-            per_worker: next()?,
-            off: next()?,
-        })
-    })();
-    Ok(alone.map(|alone| Calibration { primitives, alone }))
+/// The rungs that are to be predicted, with the raw map before them.
+fn predicted_rungs() -> impl Iterator<Item = Option<Rung>> {
+    std::iter::once(None).chain(LADDER.map(Some))
 }
 
-/// Nanoseconds of the raw map and of every rung, averaged over instances.
-fn averaged(parameters: &Simulate, workers: usize, rungs: &[Rung]) -> Result<Vec<Option<f64>>, Failure> {
-    let mut instances = vec![Vec::new(); rungs.len() + 1];
-    for _ in 0..INSTANCES {
-        let (raw, others) = lookups(parameters, workers).undisturbed(rungs)?;
-        for (known, measured) in instances.iter_mut().zip(std::iter::once(raw).chain(others)) {
-            known.extend(measured);
+/// Everything that is measured here, in turn, at one place in memory after the other: how long a line takes depends on
+/// where its home on the chip is, and on a virtual machine on where the processors are at the moment. Neither the
+/// calibration nor the check may have lines or times that the other has not.
+struct Measurements {
+    calibrator: Option<Calibrator>,
+    /// Nanoseconds of raw map and parts, alone, of raw map and ladder alone, and of these with all workers; for each place.
+    parts: Vec<Vec<Option<f64>>>,
+    rungs: [Vec<Vec<Option<f64>>>; 2],
+    workers: [usize; 2],
+}
+
+fn measure(parameters: &Simulate) -> Result<Measurements, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = [1, cores];
+    let [one, all] = workers.map(|workers| lookups(parameters, workers));
+    let requests = one.requests();
+    let mut measured =
+        Measurements { calibrator: Calibrator::new(), parts: Vec::new(), rungs: Default::default(), workers };
+    // They stay, so that the next ones lie elsewhere.
+    let mut stands: Vec<Stand> = Vec::new();
+    for place in 0..parameters.instances {
+        if place % 8 == 0 {
+            eprintln!("calibrating and measuring: place {place} of {}", parameters.instances);
         }
+        measured.calibrator.iter_mut().for_each(Calibrator::round);
+        let parts = one.stand(&PARTS)?;
+        measured.parts.push(parts.undisturbed_ns(&one, &requests));
+        let ladder = one.stand(&LADDER)?;
+        measured.rungs[0].push(ladder.undisturbed_ns(&one, &requests));
+        measured.rungs[1].push(ladder.undisturbed_ns(&all, &requests));
+        stands.extend([parts, ladder]);
     }
-    let mean = |known: Vec<f64>| (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
-    Ok(instances.into_iter().map(mean).collect())
+    Ok(measured)
 }
 
 fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
@@ -135,9 +138,55 @@ fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
     Lookups { workers, duration, repeats: tries, locks: LockFamily::Std, seed }
 }
 
-fn host(primitives: &Primitives) -> Machine {
+/// The middle over the places of the value at `index`; none where no place had one.
+fn over_places(places: &[Vec<Option<f64>>], index: usize) -> Option<f64> {
+    let known: Vec<f64> = places.iter().filter_map(|place| place.get(index).copied().flatten()).collect();
+    (!known.is_empty()).then(|| Distribution::new(known).middle())
+}
+
+impl Measurements {
+    /// None if the machine was too busy, or has one processor.
+    fn calibration(&self, seed: u64) -> Option<Calibration> {
+        let primitives = self.calibrator.as_ref()?.primitives()?;
+        let alone = self.alone()?;
+        let unknown = host(&primitives, 0.5);
+        let (request, chains) = chains::request(&unknown, primitives.increment, &primitives.chains, seed);
+        Some(Calibration { primitives, request, chains, alone })
+    }
+
+    /// Single parts, one worker.
+    fn alone(&self) -> Option<Alone> {
+        let raw = over_places(&self.parts, 0)?;
+        let part = |rung: Rung| {
+            let index = 1 + PARTS.iter().position(|part| *part == rung)?;
+            over_places(&self.parts, index).map(|ns| ns - raw)
+        };
+        let rung = |rung: Rung| {
+            let index = 1 + LADDER.iter().position(|step| *step == rung)?;
+            Some(over_places(&self.rungs[0], index)? - over_places(&self.rungs[0], 0)?)
+        };
+        Some(Alone {
+            raw,
+            locked_counters: part(Rung::LockedCounters)?,
+            locked_histogram: part(Rung::LockedHistogram)?,
+            locked_log: part(Rung::LockedLog)?,
+            shared_counters: part(Rung::SharedCounters)?,
+            shared_histogram: part(Rung::SharedHistogram)?,
+            gated_log: part(Rung::GatedLog)?,
+            per_worker: rung(Rung::PerWorker)?,
+            off: rung(Rung::Off)?,
+        })
+    }
+}
+
+/// Increments for which a core keeps a line that it has waited for: the one, and what it takes, at the slow end of the fifth
+/// by which work varies, for one that follows at once to find it.
+const HOLD: f64 = 1.25;
+
+fn host(primitives: &Primitives, request: f64) -> Machine {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let Primitives { transfer, .. } = *primitives;
+    let transfer = primitives.transfer();
+    let Primitives { poll, call, wake, .. } = *primitives;
     Machine {
         name: "host",
         source: "measured",
@@ -145,40 +194,30 @@ fn host(primitives: &Primitives) -> Machine {
         cores_per_socket: cores,
         cores_per_cluster: cores,
         transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
-        claim_transfers: claim_transfers(primitives),
-        second: second(primitives),
-        waiting: waiting(primitives),
+        core: Core { request, hold: HOLD * primitives.increment, claim_more: primitives.claim_more() },
+        waiting: Waiting { poll, call, wake },
     }
 }
 
-fn claim_transfers(primitives: &Primitives) -> f64 {
-    (primitives.claim / primitives.transfer).max(1.0)
-}
-
-fn second(primitives: &Primitives) -> f64 {
-    if primitives.transfer > 0.0 { primitives.second / primitives.transfer } else { 1.0 }
-}
-
-fn waiting(primitives: &Primitives) -> Waiting {
-    Waiting { poll: primitives.poll, call: primitives.call, wake: primitives.wake }
-}
-
-/// The raw map and every rung on this machine: predicted and measured.
+/// The raw map and every rung on this machine: predicted and measured, with one worker and with all.
 fn check(
     parameters: &Simulate,
     calibration: &Calibration,
     host: &Machine,
-    workers: usize,
-) -> Result<Vec<Checked>, Failure> {
-    let measured = averaged(parameters, workers, &LADDER)?;
-    let subjects = std::iter::once(None).chain(LADDER.map(Some)).zip(measured);
-    let checked = subjects.map(|(rung, measured)| {
-        let program = programs::program(rung, &calibration.alone, &calibration.primitives, host.cores(), 0.0);
-        let rate = model::rounds_per_s(host, &program, workers, parameters.seed);
-        let name = rung.map_or("raw", Rung::name);
-        Checked { workers, name, predicted: workers as f64 * 1e9 / rate, measured }
-    });
-    Ok(checked.collect())
+    measured: &Measurements,
+) -> Vec<Checked> {
+    let mut checks = Vec::new();
+    for (workers, places) in measured.workers.into_iter().zip(&measured.rungs) {
+        for (index, rung) in predicted_rungs().enumerate() {
+            let program =
+                programs::program(rung, &calibration.alone, &calibration.primitives, host.cores(), 0.0);
+            let rate = model::rounds_per_s(host, &program, workers, parameters.seed);
+            let name = rung.map_or("raw", Rung::name);
+            let predicted = workers as f64 * 1e9 / rate;
+            checks.push(Checked { workers, name, predicted, measured: over_places(places, index) });
+        }
+    }
+    checks
 }
 
 /// One rung on one target machine: throughput for each number of workers.
@@ -192,19 +231,14 @@ struct Curve {
 }
 
 /// Every rung on every target, without other work and in a pipeline, up to the cores that there are.
-fn curves(parameters: &Simulate, calibration: &Calibration) -> Vec<Curve> {
-    let Primitives { message, transfer, .. } = calibration.primitives;
-    let targets = machine::targets(
-        transfer / message,
-        claim_transfers(&calibration.primitives),
-        second(&calibration.primitives),
-        waiting(&calibration.primitives),
-    );
+fn curves(parameters: &Simulate, calibration: &Calibration, host: &Machine) -> Vec<Curve> {
+    let Primitives { message, .. } = calibration.primitives;
+    let targets = machine::targets(host.transfer.in_cluster / message, host.core, host.waiting);
     let mut curves = Vec::new();
     for machine in &targets {
         for think_ns in [0.0, parameters.think_ns] {
             eprintln!("simulating {} with {think_ns} ns of other work", machine.name);
-            for rung in std::iter::once(None).chain(LADDER.map(Some)) {
+            for rung in predicted_rungs() {
                 let program = programs::program(
                     rung,
                     &calibration.alone,

@@ -42,6 +42,7 @@ fn a_model_that_fails_its_check_says_nothing_of_other_machines() {
     let parameters = Simulate {
         workers: vec![1, 96],
         think_ns: 10_000.0,
+        instances: 2,
         tries: 3,
         duration: Duration::from_millis(1),
         seed: 7,
@@ -49,7 +50,17 @@ fn a_model_that_fails_its_check_says_nothing_of_other_machines() {
     };
     let report = simulate(&parameters).expect("runs");
     assert_eq!(report.problem, None);
-    let keys = ["label", "calibration", "check", "think_ns", "workers", "seed", "curves", "begins_to_bite"];
+    let keys = [
+        "label",
+        "calibration",
+        "check",
+        "think_ns",
+        "workers",
+        "seed",
+        "instances",
+        "curves",
+        "begins_to_bite",
+    ];
     assert_keys(&report, "", &keys);
     assert_keys(&report, "/check", &["passed", "error_max", "points", "why"]);
     assert!(report.result["label"].as_str().expect("text").contains("model"));

@@ -29,11 +29,14 @@ pub(super) struct SimulateArgs {
     /// Microseconds of other work per look-up in the pipeline's curves; 56.2 is what the published raw map had
     #[arg(long, default_value_t = 56.2)]
     think_us: f64,
-    /// Runs tried for each measured value until enough were undisturbed
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Places in memory at which everything is measured, because lines differ
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    instances: u32,
+    /// Runs tried for each measured value at each place until enough were undisturbed
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tries: u32,
     /// Milliseconds of one run
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     millis: u32,
     /// Fixes the model's course
     #[arg(long, default_value_t = 1)]
@@ -54,6 +57,7 @@ impl SimulateArgs {
         simulate(&Simulate {
             workers: self.workers.0.clone(),
             think_ns: 1e3 * self.think_us,
+            instances: self.instances as usize,
             tries: self.tries as usize,
             duration: Duration::from_millis(self.millis.into()),
             seed: self.seed,

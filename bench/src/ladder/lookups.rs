@@ -37,8 +37,8 @@ const STREAMS: usize = 4;
 /// Requests between the starts of two runs.
 const STRIDE: usize = 1_009;
 
-/// Undisturbed runs that are enough.
-const QUIET_RUNS: usize = 7;
+/// Undisturbed runs of one subject in one place that are enough.
+const QUIET_RUNS: usize = 3;
 
 /// What stands on the raw map's side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,41 +165,21 @@ impl Lookups {
         Ok(measured.map(|((contestant, before), rounds)| contestant.measured(before, rounds)).collect())
     }
 
-    /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
-    /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
-    /// undisturbed even on a busy machine; at most `repeats` are tried for each.
+    /// The raw map and `rungs`, each in memory of its own, filled.
     ///
     /// # Errors
     /// When this build has no DashMap.
-    pub(crate) fn undisturbed(self, rungs: &[Rung]) -> Result<(Option<f64>, Vec<Option<f64>>), Failure> {
-        let contestants = contestants(rungs, self.locks)?;
-        let raw = RawDashMap::new();
+    pub(crate) fn stand(&self, rungs: &[Rung]) -> Result<Stand, Failure> {
+        let mut subjects: Vec<Box<dyn Timed>> = vec![Box::new(RawDashMap::new())];
+        subjects.extend(over_map(rungs, self.locks)?.into_iter().map(|contestant| contestant.timed));
         let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
-        raw.fill(&keys);
-        let streams = streams(&keys, self.seed);
-        let quiet = |timed: &dyn Timed| self.quiet_ns(timed, &streams);
-        let others = contestants.iter().take(rungs.len()).map(|contestant| {
-            contestant.timed.fill(&keys);
-            quiet(contestant.timed.as_ref())
-        });
-        let others = others.collect();
-        Ok((quiet(&raw), others))
+        subjects.iter().for_each(|subject| subject.fill(&keys));
+        Ok(Stand(subjects))
     }
 
-    fn quiet_ns(&self, timed: &dyn Timed, streams: &[Vec<Key>]) -> Option<f64> {
-        let mut quiet = Vec::new();
-        for round in 0..self.repeats {
-            let tally = timed.time(self.load(streams, round));
-            let available = tally.wall.as_nanos() as f64 * self.workers as f64;
-            // Threads start one after the other, hence the twentieth.
-            if tally.cpu_ns as f64 >= 0.95 * available {
-                quiet.push(available / tally.requests as f64);
-            }
-            if quiet.len() == QUIET_RUNS {
-                break;
-            }
-        }
-        (!quiet.is_empty()).then(|| Distribution::new(quiet).median())
+    /// Requests for [`Stand::undisturbed_ns`].
+    pub(crate) fn requests(&self) -> Requests {
+        Requests(streams(&(0..KEYS as u64).map(key).collect::<Vec<_>>(), self.seed))
     }
 
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
@@ -226,13 +206,44 @@ impl Contestant {
     }
 }
 
-fn contestants(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
-    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let mut contestants = Vec::new();
-    for &rung in rungs {
-        let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
-        contestants.push(Contestant { subject: Subject::Map(rung), timed, stats });
+/// Streams of requests that all stands share.
+pub(crate) struct Requests(Vec<Vec<Key>>);
+
+/// The raw map and rungs over it where they happen to lie.
+pub(crate) struct Stand(Vec<Box<dyn Timed>>);
+
+impl Stand {
+    /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
+    /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
+    /// undisturbed even on a busy machine; at most `repeats` are tried for each.
+    pub(crate) fn undisturbed_ns(&self, lookups: &Lookups, requests: &Requests) -> Vec<Option<f64>> {
+        self.0.iter().map(|subject| quiet_ns(lookups, subject.as_ref(), &requests.0)).collect()
     }
+}
+
+fn quiet_ns(lookups: &Lookups, timed: &dyn Timed, streams: &[Vec<Key>]) -> Option<f64> {
+    let runs = (0..lookups.repeats).filter_map(|round| {
+        let tally = timed.time(lookups.load(streams, round));
+        let available = tally.wall.as_nanos() as f64 * lookups.workers as f64;
+        // Threads start one after the other, hence the twentieth.
+        (tally.cpu_ns as f64 >= 0.95 * available).then(|| available / tally.requests as f64)
+    });
+    let quiet: Vec<f64> = runs.take(QUIET_RUNS).collect();
+    (!quiet.is_empty()).then(|| Distribution::new(quiet).median())
+}
+
+/// The map under every rung.
+fn over_map(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
+    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
+    let contestant = |&rung: &Rung| {
+        let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
+        Ok(Contestant { subject: Subject::Map(rung), timed, stats })
+    };
+    rungs.iter().map(contestant).collect()
+}
+
+fn contestants(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
+    let mut contestants = over_map(rungs, locks)?;
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
         let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));

@@ -1,5 +1,6 @@
 //! What primitives cost on this machine, each measured by itself: none of these numbers comes from a ladder.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Barrier;
 #[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
@@ -9,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use super::chains::{CHAINS, Chain, LINES, SINGLE};
 use crate::distribution::Distribution;
+use crate::peers::{Handle as _, Payload, Peer as _, RawDashMap, key};
 use crate::processor::{allowed, pin, thread_cpu_ns};
 
 /// Costs of primitives, nanoseconds.
@@ -21,66 +24,148 @@ pub(super) struct Primitives {
     pub(super) lock: f64,
     /// One `spin_loop`.
     pub(super) poll: f64,
+    /// One reading of the clock.
+    pub(super) clock: f64,
     /// A message from core to core through one line, one way: what published tables give.
     pub(super) message: f64,
-    /// What an increment costs more when another core has incremented the line since, with other work between.
-    pub(super) transfer: f64,
-    /// The same for an access that looks before it writes.
-    pub(super) claim: f64,
-    /// What an increment of a second such line costs more, just after the first: both requests are under way together.
-    pub(super) second: f64,
+    /// Chains of increments of lines that both cores write.
+    pub(super) chains: [Both; CHAINS.len()],
+    /// A look-up in a map of one entry, with own work between.
+    pub(super) claim: Both,
     /// Waking a sleeping thread, for the waker.
     pub(super) call: f64,
     /// From then until the woken thread runs.
     pub(super) wake: f64,
 }
 
-/// Measures them; none where two threads cannot run on two processors at the same time for long enough.
-pub(super) fn primitives() -> Option<Primitives> {
-    let [first, second, ..] = allowed()[..] else { return None };
-    let cpus = [first, second];
-    let counter = CachePadded::new(AtomicU64::new(0));
-    #[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
-    let lock = RwLock::new(0u64);
-    let incremented = alone(|| increment(&counter));
-    let locked = alone(|| {
-        if let Ok(mut guard) = lock.write() {
-            *guard += 1;
-        }
-    });
-    let poll = alone(std::hint::spin_loop);
-    let (call, wake) = wake_up(cpus)?;
-    let transfer = spaced(cpus, |[line, _]| increment(line))?;
-    let pair = spaced(cpus, |lines| lines.iter().for_each(|line| increment(line)))?;
-    Some(Primitives {
-        increment: incremented,
-        lock: locked,
-        poll,
-        message: message(cpus)?,
-        transfer,
-        claim: spaced(cpus, |[line, _]| look_and_increment(line))?,
-        second: (pair - transfer).clamp(0.0, transfer),
-        call,
-        wake,
-    })
+/// The time of the same on two cores, with lines of each one's own and with lines that both write. Nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Both {
+    pub(super) own: f64,
+    pub(super) shared: f64,
 }
 
-/// Repetitions of every measurement; the median is taken of those that were not disturbed.
-const REPEATS: usize = 400;
-/// A machine that is busy for so long is too busy.
-const PATIENCE: Duration = Duration::from_millis(800);
-/// As many undisturbed ones are enough.
-const ENOUGH: usize = 25;
+impl Both {
+    /// What sharing adds.
+    pub(super) fn added(self) -> f64 {
+        (self.shared - self.own).max(0.0)
+    }
+}
+
+impl Primitives {
+    /// What an increment costs more when another core has the line.
+    pub(super) fn transfer(&self) -> f64 {
+        self.chains[..SINGLE].iter().map(|chain| chain.added()).sum::<f64>() / SINGLE as f64
+    }
+
+    /// What a look-up costs more than that when another core has used the shard since.
+    pub(super) fn claim_more(&self) -> f64 {
+        (self.claim.added() - self.transfer()).max(0.0)
+    }
+}
+
+/// Measures primitives again and again, each time on lines that have not been used: a line's time depends on where on the chip
+/// its home is.
+pub(super) struct Calibrator {
+    cpus: [usize; 2],
+    samples: BTreeMap<(&'static str, usize), Vec<f64>>,
+    /// What was used stays, so that what comes next lies elsewhere.
+    used: Vec<(Vec<Lines>, Vec<RawDashMap>)>,
+}
+
+type Line = CachePadded<AtomicU64>;
+type Lines = [Line; LINES];
+
+/// Sets of lines in one round, and maps, of which each is one line.
+const SETS: usize = 4;
+const MAPS: usize = 8;
+
+impl Calibrator {
+    /// None where there are no two processors.
+    pub(super) fn new() -> Option<Self> {
+        let [first, second, ..] = allowed()[..] else { return None };
+        Some(Calibrator { cpus: [first, second], samples: BTreeMap::new(), used: Vec::new() })
+    }
+
+    fn note(&mut self, name: &'static str, index: usize, sample: Option<f64>) {
+        self.samples.entry((name, index)).or_default().extend(sample);
+    }
+
+    /// Measures everything once.
+    pub(super) fn round(&mut self) {
+        let cpus = self.cpus;
+        let counter = CachePadded::new(AtomicU64::new(0));
+        #[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
+        let lock = RwLock::new(0u64);
+        self.note("increment", 0, Some(alone(|| increment(&counter))));
+        let locked = alone(|| {
+            if let Ok(mut guard) = lock.write() {
+                *guard += 1;
+            }
+        });
+        self.note("lock", 0, Some(locked));
+        self.note("poll", 0, Some(alone(std::hint::spin_loop)));
+        self.note("clock", 0, Some(alone(read_clock)));
+        let lines: Vec<Lines> = (0..SETS + 2).map(|_| Lines::default()).collect();
+        let maps: Vec<RawDashMap> = (0..MAPS + 2).map(|_| map_of_one()).collect();
+        let [own @ .., first, second] = &lines[..] else { return };
+        let apart = [first, second];
+        for shared in own {
+            self.note("message", 0, quiet(|| message(cpus, &shared[0])));
+            for (index, chain) in CHAINS.into_iter().enumerate() {
+                self.note("own", index, quiet(|| turns(cpus, chain, apart)));
+                self.note("shared", index, quiet(|| turns(cpus, chain, [shared; 2])));
+            }
+        }
+        let [shared @ .., first, second] = &maps[..] else { return };
+        for map in shared {
+            self.note("claim own", 0, quiet(|| claims(cpus, [first, second])));
+            self.note("claim shared", 0, quiet(|| claims(cpus, [map; 2])));
+        }
+        for (call, wake) in wake_ups(cpus) {
+            self.note("call", 0, Some(call));
+            self.note("wake", 0, Some(wake));
+        }
+        self.used.push((lines, maps));
+    }
+
+    /// What the rounds have given; none where two threads never computed at the same time for long enough.
+    pub(super) fn primitives(&self) -> Option<Primitives> {
+        let of = |name, index| {
+            let known = self.samples.get(&(name, index)).filter(|known| known.len() >= 3)?;
+            Some(Distribution::new(known.clone()).middle())
+        };
+        let both = |own, shared, index| Some(Both { own: of(own, index)?, shared: of(shared, index)? });
+        let mut chains = [Both { own: 0.0, shared: 0.0 }; CHAINS.len()];
+        for (index, chain) in chains.iter_mut().enumerate() {
+            *chain = both("own", "shared", index)?;
+        }
+        Some(Primitives {
+            increment: of("increment", 0)?,
+            lock: of("lock", 0)?,
+            poll: of("poll", 0)?,
+            clock: of("clock", 0)?,
+            message: of("message", 0)?,
+            chains,
+            claim: both("claim own", "claim shared", 0)?,
+            call: of("call", 0)?,
+            wake: of("wake", 0)?,
+        })
+    }
+}
+
+/// Tries until two threads were undisturbed; a machine on which they never are is too busy.
+fn quiet(mut measure: impl FnMut() -> Option<f64>) -> Option<f64> {
+    const TRIES: usize = 12;
+    (0..TRIES).find_map(|_| measure())
+}
 
 /// Nanoseconds of processor time for one `operation`, on one thread.
 fn alone(mut operation: impl FnMut()) -> f64 {
     const OPERATIONS: u32 = 20_000;
-    let runs = (0..ENOUGH).map(|_| {
-        let began = thread_cpu_ns();
-        (0..OPERATIONS).for_each(|_| operation());
-        (thread_cpu_ns() - began) as f64 / f64::from(OPERATIONS)
-    });
-    Distribution::new(runs.collect()).median()
+    let began = thread_cpu_ns();
+    (0..OPERATIONS).for_each(|_| operation());
+    (thread_cpu_ns() - began) as f64 / f64::from(OPERATIONS)
 }
 
 /// Runs `work` on both processors at once, with the thread's number. Elapsed nanoseconds, if both computed all the time and
@@ -107,87 +192,81 @@ fn both(cpus: [usize; 2], work: impl Fn(usize) + Sync) -> Option<f64> {
     (together >= 0.95 * elapsed && computing >= 0.95 * elapsed).then_some(elapsed)
 }
 
-/// The median over undisturbed repetitions.
-fn undisturbed(measure: impl FnMut() -> Option<f64>) -> Option<f64> {
-    let began = Instant::now();
-    let tried = std::iter::repeat_with(measure).take(REPEATS).take_while(|_| began.elapsed() < PATIENCE);
-    let quiet: Vec<f64> = tried.flatten().take(ENOUGH).collect();
-    (quiet.len() >= 3).then(|| Distribution::new(quiet).median())
-}
-
 /// One way of a message: two threads alternate on one word.
-fn message(cpus: [usize; 2]) -> Option<f64> {
-    const ROUND_TRIPS: u64 = 2_000;
-    undisturbed(|| {
-        let word = CachePadded::new(AtomicU64::new(0));
-        let run = both(cpus, |thread| {
-            for turn in 0..ROUND_TRIPS {
-                let mine = 2 * turn + thread as u64;
-                let mut polls = 0u32;
-                while word.load(Ordering::Acquire) != mine {
-                    std::hint::spin_loop();
-                    polls += 1;
-                    // The other one has lost its processor.
-                    if polls > 100_000 {
-                        std::thread::yield_now();
-                    }
+fn message(cpus: [usize; 2], word: &AtomicU64) -> Option<f64> {
+    const ROUND_TRIPS: u64 = 1_000;
+    word.store(0, Ordering::Release);
+    let run = both(cpus, |thread| {
+        for turn in 0..ROUND_TRIPS {
+            let mine = 2 * turn + thread as u64;
+            let mut polls = 0u32;
+            while word.load(Ordering::Acquire) != mine {
+                std::hint::spin_loop();
+                polls += 1;
+                // The other one has lost its processor.
+                if polls > 100_000 {
+                    std::thread::yield_now();
                 }
-                word.store(mine + 1, Ordering::Release);
             }
-        });
-        run.map(|ns| ns / (2 * ROUND_TRIPS) as f64)
-    })
+            word.store(mine + 1, Ordering::Release);
+        }
+    });
+    run.map(|ns| ns / (2 * ROUND_TRIPS) as f64)
 }
 
-/// Increments of an own line between two of the shared one: long enough that each finds the other's in between, and not
-/// to be overtaken by a processor that works ahead.
-const SPACE: u32 = 12;
-const ACCESSES: usize = 10_000;
+const ACCESSES: u64 = 1_500;
 
-/// Lines that are tried in turn: how long a line takes depends on where on the chip its home is.
-const LINES: usize = 64;
-
-/// What `access` costs more on lines that the other core has accessed since than on own lines, with increments of
-/// another own line between.
-fn spaced(cpus: [usize; 2], access: impl Fn(&[Line; 2]) + Sync) -> Option<f64> {
-    let shared_lines: Vec<[Line; 2]> = (0..LINES).map(|_| Default::default()).collect();
-    let own_lines: [[Line; 2]; 4] = Default::default();
-    let per_access = |shared: bool| {
-        let mut turns = 0;
-        undisturbed(|| {
-            turns += 1;
-            let common = &shared_lines[turns % LINES];
-            let run = both(cpus, |thread| {
-                let [own, _] = &own_lines[thread];
-                let last = if shared { common } else { &own_lines[2 + thread] };
-                for _ in 0..ACCESSES {
-                    (0..SPACE).for_each(|_| increment(own));
-                    access(last);
-                }
-            });
-            run.map(|ns| ns / ACCESSES as f64)
-        })
-    };
-    let (own, shared) = (per_access(false)?, per_access(true)?);
-    Some((shared - own).max(0.0))
+/// Nanoseconds of one turn of a chain.
+fn turns(cpus: [usize; 2], chain: Chain, lines: [&Lines; 2]) -> Option<f64> {
+    let run = both(cpus, |thread| {
+        let (own, lines) = (Line::default(), lines[thread]);
+        for turn in 0..ACCESSES {
+            read_clock();
+            work(&own, chain.private, turn, thread);
+            read_clock();
+            chain.order.iter().for_each(|&line| increment(&lines[line]));
+        }
+    });
+    run.map(|ns| ns / ACCESSES as f64)
 }
 
-type Line = CachePadded<AtomicU64>;
+/// Nanoseconds of a look-up in a map that holds one entry, own work before it included.
+fn claims(cpus: [usize; 2], maps: [&RawDashMap; 2]) -> Option<f64> {
+    let run = both(cpus, |thread| {
+        let (own, wanted, mut handle) = (Line::default(), key(0), maps[thread].handle());
+        for turn in 0..ACCESSES {
+            work(&own, 12, turn, thread);
+            black_box(handle.get(black_box(&wanted)));
+        }
+    });
+    run.map(|ns| ns / ACCESSES as f64)
+}
+
+fn map_of_one() -> RawDashMap {
+    let map = RawDashMap::new();
+    map.handle().insert(key(0), Payload::of(&key(0)));
+    map
+}
+
+/// About `increments` of an own line, a fifth more or less, so that two threads do not march in step.
+fn work(own: &AtomicU64, increments: usize, turn: u64, thread: usize) {
+    let spread = increments / 5;
+    let random = (turn + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17 + 13 * thread as u32) >> 40;
+    let more = random as usize % (2 * spread + 1);
+    (0..increments - spread + more).for_each(|_| increment(own));
+}
 
 fn increment(line: &AtomicU64) {
     black_box(line.fetch_add(1, Ordering::Relaxed));
 }
 
-/// Looks at a line and then writes it, as who takes a lock of which somebody may hold the other side does.
-fn look_and_increment(line: &AtomicU64) {
-    let seen = line.load(Ordering::Relaxed);
-    black_box(line.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed))
-        .unwrap_or_default();
+fn read_clock() {
+    black_box(Instant::now());
 }
 
 /// Waking a thread that sleeps on the other processor: for the waker, and from then on until it runs.
-fn wake_up(cpus: [usize; 2]) -> Option<(f64, f64)> {
-    const WAKES: usize = 60;
+fn wake_ups(cpus: [usize; 2]) -> Vec<(f64, f64)> {
+    const WAKES: usize = 4;
     let base = Instant::now();
     let now = || base.elapsed().as_nanos() as u64;
     let (woken_at, over) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -224,7 +303,5 @@ fn wake_up(cpus: [usize; 2]) -> Option<(f64, f64)> {
             sleeping.unpark();
         });
     });
-    let median =
-        |side: fn(&(f64, f64)) -> f64| Distribution::new(samples.iter().map(side).collect()).median();
-    (!samples.is_empty()).then(|| (median(|(call, _)| *call), median(|(_, wake)| *wake)))
+    samples
 }

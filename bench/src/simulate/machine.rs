@@ -11,11 +11,7 @@ pub(super) struct Machine {
     /// Cores that share a last-level cache; transfers among them are the cheapest.
     pub(super) cores_per_cluster: usize,
     pub(super) transfer: Transfer,
-    /// So many transfers cost an access that looks before it writes: the line comes to be read, and once more to be
-    /// written alone.
-    pub(super) claim_transfers: f64,
-    /// The share of a transfer that a second line costs just after the first: both requests are under way together.
-    pub(super) second: f64,
+    pub(super) core: Core,
     pub(super) waiting: Waiting,
 }
 
@@ -25,6 +21,18 @@ pub(super) struct Transfer {
     pub(super) in_cluster: f64,
     pub(super) in_socket: f64,
     pub(super) across_sockets: f64,
+}
+
+/// How cores ask for lines, and what they do until they have them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Core {
+    /// The share of a transfer that passes until the line is taken away from its owner.
+    pub(super) request: f64,
+    /// How long a core keeps a line that it has waited for at least. Nanoseconds.
+    pub(super) hold: f64,
+    /// What a look-up whose shard comes from another core costs more than the transfer: work that is hidden when the line is
+    /// there. Nanoseconds.
+    pub(super) claim_more: f64,
 }
 
 /// Waiting for a lock of the standard library. Nanoseconds.
@@ -68,7 +76,7 @@ impl Machine {
 /// The machines of published ladders and tables. What costs `software` times the published latency on the host, because
 /// a program sees more than the bare transfer, is taken to cost as much more there; what a core does by itself is taken from
 /// the host.
-pub(super) fn targets(software: f64, claim_transfers: f64, second: f64, waiting: Waiting) -> [Machine; 2] {
+pub(super) fn targets(software: f64, core: Core, waiting: Waiting) -> [Machine; 2] {
     let transfer = |in_cluster: f64, in_socket: f64, across: f64| Transfer {
         in_cluster: software * in_cluster,
         in_socket: software * in_socket,
@@ -83,8 +91,7 @@ pub(super) fn targets(software: f64, claim_transfers: f64, second: f64, waiting:
             cores_per_socket: 96,
             cores_per_cluster: 96,
             transfer: transfer(45.0, 45.0, 138.6),
-            claim_transfers,
-            second,
+            core,
             waiting,
         },
         Machine {
@@ -95,8 +102,7 @@ pub(super) fn targets(software: f64, claim_transfers: f64, second: f64, waiting:
             cores_per_socket: 48,
             cores_per_cluster: 8,
             transfer: transfer(23.0, 107.0, 197.0),
-            claim_transfers,
-            second,
+            core,
             waiting,
         },
     ]
@@ -109,7 +115,8 @@ mod tests {
     #[test]
     fn neighbours_are_nearer_than_strangers() {
         let waiting = Waiting { poll: 10.0, call: 1_000.0, wake: 5_000.0 };
-        let [graviton, epyc] = targets(1.0, 2.0, 1.0, waiting);
+        let core = Core { request: 0.5, hold: 0.0, claim_more: 0.0 };
+        let [graviton, epyc] = targets(1.0, core, waiting);
         assert_eq!((graviton.cores(), epyc.cores()), (192, 96));
         // Workers 0 and 2 share socket 0; 16 cores further is another cluster of the EPYC.
         assert_eq!(epyc.transfer_ns(0, 2), 23.0);
@@ -117,6 +124,6 @@ mod tests {
         assert_eq!(epyc.transfer_ns(0, 1), 197.0);
         assert_eq!(graviton.transfer_ns(0, 190), 45.0);
         assert_eq!(graviton.transfer_ns(0, 191), 138.6);
-        assert_eq!(targets(2.0, 2.0, 1.0, waiting)[0].transfer.in_cluster, 90.0);
+        assert_eq!(targets(2.0, core, waiting)[0].transfer.in_cluster, 90.0);
     }
 }

@@ -1,10 +1,13 @@
 //! Workers that go round a program of work, shared lines and locks, each on a core of its own.
 //!
-//! * A **line** belongs to the core that wrote it last. A request of another core reaches it after half of a transfer, and
-//!   takes the line away; the other half brings it. Until then the owner goes on writing. Requests are served in the
-//!   order in which they come; one that finds others before it waits at the next owner when the line gets there.
-//! * A **core works ahead**: where an increment of one line follows that of another, both requests are under way together. What
-//!   the second line still costs is measured.
+//! * A **line** belongs to the core that asked for it last. A request of another core takes the line away after a part of the
+//!   transfer ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner goes on writing, and in any case
+//!   completes the operation for which it has waited. Requests are served in the order in which they come; one that finds
+//!   others before it waits at the next owner when the line gets there.
+//! * A **core works ahead**: past a reading of the clock, which waits for everything before it, the core asks at once for all
+//!   lines that it will write up to the next reading. If nobody else wants them, they arrive together. If somebody does,
+//!   they are taken away again before the core has come to them, and it has to ask once more, one line after the other:
+//!   contention undoes what working ahead saves.
 //! * A **lock** is the standard library's `RwLock`, taken for writing (library/std/src/sys/sync/rwlock/futex.rs). Who finds
 //!   it taken polls up to a hundred times. Whoever then still finds it taken marks it as waited for and sleeps, and from
 //!   then on nobody polls a marked lock. Leaving a marked lock wakes one sleeper, which marks the lock again when it
@@ -27,10 +30,10 @@ pub(super) enum Step {
     Work(f64),
     /// Writes a line.
     Write(usize),
-    /// Writes a line just after another one, so that both were asked for together.
-    WriteToo(usize),
-    /// Reads and then writes one of so many lines from the first on, at random: the lock of a map's shard, which is looked
-    /// at before it is taken. If another core has it, it comes twice: to be read, and to be written alone.
+    /// Has read the clock: nothing that follows is begun before.
+    Clock,
+    /// Writes one of so many lines from the first on, at random: the lock of a map's shard. Where it has to come from
+    /// another core, the search that begins in that line waits for it, too.
     ClaimOneOf(usize, usize),
     /// Writes the line that was claimed last: leaves the shard's lock.
     Release,
@@ -61,20 +64,41 @@ enum Event {
     Tired(usize, u64),
 }
 
-#[derive(Clone, Copy, Default)]
+/// One cache line.
 struct Line {
-    /// Who wrote it last, or waits to.
-    owner: Option<usize>,
-    /// When the core that has it, or waits for it first, can write it.
-    free_at: f64,
-    /// Who had it before, and until when it still can write it: a request takes a part of the transfer to arrive.
-    leaving: Option<(usize, f64)>,
+    /// Who asked for it last.
+    last: Option<usize>,
+    /// What each worker's latest request has brought.
+    held: Vec<Held>,
+}
+
+/// A line in the caches of one core.
+#[derive(Clone, Copy)]
+struct Held {
+    from: f64,
+    /// When another request takes it away.
+    until: f64,
+    /// Not before the core has done what it waited for.
+    busy: f64,
 }
 
 impl Line {
-    /// Which core's caches a request of `worker` goes to, if it has to go anywhere.
-    fn source(&self, worker: usize) -> Option<usize> {
-        self.owner.filter(|&owner| owner != worker)
+    fn new(workers: usize) -> Self {
+        const NEVER: Held =
+            Held { from: f64::NEG_INFINITY, until: f64::NEG_INFINITY, busy: f64::NEG_INFINITY };
+        Line { last: None, held: vec![NEVER; workers] }
+    }
+
+    /// When `worker` can write it, if it has it at `now` or has asked for it. Who waits for it writes once, even if others
+    /// wait already.
+    fn comes(&self, worker: usize, now: f64) -> Option<f64> {
+        let Held { from, until, .. } = self.held[worker];
+        (now < until || now <= from).then(|| now.max(from))
+    }
+
+    /// Whether it is on the way to another core, or there.
+    fn is_elsewhere(&self, worker: usize) -> bool {
+        self.last.is_some_and(|last| last != worker)
     }
 }
 
@@ -115,7 +139,7 @@ pub(super) fn rounds_per_s(machine: &Machine, program: &Program, workers: usize,
         calendar: Calendar::new(),
         rng: StdRng::seed_from_u64(seed),
         // A lock's word is a line of its own, after the others.
-        lines: (0..program.lines + program.locks).map(|_| Line::default()).collect(),
+        lines: (0..program.lines + program.locks).map(|_| Line::new(workers)).collect(),
         locks: (0..program.locks).map(|_| Lock::default()).collect(),
         workers: (0..workers).map(|_| Worker { at: 0, wait: 0, slept: false, claimed: 0 }).collect(),
         rounds: 0,
@@ -131,8 +155,6 @@ pub(super) fn rounds_per_s(machine: &Machine, program: &Program, workers: usize,
     rounds as f64 * 1e9 / (ended - began)
 }
 
-/// The share of a transfer that passes until the request has reached the line's owner.
-const REQUEST: f64 = 0.5;
 /// Rounds that are not counted, and that are, besides those for each worker.
 const ROUNDS_WARM: u64 = 2_000;
 const ROUNDS: u64 = 10_000;
@@ -166,7 +188,10 @@ impl Model<'_> {
         let done = match step {
             Step::Work(ns) => now + ns * (0.8 + 0.4 * self.rng.random::<f64>()),
             Step::Write(line) => self.write(line, worker, now),
-            Step::WriteToo(line) => self.write_ahead(line, worker, now, 1.0 - self.machine.second),
+            Step::Clock => {
+                self.look_ahead(worker, at + 1, now);
+                now
+            }
             Step::ClaimOneOf(first, count) => {
                 let line = first + self.rng.random_range(0..count);
                 self.workers[worker].claimed = line;
@@ -187,40 +212,60 @@ impl Model<'_> {
         self.calendar.schedule(done, Event::Next(worker));
     }
 
-    /// When `worker` may write `line`, if it asks at `now`.
+    /// When `worker` may write `line`, if it comes to it at `now`.
     fn write(&mut self, line: usize, worker: usize, now: f64) -> f64 {
-        self.write_ahead(line, worker, now, 0.0)
+        let comes = self.lines[line].comes(worker, now);
+        let at = comes.unwrap_or_else(|| self.request(line, worker, now));
+        self.lines[line].held[worker].busy = at + self.machine.core.hold;
+        at
     }
 
-    /// When `worker`, whose turn to write `line` comes at `now`, may do so, if it asked for it `ahead` of that, as a share
-    /// of the transfer.
-    fn write_ahead(&mut self, line: usize, worker: usize, now: f64, ahead: f64) -> f64 {
+    /// Asks for `line`, which `worker` neither has nor awaits; when it comes. A request that has to queue has arrived long
+    /// before the owner gets the line.
+    fn request(&mut self, line: usize, worker: usize, now: f64) -> f64 {
         let machine = self.machine;
         let line = &mut self.lines[line];
-        if line.leaving.is_some_and(|(owner, until)| owner == worker && now < until) {
-            return now;
-        }
-        let Some(from) = line.source(worker) else {
-            line.owner = Some(worker);
-            return now.max(line.free_at);
+        let from = match line.last {
+            Some(owner) if owner != worker => {
+                let transfer = machine.transfer_ns(owner, worker);
+                let owned = &mut line.held[owner];
+                owned.until = owned.from.max(owned.busy).max(now + machine.core.request * transfer);
+                owned.until + (1.0 - machine.core.request) * transfer
+            }
+            _ => now,
         };
-        let transfer = machine.transfer_ns(from, worker);
-        // A request that had to queue has arrived long before the owner gets the line, and takes it after one write.
-        let lost = line.free_at.max(now + (REQUEST - ahead) * transfer);
-        line.leaving = Some((from, lost));
-        line.owner = Some(worker);
-        line.free_at = now.max(lost + (1.0 - REQUEST) * transfer);
-        line.free_at
+        line.last = Some(worker);
+        line.held[worker] = Held { from, until: f64::INFINITY, busy: f64::NEG_INFINITY };
+        from
     }
 
-    /// When `worker` has read and then written `line`.
+    /// Asks for the lines that `worker` will write between step `from` and the next reading of the clock. Which shard it will
+    /// want it does not know.
+    fn look_ahead(&mut self, worker: usize, from: usize, now: f64) {
+        let steps = &self.program.steps;
+        let mut at = from;
+        while at < from + steps.len() {
+            let line = match steps[at % steps.len()] {
+                Step::Clock | Step::ClaimOneOf(..) => return,
+                Step::Write(line) => Some(line),
+                Step::Lock(lock) | Step::Unlock(lock) | Step::WriteBeside(lock) => Some(self.word_of(lock)),
+                Step::OnceIn(_, rare) => {
+                    at += rare;
+                    None
+                }
+                Step::Work(_) | Step::Release => None,
+            };
+            at += 1;
+            if let Some(line) = line.filter(|&line| self.lines[line].comes(worker, now).is_none()) {
+                self.request(line, worker, now);
+            }
+        }
+    }
+
+    /// When `worker` has the line of a shard and what follows from it.
     fn claim(&mut self, line: usize, worker: usize, now: f64) -> f64 {
-        let from = self.lines[line].source(worker);
-        let done = self.write(line, worker, now);
-        let again = from.map_or(0.0, |from| self.machine.transfer_ns(from, worker));
-        let done = done + again * (self.machine.claim_transfers - 1.0);
-        self.lines[line].free_at = self.lines[line].free_at.max(done);
-        done
+        let away = self.lines[line].is_elsewhere(worker);
+        self.write(line, worker, now) + if away { self.machine.core.claim_more } else { 0.0 }
     }
 
     fn word_of(&self, lock: usize) -> usize {
@@ -234,13 +279,15 @@ impl Model<'_> {
         let Some(&other) = self.locks[lock].polling.first() else {
             return self.write(word, worker, now);
         };
-        if self.lines[word].leaving.is_some_and(|(owner, until)| owner == worker && now < until) {
+        let line = &mut self.lines[word];
+        if now < line.held[worker].until && line.is_elsewhere(worker) {
             return now;
         }
         let transfer = self.machine.transfer_ns(other, worker);
         let done = now + transfer;
-        let leaving = Some((worker, done + REQUEST * transfer));
-        self.lines[word] = Line { owner: Some(worker), free_at: done, leaving };
+        let until = done + self.machine.core.request * transfer;
+        line.last = Some(worker);
+        line.held[worker] = Held { from: done, until, busy: done };
         done
     }
 
@@ -340,7 +387,10 @@ impl Model<'_> {
             self.locks[lock].taken = true;
             let poll = self.rng.random::<f64>() * waiting.poll;
             let got = done + self.machine.transfer_ns(worker, heir) + poll;
-            self.lines[word] = Line { owner: Some(heir), free_at: got, leaving: None };
+            let line = &mut self.lines[word];
+            line.last = Some(heir);
+            line.held[worker].until = done;
+            line.held[heir] = Held { from: got, until: f64::INFINITY, busy: got };
             self.take(lock, heir, got);
         }
         done

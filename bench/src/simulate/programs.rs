@@ -56,6 +56,10 @@ pub(super) fn program(
     if let Some(log) = log {
         log_steps(&mut steps, log, alone, costs);
     }
+    let clock = [Step::Work(costs.clock), Step::Clock];
+    // A look-up is timed by two readings of the clock.
+    let timed = |steps: &mut Vec<Step>| steps.extend(clock.iter().filter(|_| histogram.is_some()));
+    timed(&mut steps);
     // The read lock of a shard is taken before the search and left after it.
     let lock = costs.increment;
     let shard = Step::ClaimOneOf(SHARDS, shards(processors));
@@ -65,6 +69,7 @@ pub(super) fn program(
         _ => alone.raw,
     };
     steps.extend([shard, Step::Work((map - lock).max(1.0)), Step::Release, Step::Work(lock)]);
+    timed(&mut steps);
     if let Some(histogram) = histogram {
         histogram_steps(&mut steps, histogram, alone, costs);
     }
@@ -98,23 +103,26 @@ fn parts(rung: Option<Rung>) -> (Option<Part>, Option<Part>, Option<Part>) {
     }
 }
 
-/// Work before and after a critical section that holds `inside` of the `whole` cost.
-fn locked(steps: &mut Vec<Step>, lock: usize, whole: f64, inside: &[Step]) {
+/// A critical section that holds `inside` of the `whole` cost. Taking and leaving the lock is half of an undisturbed lock's
+/// cost each, the first half already under the lock.
+fn locked(steps: &mut Vec<Step>, lock: usize, whole: f64, costs: &Primitives, inside: &[Step]) {
     let held: f64 = inside.iter().map(|step| if let Step::Work(ns) = step { *ns } else { 0.0 }).sum();
-    steps.push(Step::Work((whole - held).max(1.0)));
-    steps.push(Step::Lock(lock));
+    let half = Step::Work(costs.lock / 2.0);
+    steps.extend([Step::Work((whole - held - costs.lock).max(0.1)), Step::Lock(lock), half]);
     steps.extend_from_slice(inside);
-    steps.push(Step::Unlock(lock));
+    steps.extend([Step::Unlock(lock), half]);
 }
 
 fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
     let inside = [Step::Write(SLOTS), Step::WriteBeside(LOG_LOCK), Step::Work(IN_CACHE)];
     match part {
-        Part::Locked => locked(steps, LOG_LOCK, alone.locked_log, &inside),
+        Part::Locked => locked(steps, LOG_LOCK, alone.locked_log, costs, &inside),
         Part::Shared => {
             steps.extend([Step::Write(GATE), Step::Work(alone.gated_log.max(costs.increment))]);
-            steps.push(Step::OnceIn(GATE_PERIOD, 6));
-            locked(steps, LOG_LOCK, costs.lock, &inside);
+            let mut rare = Vec::new();
+            locked(&mut rare, LOG_LOCK, costs.lock, costs, &inside);
+            steps.push(Step::OnceIn(GATE_PERIOD, rare.len()));
+            steps.extend(rare);
         }
     }
 }
@@ -122,14 +130,18 @@ fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitive
 /// A few stores to a line that is there.
 const IN_CACHE: f64 = 2.0;
 
-/// Count and sum lie in one line, the bucket in another. The second is asked for with the first.
+/// Count and sum lie in one line, the bucket in another.
 fn histogram_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
     let one = Step::Work(costs.increment);
-    let record = [Step::Write(SUMS), one, Step::Write(SUMS), one, Step::WriteToo(BUCKET), one];
+    let record = [Step::Write(SUMS), one, Step::Write(SUMS), one, Step::Write(BUCKET), one];
+    let without_clocks = |whole: f64| whole - 2.0 * costs.clock;
     match part {
-        Part::Locked => locked(steps, HISTOGRAM_LOCK, alone.locked_histogram, &record),
+        Part::Locked => {
+            locked(steps, HISTOGRAM_LOCK, without_clocks(alone.locked_histogram), costs, &record);
+        }
         Part::Shared => {
-            steps.push(Step::Work((alone.shared_histogram - 3.0 * costs.increment).max(1.0)));
+            let work = without_clocks(alone.shared_histogram) - 3.0 * costs.increment;
+            steps.push(Step::Work(work.max(0.1)));
             steps.extend(record);
         }
     }
@@ -140,7 +152,7 @@ fn counter_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primi
     match part {
         Part::Locked => {
             let inside = [Step::WriteBeside(STATISTICS_LOCK), Step::Work(IN_CACHE)];
-            locked(steps, STATISTICS_LOCK, alone.locked_counters.max(costs.lock), &inside);
+            locked(steps, STATISTICS_LOCK, alone.locked_counters, costs, &inside);
         }
         Part::Shared => steps.extend([Step::Write(COUNTERS), half, Step::Write(COUNTERS), half]),
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::calibrate::Both;
+use super::chains::{CHAINS, Chain};
 use super::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
 use crate::chart::{Chart, Series};
 use crate::distribution::rounded;
@@ -15,6 +17,7 @@ pub(super) fn unavailable(parameters: &Simulate) -> Report {
     let result = json!({
         "label": LABEL, "calibration": null, "check": {"passed": false, "error_max": ERROR_MAX, "points": [], "why": why},
         "think_ns": parameters.think_ns, "workers": parameters.workers, "seed": parameters.seed,
+        "instances": parameters.instances,
         "curves": null, "begins_to_bite": null,
     });
     Report { summary: format!("{why}\nNo prediction is shown.\n"), result, problem: None }
@@ -36,6 +39,7 @@ pub(super) fn report(
             "why": if passed { "every rung was predicted" } else { REFUSAL },
         },
         "think_ns": parameters.think_ns, "workers": parameters.workers, "seed": parameters.seed,
+        "instances": parameters.instances,
         "curves": if passed { curves_json(curves) } else { Value::Null },
         "begins_to_bite": if passed { bites_json(curves) } else { Value::Null },
     });
@@ -49,11 +53,20 @@ const REFUSAL: &str =
 
 fn calibration_json(calibration: &Calibration) -> Value {
     let (p, a) = (calibration.primitives, calibration.alone);
+    let chain = |((chain, both), predicted): ((&Chain, &Both), &f64)| {
+        json!({
+            "order": chain.order, "private_increments": chain.private,
+            "own_ns": rounded(both.own), "shared_ns": rounded(both.shared), "predicted_ns": rounded(*predicted),
+        })
+    };
+    let chains = CHAINS.iter().zip(&p.chains).zip(&calibration.chains).map(chain);
     json!({
         "increment_ns": rounded(p.increment), "lock_ns": rounded(p.lock), "poll_ns": rounded(p.poll),
-        "message_ns": rounded(p.message), "transfer_ns": rounded(p.transfer),
-        "claim_ns": rounded(p.claim), "second_line_ns": rounded(p.second),
+        "clock_ns": rounded(p.clock),
+        "message_ns": rounded(p.message), "transfer_ns": rounded(p.transfer()),
+        "shard_ns": rounded(p.claim.added()),
         "wake_call_ns": rounded(p.call), "wake_ns": rounded(p.wake),
+        "request_of_transfer": rounded(calibration.request), "chains": chains.collect::<Vec<_>>(),
         "one_worker_ns": {
             "raw": rounded(a.raw), "locked_counters": rounded(a.locked_counters),
             "locked_histogram": rounded(a.locked_histogram), "locked_log": rounded(a.locked_log),
@@ -196,6 +209,7 @@ mod tests {
         let parameters = Simulate {
             workers: vec![1],
             think_ns: 0.0,
+            instances: 1,
             tries: 1,
             duration: std::time::Duration::from_millis(1),
             seed: 1,

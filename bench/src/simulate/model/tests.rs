@@ -1,4 +1,4 @@
-use super::super::machine::{Transfer, Waiting};
+use super::super::machine::{Core, Transfer, Waiting};
 use super::*;
 
 const NANOSECONDS: f64 = 1e9;
@@ -11,8 +11,7 @@ fn machine(transfer: f64) -> Machine {
         cores_per_socket: 64,
         cores_per_cluster: 64,
         transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
-        claim_transfers: 1.0,
-        second: 0.4,
+        core: Core { request: 0.5, hold: 0.0, claim_more: 0.0 },
         waiting: Waiting { poll: 10.0, call: 500.0, wake: 2_000.0 },
     }
 }
@@ -51,11 +50,28 @@ fn a_line_that_two_write_now_and_then_costs_each_a_transfer() {
     near(rate(50.0, 2, &[Step::Work(1_000.0), Step::Write(0)]), 2.0 * NANOSECONDS / 1_050.0, 0.02);
 }
 
+/// Nobody else wants the lines: they arrive together, and the second is there when its turn comes.
 #[test]
-fn a_second_line_that_is_asked_for_with_the_first_costs_its_share_of_a_transfer() {
-    let steps = [Step::Work(1_000.0), Step::Write(0), Step::WriteToo(1)];
-    near(rate(50.0, 2, &steps), 2.0 * NANOSECONDS / 1_070.0, 0.02);
-    near(rate(50.0, 1, &steps), NANOSECONDS / 1_000.0, 0.02);
+fn lines_behind_a_reading_of_the_clock_are_asked_for_together() {
+    let chain = |between: Step| [Step::Work(5_000.0), Step::Clock, Step::Write(0), between, Step::Write(1)];
+    near(rate(50.0, 2, &chain(Step::Work(1.0))), 2.0 * NANOSECONDS / 5_051.0, 0.02);
+    near(rate(50.0, 2, &chain(Step::Clock)), 2.0 * NANOSECONDS / 5_100.0, 0.02);
+    near(rate(50.0, 1, &chain(Step::Clock)), NANOSECONDS / 5_000.0, 0.02);
+}
+
+/// Two cores that hardly do anything else take each other's lines before they come to them.
+#[test]
+fn contention_undoes_working_ahead() {
+    let lines = [Step::Write(0), Step::Work(8.0), Step::Write(1), Step::Work(8.0), Step::Write(2)];
+    let added = |work: f64| {
+        let steps: Vec<_> = [Step::Work(work), Step::Clock].into_iter().chain(lines).collect();
+        let machine = Machine { core: Core { request: 0.3, hold: 8.0, claim_more: 0.0 }, ..machine(75.0) };
+        let program = Program { steps, lines: 3, locks: 0 };
+        let ns = |workers: usize| workers as f64 * NANOSECONDS / rounds_per_s(&machine, &program, workers, 1);
+        ns(2) - ns(1)
+    };
+    let (crowded, wide) = (added(50.0), added(5_000.0));
+    assert!(crowded > 1.8 * wide, "{crowded} {wide}");
 }
 
 /// Amdahl: with `s` of every round done one after another, many workers do at most `1 / s` rounds.
