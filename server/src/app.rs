@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
+use trefoil_attest::witness::Witness;
 use trefoil_key_holder::Role;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
@@ -51,6 +52,8 @@ pub(crate) struct App {
     /// Held to read from the moment the key-holder encrypts a template until it is stored.
     pub(crate) enrolling: RwLock<()>,
     pub(crate) rotations: Rotations,
+    /// Whose cosignatures of the log are taken.
+    pub(crate) witnesses: Vec<Witness>,
 }
 
 impl App {

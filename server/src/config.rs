@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
+use trefoil_attest::witness::Witness;
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.
@@ -30,6 +31,8 @@ pub struct Config {
     pub tls: Tls,
     /// Signing keys at rest.
     pub keys: Keys,
+    /// Who may cosign the log of seals.
+    pub witnesses: Witnesses,
     /// Bounds on what callers may hold open.
     pub limits: Limits,
     /// Workers and batching.
@@ -131,6 +134,34 @@ impl Limits {
     /// Deadline for an answer.
     pub fn answer_timeout(&self) -> Duration {
         Duration::from_secs(self.answer_timeout_s)
+    }
+}
+
+/// `[witnesses]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witnesses {
+    /// Their public keys.
+    pub keys: Vec<String>,
+}
+
+impl Witnesses {
+    /// Most witnesses: the cosignatures of all fit into one request.
+    const MAX: usize = 16;
+
+    /// The witnesses whose cosignatures are taken.
+    ///
+    /// # Errors
+    /// A key that is none, and too many of them.
+    pub fn parse(&self) -> Result<Vec<Witness>, ConfigError> {
+        let refused = |cause: String| ConfigError::Range { key: "witnesses.keys", cause };
+        if self.keys.len() > Self::MAX {
+            return Err(refused(format!("{} keys, at most {}", self.keys.len(), Self::MAX)));
+        }
+        let witness = |(number, key): (usize, &String)| {
+            Witness::parse(key).map_err(|cause| refused(format!("key {}: {cause}", number + 1)))
+        };
+        self.keys.iter().enumerate().map(witness).collect()
     }
 }
 
@@ -369,6 +400,7 @@ impl Config {
             }
             Err(ConfigError::Range { key, cause: format!("{value} is not between {low} and {high}") })
         };
+        self.witnesses.parse()?;
         range("limits.connections", self.limits.connections as u64, 1, 1_000_000)?;
         range("limits.in_flight_per_tenant", self.limits.in_flight_per_tenant as u64, 1, 1_000_000)?;
         range("limits.handshake_timeout_s", self.limits.handshake_timeout_s, 1, 60)?;

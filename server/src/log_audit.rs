@@ -23,6 +23,8 @@ pub(crate) trait Source {
     fn newest(&self) -> Result<Option<u64>, String>;
     /// A seal's bytes.
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
+    /// The largest head that witnesses have cosigned, a note; none where there is none.
+    fn checkpoint(&self) -> Result<Option<String>, String>;
     /// A consistency proof between two sizes, where the source offers proofs.
     fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String>;
 }

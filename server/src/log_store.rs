@@ -5,6 +5,7 @@ use thiserror::Error;
 use trefoil_attest::Seal;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash};
+use trefoil_attest::witness::Checkpoint;
 use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
@@ -46,6 +47,21 @@ pub(crate) fn chain_head(store: &dyn Store) -> Result<ChainHead, LogError> {
         return Err(refused("the stored tree over the seals is not the one that it commits to".to_owned()));
     }
     Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))? })
+}
+
+/// The head of the log at `size` as a note with the cosignatures that the store has; none where it has none.
+pub(crate) fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
+    let lines = store.cosignatures(size)?;
+    let Some(seal) = store.seal(size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
+    note(size, &seal, &lines).map(Some)
+}
+
+/// The note of the head that a seal signs, with cosignatures of it.
+pub(crate) fn note(size: u64, seal: &[u8], lines: &[String]) -> Result<String, LogError> {
+    let refused = |cause: &str| LogError::Seal { number: size, cause: cause.to_owned() };
+    let seal = Seal::decode(seal).map_err(|cause| refused(&cause.to_string()))?;
+    let checkpoint = Checkpoint::signed_by(&seal.header).ok_or_else(|| refused("it signs no log"))?;
+    Ok(format!("{}\n{}", checkpoint.text(), lines.concat()))
 }
 
 /// The path of seal `seal` in the log of the first `size` seals; none where there is no such path.

@@ -61,6 +61,8 @@ pub enum Code {
     IssuerKeyMissing,
     /// The root is not signed by the tenant's issuer key.
     RootSignatureInvalid,
+    /// No witness of this service has cosigned the checkpoint, a cosignature does not verify, or it is of another log.
+    CosignatureRefused,
     /// The proof session ended: its time is over, or its credential root was withdrawn.
     SessionExpired,
     /// The body is larger than this route takes.
@@ -143,6 +145,9 @@ impl Code {
                 (S::CONFLICT, "root-generation-stale", "The root generation is not newer")
             }
             Code::IssuerKeyMissing => (S::CONFLICT, "issuer-key-missing", "No issuer key is registered"),
+            Code::CosignatureRefused => {
+                (S::UNPROCESSABLE_ENTITY, "cosignature-refused", "The checkpoint is not taken")
+            }
             Code::RootSignatureInvalid => {
                 (S::UNPROCESSABLE_ENTITY, "root-signature-invalid", "The root is not the issuer's")
             }

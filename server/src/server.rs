@@ -166,6 +166,7 @@ impl Server {
             idempotency: InFlight::default(),
             enrolling: RwLock::default(),
             rotations: Rotations::default(),
+            witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             config,
             clock,
         });

@@ -15,6 +15,7 @@ use base64ct::{Base64, Encoding as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::key_set::Hex;
+use crate::seal::SealHeader;
 use crate::tree::Hash;
 
 /// Bytes of a witness's ML-DSA-44 public key (FIPS 204 table 2).
@@ -56,6 +57,8 @@ pub struct Cosigned {
     pub witness: String,
     /// When it saw the head, Unix seconds.
     pub time: u64,
+    /// The signature line, with its end: what a note needs to show this cosignature to others.
+    pub line: String,
 }
 
 /// Why a checkpoint or a witness was refused.
@@ -100,6 +103,13 @@ impl fmt::Display for WitnessError {
 impl core::error::Error for WitnessError {}
 
 impl Checkpoint {
+    /// The head that a seal signs: the log of all seals before it. None for the first seal, which has none before it.
+    #[must_use]
+    pub fn signed_by(seal: &SealHeader) -> Option<Self> {
+        let SealHeader { issuer, seal_number, log_root, .. } = seal;
+        (*seal_number > 0).then(|| Self { origin: issuer.clone(), size: *seal_number, root: *log_root })
+    }
+
     /// The text that a note carries.
     #[must_use]
     pub fn text(&self) -> String {
@@ -154,7 +164,7 @@ impl Checkpoint {
             if let Some(witness) = witnesses.iter().find(known) {
                 let time = witness.verify(&checkpoint, signature)?;
                 if cosigned.iter().all(|earlier| earlier.witness != name) {
-                    cosigned.push(Cosigned { witness: name.into(), time });
+                    cosigned.push(Cosigned { witness: name.into(), time, line: format!("{line}\n") });
                 }
             }
         }

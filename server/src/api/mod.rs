@@ -10,6 +10,8 @@
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
+//! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
+//! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
@@ -23,6 +25,7 @@ mod admin;
 mod authentications;
 mod body;
 mod caller;
+mod cosignatures;
 mod envelope;
 mod log;
 mod page;
@@ -59,6 +62,9 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/log/head", get(log::head))
         .route("/v1/log/inclusion/{seal}/{size}", get(log::inclusion))
         .route("/v1/log/consistency/{old_size}/{size}", get(log::consistency))
+        .route("/v1/log/cosignatures", post(cosignatures::hand_in))
+        .route("/v1/log/checkpoint", get(cosignatures::newest))
+        .route("/v1/log/checkpoint/{size}", get(cosignatures::of_size))
         .route("/verify", get(page::document))
         .route("/verify/page.js", get(page::script))
         .route("/verify/page.css", get(page::style))

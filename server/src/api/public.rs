@@ -108,6 +108,8 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "log_head": "/v1/log/head",
         "log_inclusion": "/v1/log/inclusion/{seal}/{size}",
         "log_consistency": "/v1/log/consistency/{old_size}/{size}",
+        "log_checkpoint": "/v1/log/checkpoint",
+        "log_cosignatures": "/v1/log/cosignatures",
         "fhe_parameters": "/v1/fhe/parameters",
         "proof_sessions": "/v1/proof-sessions",
         "authentications": "/v1/authentications",

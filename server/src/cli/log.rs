@@ -4,6 +4,7 @@ use super::fail;
 use crate::client::PublicLog;
 use crate::clock::SystemClock;
 use crate::log_audit::{self, AuditError, Head, Source};
+use crate::log_store;
 use crate::store::SealReader;
 use crate::trust;
 use clap::Subcommand;
@@ -26,10 +27,11 @@ const UNDECIDED: u8 = 3;
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 the log passed, 1 it did not, 2 wrong usage, 3 cannot decide.\n\n\
     Examples:\n  trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --head head.json\n  \
-    trefoil log audit --service https://auth.example:8443 --certificate certificate.pem \\\n    \
-    --trust-root trust-root.json --head head.json --checkpoint cosigned.txt --witness 'w.example+...' --witnesses 1\n  \
+    trefoil log audit --service https://auth.example:8443 --ca certificate.pem \\\n    \
+    --trust-root trust-root.json --head head.json --witness 'w.example+...' --witnesses 1\n  \
     trefoil log witness-key --name w.example/1 --output witness.key\n  \
-    trefoil log cosign --name w.example/1 --key witness.key --trust-root trust-root.json --head head.json")]
+    trefoil log cosign --name w.example/1 --key witness.key --trust-root trust-root.json --head head.json > cosigned.txt\n  \
+    trefoil log hand-in --service https://auth.example:8443 --ca certificate.pem cosigned.txt")]
 pub(super) struct Log {
     #[command(subcommand)]
     command: Command,
@@ -63,14 +65,26 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         head: PathBuf,
     },
+    /// Hand a cosigned checkpoint in to the service, which shows it to whoever audits.
+    HandIn {
+        /// Address of the public API, such as https://127.0.0.1:8443.
+        #[arg(long, value_name = "URL")]
+        service: String,
+        /// Certificate of the service, or of the authority that signed it, PEM.
+        #[arg(long, visible_alias = "ca", value_name = "FILE")]
+        certificate: PathBuf,
+        /// What `trefoil log cosign` printed.
+        #[arg(value_name = "FILE")]
+        checkpoint: PathBuf,
+    },
 }
 
 #[derive(clap::Args)]
 struct Audit {
     #[command(flatten)]
     place: Place,
-    /// Certificate of the service, PEM.
-    #[arg(long, value_name = "FILE", requires = "service")]
+    /// Certificate of the service, or of the authority that signed it, PEM.
+    #[arg(long, visible_alias = "ca", value_name = "FILE", requires = "service")]
     certificate: Option<PathBuf>,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
@@ -78,14 +92,14 @@ struct Audit {
     /// What the last audit saw; absent, or no such file: the audit begins at the first seal. Replaced if the log passes.
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
-    /// A checkpoint with cosignatures of witnesses.
+    /// A checkpoint with cosignatures of witnesses; absent: the newest one that was handed in to the service.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Public key of a witness that you trust, as `trefoil log witness-key` prints it. May be repeated.
     #[arg(long, value_name = "KEY", value_parser = witness)]
     witness: Vec<Witness>,
     /// Witnesses that must have cosigned the checkpoint.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "checkpoint")]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     witnesses: usize,
 }
 
@@ -114,6 +128,9 @@ impl Log {
             Command::Audit(audit) => audit.run(),
             Command::WitnessKey { name, output } => witness_key(&name, &output),
             Command::Cosign { name, key, trust_root, head } => cosign(&name, &key, &trust_root, &head),
+            Command::HandIn { service, certificate, checkpoint } => {
+                hand_in(&service, &certificate, &checkpoint)
+            }
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -129,7 +146,6 @@ impl Audit {
             Some(path) if path.exists() => read_head(path, &trust_root)?,
             _ => Head::default(),
         };
-        let checkpoint = self.checkpoint()?;
         let source: Box<dyn Source> = match (&self.place.data_dir, &self.place.service) {
             (Some(directory), _) => {
                 Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
@@ -137,6 +153,7 @@ impl Audit {
             (None, Some(service)) => Box::new(Remote::new(service, self.certificate.as_deref())?),
             (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
         };
+        let checkpoint = self.checkpoint(source.as_ref())?;
         let head =
             log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref()).map_err(|cause| {
                 let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
@@ -162,11 +179,22 @@ impl Audit {
         Ok(())
     }
 
-    fn checkpoint(&self) -> Result<Option<Checkpoint>, Failure> {
-        let Some(path) = &self.checkpoint else { return Ok(None) };
-        let note = std::fs::read_to_string(path).map_err(|cause| named(path, &cause))?;
+    /// The cosigned head to compare with: from a file, or what was handed in to the source where witnesses are required.
+    fn checkpoint(&self, source: &dyn Source) -> Result<Option<Checkpoint>, Failure> {
+        let (place, note) = match &self.checkpoint {
+            Some(path) => {
+                let note = std::fs::read_to_string(path).map_err(|cause| named(path, &cause))?;
+                (path.display().to_string(), note)
+            }
+            None if self.witnesses == 0 => return Ok(None),
+            None => {
+                let note = source.checkpoint().map_err(undecided)?;
+                let none = || undecided("no cosigned checkpoint was handed in; give one with --checkpoint");
+                ("the checkpoint that was handed in".to_owned(), note.ok_or_else(none)?)
+            }
+        };
         let verified = Checkpoint::verify(&note, &self.witness, self.witnesses);
-        let (checkpoint, _) = verified.map_err(|cause| (format!("{}: {cause}", path.display()), INVALID))?;
+        let (checkpoint, _) = verified.map_err(|cause| (format!("{place}: {cause}"), INVALID))?;
         Ok(Some(checkpoint))
     }
 }
@@ -179,7 +207,7 @@ struct Remote {
 
 impl Remote {
     fn new(service: &str, certificate: Option<&Path>) -> Result<Remote, Failure> {
-        let path = certificate.ok_or_else(|| ("--service needs --certificate".to_owned(), super::USAGE))?;
+        let path = certificate.ok_or_else(|| ("--service needs --ca FILE".to_owned(), super::USAGE))?;
         let pem = std::fs::read(path).map_err(|cause| named(path, &cause))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(undecided)?;
@@ -194,6 +222,10 @@ impl Source for Remote {
 
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
         self.runtime.block_on(self.log.seal(number)).map_err(|cause| cause.to_string())
+    }
+
+    fn checkpoint(&self) -> Result<Option<String>, String> {
+        self.runtime.block_on(self.log.checkpoint()).map_err(|cause| cause.to_string())
     }
 
     fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
@@ -213,9 +245,28 @@ impl Source for SealReader {
         SealReader::seal(self, number).map_err(|cause| cause.to_string())
     }
 
+    fn checkpoint(&self) -> Result<Option<String>, String> {
+        let Some((size, lines)) = self.cosigned().map_err(|cause| cause.to_string())? else {
+            return Ok(None);
+        };
+        let seal = Source::seal(self, size)?.ok_or_else(|| format!("seal {size} is cosigned and missing"))?;
+        log_store::note(size, &seal, &lines).map(Some).map_err(|cause| cause.to_string())
+    }
+
     fn consistency(&self, _: u64, _: u64) -> Result<Option<Vec<Hash>>, String> {
         Ok(None)
     }
+}
+
+fn hand_in(service: &str, certificate: &Path, checkpoint: &Path) -> Result<(), Failure> {
+    let note = std::fs::read_to_string(checkpoint).map_err(|cause| named(checkpoint, &cause))?;
+    let Remote { runtime, log } = Remote::new(service, Some(certificate))?;
+    let (size, witnesses) = runtime.block_on(log.hand_in(&note)).map_err(|cause| {
+        let refused = matches!(cause.code(), Some("cosignature-refused" | "malformed-request"));
+        (cause.to_string(), if refused { INVALID } else { UNDECIDED })
+    })?;
+    println!("the log of {size} seals is shown as cosigned by {}", witnesses.join(", "));
+    Ok(())
 }
 
 fn witness_key(name: &str, output: &Path) -> Result<(), Failure> {

@@ -15,6 +15,12 @@ struct Proof {
     proof: Vec<Hex<32>>,
 }
 
+#[derive(Deserialize)]
+struct Taken {
+    size: u64,
+    witnesses: Vec<String>,
+}
+
 impl PublicLog {
     /// A reader at `base`, such as `https://127.0.0.1:8443`.
     ///
@@ -50,6 +56,26 @@ impl PublicLog {
         let path = format!("/v1/log/consistency/{old_size}/{size}");
         let Proof { proof } = self.0.json(Outgoing::get(path)).await?;
         Ok(proof.into_iter().map(|node| node.0).collect())
+    }
+
+    /// The largest head that witnesses have cosigned, a note; none where there is none.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn checkpoint(&self) -> Result<Option<String>, ClientError> {
+        let path = "/v1/log/checkpoint";
+        let Some(bytes) = self.found(path).await? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|cause| super::answer("GET /v1/log/checkpoint", &cause))
+    }
+
+    /// Hands in a checkpoint with cosignatures, and returns what was taken: its size and the names of the witnesses.
+    ///
+    /// # Errors
+    /// `cosignature-refused`, `seal-unknown` where the service has not sealed that far, and [`ClientError`] in general.
+    pub async fn hand_in(&self, note: &str) -> Result<(u64, Vec<String>), ClientError> {
+        let outgoing = Outgoing::post_text("/v1/log/cosignatures", note.to_owned());
+        let Taken { size, witnesses } = self.0.json(outgoing).await?;
+        Ok((size, witnesses))
     }
 
     async fn found(&self, path: &str) -> Result<Option<Vec<u8>>, ClientError> {

@@ -65,6 +65,11 @@ impl Outgoing {
         Outgoing::post(path, body, HeaderValue::from_static("application/octet-stream"))
     }
 
+    /// A body of text.
+    pub(super) fn post_text(path: impl Into<String>, body: String) -> Outgoing {
+        Outgoing::post(path, body.into_bytes(), HeaderValue::from_static("text/plain"))
+    }
+
     /// With one more header.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Result<Outgoing, ClientError> {
         let value = HeaderValue::from_str(value)

@@ -20,6 +20,10 @@ impl Source for Seals {
         Ok(self.0.get(number as usize).cloned().filter(|seal| !seal.is_empty()))
     }
 
+    fn checkpoint(&self) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
         let digests: Vec<_> =
             self.0[..size as usize].iter().map(|seal| Seal::decode(seal).unwrap().header.digest()).collect();
@@ -175,6 +179,9 @@ fn a_source_with_false_proofs_is_found() {
         }
         fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
             self.0.seal(number)
+        }
+        fn checkpoint(&self) -> Result<Option<String>, String> {
+            self.0.checkpoint()
         }
         fn consistency(&self, _: u64, _: u64) -> Result<Option<Vec<Hash>>, String> {
             Ok(Some(vec![[0; 32]; 3]))

@@ -25,6 +25,7 @@ struct Tables {
     idempotency: BTreeMap<(TenantId, String), Idempotency>,
     seals: BTreeMap<u64, Vec<u8>>,
     log_nodes: BTreeMap<(u8, u64), Hash>,
+    cosignatures: BTreeMap<(u64, String), String>,
 }
 
 impl Memory {
@@ -191,6 +192,20 @@ impl Store for Memory {
 
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         Ok(self.tables().seals.last_key_value().map(|(number, bytes)| (*number, bytes.clone())))
+    }
+
+    fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {
+        insert(&mut self.tables().cosignatures, (size, witness), line)
+    }
+
+    fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError> {
+        let tables = self.tables();
+        let of_size = tables.cosignatures.iter().filter(|((cosigned, _), _)| *cosigned == size);
+        Ok(of_size.map(|(_, line)| line.clone()).collect())
+    }
+
+    fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.tables().cosignatures.last_key_value().map(|((size, _), _)| *size))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {

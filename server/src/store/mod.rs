@@ -212,6 +212,13 @@ pub trait Store: Send + Sync + 'static {
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest seal.
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+    /// Appends a witness's cosignature of the log of `size` seals, a line of a note. `Conflict` if there is one of this
+    /// witness at this size: the first one stays.
+    fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError>;
+    /// The cosignatures at a size, by the names of the witnesses.
+    fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError>;
+    /// The largest size that any witness has cosigned.
+    fn last_cosigned(&self) -> Result<Option<u64>, StoreError>;
     /// A complete node of the log's tree, see [`trefoil_attest::log`].
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
 }

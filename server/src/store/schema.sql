@@ -42,3 +42,7 @@ CREATE TABLE seals (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE log_nodes (
     level INTEGER NOT NULL, number INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (level, number)
 ) STRICT, WITHOUT ROWID;
+-- What witnesses have signed: the log of the first `size` seals. Nothing is updated or deleted.
+CREATE TABLE cosignatures (
+    size INTEGER NOT NULL, witness TEXT NOT NULL, line TEXT NOT NULL, PRIMARY KEY (size, witness)
+) STRICT, WITHOUT ROWID;

@@ -21,6 +21,18 @@ impl SealReader {
         self.0.query_row("SELECT max(number) FROM seals", [], |row| row.get(0)).map_err(fault)
     }
 
+    /// The cosignatures of the largest size that witnesses have cosigned, and that size.
+    pub fn cosigned(&self) -> Result<Option<(u64, Vec<String>)>, StoreError> {
+        let lines = "SELECT size, line FROM cosignatures
+            WHERE size = (SELECT max(size) FROM cosignatures) ORDER BY witness";
+        let rows = || -> rusqlite::Result<Vec<(u64, String)>> {
+            self.0.prepare(lines)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let rows = rows().map_err(fault)?;
+        let size = rows.first().map(|(size, _)| *size);
+        Ok(size.map(|size| (size, rows.into_iter().map(|(_, line)| line).collect())))
+    }
+
     /// A seal.
     pub fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let Ok(number) = i64::try_from(number) else { return Ok(None) };

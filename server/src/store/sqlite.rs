@@ -281,6 +281,23 @@ impl Store for Sqlite {
         self.find(newest, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
+    fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {
+        self.insert("INSERT INTO cosignatures VALUES (?, ?, ?)", (size, witness, line))
+    }
+
+    fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError> {
+        let Ok(size) = i64::try_from(size) else { return Ok(Vec::new()) };
+        let of_size = "SELECT line FROM cosignatures WHERE size = ? ORDER BY witness";
+        self.0.read(|connection| {
+            connection.prepare_cached(of_size)?.query_map([size], |row| row.get(0))?.collect()
+        })
+    }
+
+    fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
+        let newest = "SELECT size FROM cosignatures ORDER BY size DESC LIMIT 1";
+        self.find(newest, [], |row| row.get(0))
+    }
+
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {
         let Ok(number) = i64::try_from(number) else { return Ok(None) };
         let node = "SELECT hash FROM log_nodes WHERE level = ? AND number = ?";

@@ -80,6 +80,14 @@ fn holds(store: &dyn Store) {
     assert_eq!((store.seal(1), store.seal(u64::MAX)), (Ok(Some(vec![2])), Ok(None)));
     assert_eq!(store.last_seal(), Ok(Some((1, vec![2]))));
 
+    assert_eq!((store.last_cosigned(), store.cosignatures(1)), (Ok(None), Ok(vec![])));
+    for (size, witness) in [(1, "w"), (1, "v"), (0, "w")] {
+        store.put_cosignature(size, witness.to_owned(), format!("{witness}{size}")).unwrap();
+    }
+    assert_eq!(store.put_cosignature(1, "w".to_owned(), String::new()), Err(StoreError::Conflict));
+    assert_eq!(store.cosignatures(1), Ok(vec!["v1".to_owned(), "w1".to_owned()]));
+    assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
+
     let registry = store.registry().unwrap();
     assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T), tenant(U)], vec![key]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");

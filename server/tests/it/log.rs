@@ -170,6 +170,83 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let file = |name: &str| text(&directory.path().join(name));
+    let names = ["v.example/1", "w.example/1", "stranger.example/1"];
+    let keys = names.map(|name| {
+        let key = file(&name[..1]);
+        let made = trefoil(&["log", "witness-key", "--name", name, "--output", &key]);
+        ends(&made, 0, name).trim().to_owned()
+    });
+    let data = directory.path().join("data");
+    let mut config = service::config(&data);
+    config.witnesses.keys = keys[..2].to_vec();
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 35).await;
+    service.welcome(&people[0]).await;
+    seal(&service, &people[0], 0, 3).await;
+    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+    let (root, ca) = (text(&service.server.trust_root_path()), text(&service.server.certificate_path()));
+    let url = format!("https://{}", service.public.address);
+    let head = file("head.json");
+    let remote = ["--service", &url, "--ca", &ca, "--trust-root", &root];
+    let audit = |more: &[&str]| trefoil(&[&["log", "audit"], &remote[..], more].concat());
+    ends(&audit(&["--head", &head]), 0, "no witness was asked");
+    ends(&audit(&["--witness", &keys[0], "--witnesses", "1"]), 3, "no cosigned checkpoint was handed in");
+
+    let cosign = |name: &str| {
+        let arguments = ["--name", name, "--key", &file(&name[..1]), "--trust-root", &root, "--head", &head];
+        ends(&trefoil(&[&["log", "cosign"], &arguments[..]].concat()), 0, "https://auth.example")
+    };
+    let hand_in = |note: &str| {
+        let path = file("note");
+        std::fs::write(&path, note).unwrap();
+        trefoil(&["log", "hand-in", "--service", &url, "--ca", &ca, &path])
+    };
+    let (v, w, stranger) = (cosign(names[0]), cosign(names[1]), cosign(names[2]));
+    ends(&hand_in(&stranger), 1, "cosignature-refused");
+    ends(&hand_in(&v.replacen("https://auth", "https://other", 1)), 1, "does not verify");
+    let flipped =
+        if v.contains("+A") { v.replacen("+A", "+B", 1) } else { v[..v.len() - 9].to_owned() + "AAAAAAA=\n" };
+    assert_eq!(hand_in(&flipped).status.code(), Some(1));
+    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+
+    // One after the other, the first one twice: each is there once.
+    for note in [&v, &w, &v] {
+        ends(&hand_in(note), 0, "is shown as cosigned by");
+    }
+    let newest = service.public.get("/v1/log/checkpoint").await;
+    let (checkpoint, lines) = v.split_once("\n\n").unwrap();
+    let (_, others) = w.split_once("\n\n").unwrap();
+    assert_eq!(newest.text(), format!("{checkpoint}\n\n{lines}{others}"));
+    let size = checkpoint.lines().nth(1).unwrap();
+    assert_eq!(service.public.get(&format!("/v1/log/checkpoint/{size}")).await.text(), newest.text());
+    service.public.get("/v1/log/checkpoint/1").await.problem(404, "seal-unknown");
+    service.public.get("/v1/log/checkpoint/x").await.problem(400, "malformed-request");
+
+    let both = ["--witness", &keys[0], "--witness", &keys[1], "--witnesses", "2"];
+    ends(&audit(&both), 0, "is cosigned by 2 witnesses or more");
+    // The service's list is not the auditor's.
+    ends(&audit(&["--witness", &keys[2], "--witnesses", "1"]), 1, "0 of 1 required witnesses");
+    let other =
+        trefoil(&["log", "audit", "--service", &url, "--ca", &keys_file(&directory), "--trust-root", &root]);
+    ends(&other, 3, "certificate");
+    assert!(service.server.shutdown().await);
+    let offline = ["log", "audit", "--data-dir", &text(&data), "--trust-root", &root];
+    ends(&trefoil(&[&offline, &both[..]].concat()), 0, "is cosigned by 2 witnesses or more");
+}
+
+/// The certificate of somebody else.
+fn keys_file(directory: &tempfile::TempDir) -> String {
+    let path = directory.path().join("other.pem");
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    std::fs::write(&path, other.cert.pem()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
