@@ -11,6 +11,7 @@ mod modes;
 mod numbers;
 mod overhead;
 mod registry;
+mod remote;
 mod run;
 mod sign;
 mod simulate;
@@ -39,6 +40,7 @@ use ladder::LadderArgs;
 use margin::MarginArgs;
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
+use remote::RemoteArgs;
 use run::RunArgs;
 use sign::SignArgs;
 use simulate::SimulateArgs;
@@ -76,6 +78,8 @@ Examples:
     trefoil-bench zkp --iters 30
   How long do three signatures take, and what does waiting for them add under load?
     trefoil-bench sign
+  What does a key-holder in another process cost, and three of which two decide?
+    trefoil-bench remote
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
   Keep a result under bench/records/ and name the machine:
@@ -95,6 +99,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Benchmark(Benchmark),
+    /// Be a key-holder process of `remote`
+    #[command(hide = true)]
+    KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
+}
+
+#[derive(Debug, Subcommand)]
+enum Benchmark {
     /// Compare every encrypted score of an embedding set with plain arithmetic
     Exact(ExactArgs),
     /// Time each step of one batch of 32 on one pinned worker
@@ -115,6 +128,8 @@ enum Command {
     Overhead(OverheadArgs),
     /// Time reads of one entry that all threads want and hardly anybody writes
     Registry(RegistryArgs),
+    /// Decide the same batches in this process, in another and by two of three others
+    Remote(RemoteArgs),
     /// Predict the ladder on machines that are not here, if the model predicts it on this one
     Simulate(SimulateArgs),
     /// Make and verify credential proofs
@@ -142,7 +157,11 @@ struct Output {
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = Cli::parse_from(&arguments);
-    match execute(cli, &command_line(&arguments)) {
+    let benchmark = match cli.command {
+        Command::KeyHolder(args) => return args.run(),
+        Command::Benchmark(benchmark) => benchmark,
+    };
+    match execute(&benchmark, &command_line(&arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(failure) => {
@@ -156,40 +175,42 @@ pub fn main() -> ExitCode {
 }
 
 /// Whether the outputs were right.
-fn execute(cli: Cli, command_line: &str) -> Result<bool, Failure> {
+fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
     let tier = Tier::from_env().map_err(|error| Failure::usage(error.to_string()))?;
-    let (name, output) = match &cli.command {
-        Command::Exact(args) => ("exact", &args.output),
-        Command::Stages(args) => ("stages", &args.output),
-        Command::Margin(args) => ("margin", &args.output),
-        Command::Peers(args) => ("peers", &args.output),
-        Command::Run(args) => ("run", &args.output),
-        Command::HitRatio(args) => ("hit-ratio", &args.output),
-        Command::Cache(args) => ("cache", &args.output),
-        Command::Ladder(args) => ("ladder", &args.output),
-        Command::Overhead(args) => ("overhead", &args.output),
-        Command::Registry(args) => ("registry", &args.output),
-        Command::Simulate(args) => ("simulate", &args.output),
-        Command::Zkp(args) => ("zkp", &args.output),
-        Command::Sign(args) => ("sign", &args.output),
-        Command::Flood(args) => ("flood", &args.output),
+    let (name, output) = match benchmark {
+        Benchmark::Exact(args) => ("exact", &args.output),
+        Benchmark::Stages(args) => ("stages", &args.output),
+        Benchmark::Margin(args) => ("margin", &args.output),
+        Benchmark::Peers(args) => ("peers", &args.output),
+        Benchmark::Run(args) => ("run", &args.output),
+        Benchmark::HitRatio(args) => ("hit-ratio", &args.output),
+        Benchmark::Cache(args) => ("cache", &args.output),
+        Benchmark::Ladder(args) => ("ladder", &args.output),
+        Benchmark::Overhead(args) => ("overhead", &args.output),
+        Benchmark::Registry(args) => ("registry", &args.output),
+        Benchmark::Remote(args) => ("remote", &args.output),
+        Benchmark::Simulate(args) => ("simulate", &args.output),
+        Benchmark::Zkp(args) => ("zkp", &args.output),
+        Benchmark::Sign(args) => ("sign", &args.output),
+        Benchmark::Flood(args) => ("flood", &args.output),
     };
     let host = host::host(output.label.as_deref(), tier);
-    let report = match &cli.command {
-        Command::Exact(args) => args.run(tier)?,
-        Command::Stages(args) => args.run(tier)?,
-        Command::Margin(args) => args.run(tier)?,
-        Command::Peers(args) => args.run(tier)?,
-        Command::Run(args) => args.run(tier)?,
-        Command::HitRatio(args) => args.run()?,
-        Command::Cache(args) => args.run()?,
-        Command::Ladder(args) => args.run(tier)?,
-        Command::Overhead(args) => args.run(tier)?,
-        Command::Registry(args) => args.run()?,
-        Command::Simulate(args) => args.run()?,
-        Command::Zkp(args) => args.run()?,
-        Command::Sign(args) => args.run(tier)?,
-        Command::Flood(args) => args.run()?,
+    let report = match benchmark {
+        Benchmark::Exact(args) => args.run(tier)?,
+        Benchmark::Stages(args) => args.run(tier)?,
+        Benchmark::Margin(args) => args.run(tier)?,
+        Benchmark::Peers(args) => args.run(tier)?,
+        Benchmark::Run(args) => args.run(tier)?,
+        Benchmark::HitRatio(args) => args.run()?,
+        Benchmark::Cache(args) => args.run()?,
+        Benchmark::Ladder(args) => args.run(tier)?,
+        Benchmark::Overhead(args) => args.run(tier)?,
+        Benchmark::Registry(args) => args.run()?,
+        Benchmark::Remote(args) => args.run(tier)?,
+        Benchmark::Simulate(args) => args.run()?,
+        Benchmark::Zkp(args) => args.run()?,
+        Benchmark::Sign(args) => args.run(tier)?,
+        Benchmark::Flood(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -44,7 +44,12 @@ impl Distribution {
 
     /// The smallest run that at least nine tenths of the runs do not exceed.
     pub(crate) fn p90(&self) -> f64 {
-        let rank = (self.sorted.len() * 9).div_ceil(10);
+        self.percentile(90)
+    }
+
+    /// The smallest run that at least this many of a hundred runs do not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> f64 {
+        let rank = (self.sorted.len() * percent).div_ceil(100);
         rank.checked_sub(1).map_or(f64::NAN, |at| self.sorted[at])
     }
 

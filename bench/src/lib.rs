@@ -48,6 +48,7 @@ mod population;
 mod processor;
 mod record;
 pub mod registry;
+pub mod remote;
 mod renewal;
 pub mod roles;
 pub mod run;

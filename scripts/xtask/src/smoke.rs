@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 14] = [
+const RUNS: [Smoke; 15] = [
     // Whole sets: a score that differs anywhere fails the run.
     Smoke {
         binary: "trefoil-bench",
@@ -29,6 +29,22 @@ const RUNS: [Smoke; 14] = [
         binary: "trefoil-bench",
         arguments: &["exact", "--set", "lfw_facenet128", "--mode", "shared", "--json"],
         pointers: &["/scores", "/equal", "/equal_to_plain", "/mode"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &[
+            "remote",
+            "--iters",
+            "20",
+            "--warmup",
+            "4",
+            "--seconds",
+            "0.1",
+            "--repeats",
+            "2",
+            "--json",
+        ],
+        pointers: &["/local/decide/p99_us", "/process/bytes_sent_per_batch", "/two_of_three/batches_per_s"],
     },
     Smoke {
         binary: "trefoil-bench",

@@ -1,0 +1,215 @@
+//! Key-holder processes, each this program again, with their data directories, and the gateway's ends.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use trefoil_key_holder::cli::GATEWAY_IDENTITY;
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::database::Survives;
+use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::vault::SqliteVault;
+use trefoil_key_holder::wrap::WrapKey;
+use trefoil_key_holder::{Address, Bounds, Quorum, Remote, Role};
+use trefoil_matching::KeyHolder;
+
+use super::contestant::Contestant;
+use super::relay::Relay;
+use crate::failure::Failure;
+
+/// For what a busy machine may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+const BOUNDS: Bounds = Bounds { timeout: PATIENCE, connections: 64 };
+/// Batches that bytes are counted over.
+const COUNTED: u64 = 64;
+
+/// The laxest policy, so that failures are counted and never refused.
+const LIMITS: &str = "\n[policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
+                      per_day_max = 4294967295\nper_generation_max = 4294967295\n";
+
+/// See the module.
+pub(super) struct Houses {
+    folder: TempDir,
+    one: Process,
+    three: Option<[Process; 3]>,
+}
+
+/// A key-holder process; killed when dropped.
+struct Process {
+    child: Child,
+    address: Address,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Houses {
+    /// One key-holder and, if wanted, three that decide together.
+    pub(super) fn start(three: bool) -> Result<Houses, Failure> {
+        let folder = tempfile::tempdir().map_err(Failure::in_step("folder"))?;
+        let at = |name: &str| folder.path().join(name);
+        let config = at("one.toml");
+        let text = format!("[server]\ndata_dir = {:?}\nlisten = \"{}\"\n{LIMITS}", at("one"), listen(0));
+        fs::write(&config, text).map_err(Failure::in_step("configuration"))?;
+        program(&["init", "--config", text_of(&config)?, "--gateway", text_of(&at("gateway-of-one"))?])?;
+        let one = Process::start(&config)?;
+        let three = if three { Some(Houses::three(folder.path())?) } else { None };
+        Ok(Houses { folder, one, three })
+    }
+
+    fn three(folder: &Path) -> Result<[Process; 3], Failure> {
+        let (dir, gateway) = (folder.join("three"), folder.join("gateway-of-three"));
+        let listen = [1, 2, 3].map(listen);
+        let [one, two, three] = listen.each_ref().map(String::as_str);
+        let (at, gateway) = (text_of(&dir)?, text_of(&gateway)?);
+        program(&["init-quorum", "--dir", at, "--gateway", gateway, "--listen", one, two, three])?;
+        let start = |name: &str| {
+            let config = dir.join(name);
+            let text = fs::read_to_string(&config).map_err(Failure::in_step("configuration"))?;
+            fs::write(&config, text + LIMITS).map_err(Failure::in_step("configuration"))?;
+            Process::start(&config)
+        };
+        Ok([start("1.toml")?, start("2.toml")?, start("3.toml")?])
+    }
+
+    /// A key-holder in this process with a vault on the same disk, as careful as the others.
+    pub(super) fn local(&self) -> Result<Arc<dyn Role>, Failure> {
+        let key = WrapKey::new(&rand::random());
+        let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), key);
+        let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
+        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng());
+        Ok(Arc::new(keyholder.map_err(Failure::in_step("key-holder"))?))
+    }
+
+    /// The one in another process.
+    pub(super) fn remote(&self) -> Result<Arc<dyn Role>, Failure> {
+        Ok(Arc::new(self.connected(self.one.address.clone())?))
+    }
+
+    fn connected(&self, address: Address) -> Result<Remote, Failure> {
+        let remote = Remote::start(address, self.identity("gateway-of-one")?, BOUNDS);
+        let remote = remote.map_err(Failure::in_step("connection"))?;
+        remote.wait_until_ready(Instant::now() + PATIENCE).map_err(Failure::in_step("key-holder"))?;
+        Ok(remote)
+    }
+
+    /// The three.
+    pub(super) fn quorum(&self) -> Result<Option<Arc<dyn Role>>, Failure> {
+        let Some(three) = &self.three else { return Ok(None) };
+        let at = three.each_ref().map(|process| process.address.clone());
+        Ok(Some(Arc::new(self.joined(at)?)))
+    }
+
+    fn joined(&self, [one, two, three]: [Address; 3]) -> Result<Quorum, Failure> {
+        let identity = || self.identity("gateway-of-three");
+        let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
+        let quorum = Quorum::start(at, BOUNDS).map_err(Failure::in_step("connection"))?;
+        quorum.wait_until_ready(Instant::now() + PATIENCE).map_err(Failure::in_step("key-holders"))?;
+        Ok(quorum)
+    }
+
+    fn identity(&self, gateway: &str) -> Result<Identity, Failure> {
+        let directory = DataDir::open(&self.folder.path().join(gateway));
+        let directory = directory.map_err(Failure::in_step("data directory"))?;
+        Identity::open(&directory, GATEWAY_IDENTITY).map_err(Failure::in_step("identity"))
+    }
+
+    /// Bytes that a decision takes on the gateway's connections, out and back, TLS included, for the one process and the three.
+    pub(super) fn wire(&self, contestants: &[Contestant]) -> Result<Vec<(u64, u64)>, Failure> {
+        let relayed = |process: &Process| -> Result<(Relay, Address), Failure> {
+            let relay = Relay::start(process.address.authority.clone())?;
+            let (authority, fingerprint) = (relay.address.to_string(), process.address.fingerprint);
+            Ok((relay, Address { authority, fingerprint }))
+        };
+        let (relay, address) = relayed(&self.one)?;
+        let remote = self.connected(address)?;
+        let mut wire = vec![counted(&[relay], &contestants[0], &remote)?];
+        if let (Some([one, two, three]), Some(contestant)) = (&self.three, contestants.get(1)) {
+            let ((one, a), (two, b), (three, c)) = (relayed(one)?, relayed(two)?, relayed(three)?);
+            let quorum = self.joined([a, b, c])?;
+            wire.push(counted(&[one, two, three], contestant, &quorum)?);
+        }
+        Ok(wire)
+    }
+}
+
+/// Bytes for each batch on the connections that carry batches: pings have one of their own.
+fn counted(relays: &[Relay], contestant: &Contestant, role: &dyn Role) -> Result<(u64, u64), Failure> {
+    // The first opens the connection.
+    contestant.decide_by(role, 0)?;
+    let before: Vec<_> = relays.iter().map(Relay::carried).collect();
+    for round in 0..COUNTED as usize {
+        contestant.decide_by(role, round)?;
+    }
+    let mut sum = [0; 2];
+    for (relay, before) in relays.iter().zip(before) {
+        let grown = relay
+            .carried()
+            .into_iter()
+            .zip(before)
+            .map(|(after, before)| [after[0] - before[0], after[1] - before[1]]);
+        let [sent, received] = grown.max().unwrap_or_default();
+        sum = [sum[0] + sent, sum[1] + received];
+    }
+    Ok((sum[0] / COUNTED, sum[1] / COUNTED))
+}
+
+impl Process {
+    fn start(config: &Path) -> Result<Process, Failure> {
+        let mut child = command()?
+            .args(["--config", text_of(config)?])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(Failure::in_step("key-holder process"))?;
+        let mut line = String::new();
+        let output = child.stdout.take().ok_or_else(|| Failure::fault("the key-holder has no output"))?;
+        BufReader::new(output).read_line(&mut line).map_err(Failure::in_step("key-holder process"))?;
+        let address = line.strip_prefix("key-holder  ").map(str::trim).unwrap_or_default();
+        let address = address.parse().map_err(Failure::in_step("key-holder process"));
+        match address {
+            Ok(address) => Ok(Process { child, address }),
+            Err(cause) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(cause)
+            }
+        }
+    }
+}
+
+/// This program as a key-holder.
+fn command() -> Result<Command, Failure> {
+    let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
+    let mut command = Command::new(program);
+    command.arg("key-holder");
+    Ok(command)
+}
+
+fn program(arguments: &[&str]) -> Result<(), Failure> {
+    let done = command()?.args(arguments).output().map_err(Failure::in_step("key-holder init"))?;
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(Failure::fault(format!("key-holder: {}", String::from_utf8_lossy(&done.stderr))))
+    }
+}
+
+/// Every address of 127.0.0.0/8 is this machine, so that no other process has it.
+fn listen(index: u32) -> String {
+    let [_, a, b, c] = std::process::id().wrapping_mul(64).wrapping_add(index + 1).to_be_bytes();
+    format!("127.{a}.{b}.{c}:7445")
+}
+
+fn text_of(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| Failure::fault("the temporary folder's name is not UTF-8"))
+}
