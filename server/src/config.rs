@@ -4,15 +4,16 @@
 //! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
 
 mod key_holder;
+mod sections;
 
-use crate::proofs::quota::QuotaConfig;
 pub use key_holder::{KeyHolder, Place};
+pub use sections::{
+    Cadence, Keys, Limits, Log, LogFormat, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses,
+};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use thiserror::Error;
-use trefoil_attest::witness::Witness;
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.
@@ -45,216 +46,6 @@ pub struct Config {
     pub store: Store,
     /// Logs.
     pub log: Log,
-}
-
-/// `[server]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Server {
-    /// Directory of databases, keys, certificate and admin token.
-    pub data_dir: PathBuf,
-    /// Public listener.
-    pub listen: SocketAddr,
-    /// Admin listener.
-    pub admin_listen: SocketAddr,
-    /// Issuer name in attestations; empty means derived from `listen`.
-    pub issuer: String,
-}
-
-/// `[tls]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tls {
-    /// PEM chain; empty with `private_key` empty means self-signed.
-    pub certificate: PathBuf,
-    /// PEM key.
-    pub private_key: PathBuf,
-    /// Names of the self-signed certificate.
-    pub names: Vec<String>,
-}
-
-/// `[keys]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Keys {
-    /// File with the passphrase of the signing keys; empty means a systemd credential or a generated one.
-    pub passphrase_file: PathBuf,
-    /// How much of the SLH-DSA key's hypertree is computed once.
-    pub precompute: Precompute,
-}
-
-/// How much is computed once after each start, for faster signatures; see [`trefoil_sign::Extent`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precompute {
-    /// 4 MB.
-    Brief,
-    /// 34 MB.
-    Usual,
-    /// 71 MB.
-    Large,
-}
-
-impl From<Precompute> for trefoil_sign::Extent {
-    fn from(precompute: Precompute) -> Self {
-        match precompute {
-            Precompute::Brief => Self::Brief,
-            Precompute::Usual => Self::Usual,
-            Precompute::Large => Self::Large,
-        }
-    }
-}
-
-/// `[limits]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Open connections per listener.
-    pub connections: usize,
-    /// Requests of one tenant in flight.
-    pub in_flight_per_tenant: usize,
-    /// TLS handshake.
-    pub handshake_timeout_s: u64,
-    /// Request head.
-    pub header_timeout_s: u64,
-    /// Request body, first to last byte.
-    pub body_timeout_s: u64,
-    /// Waiting for a batch to be sealed.
-    pub answer_timeout_s: u64,
-    /// Requests in flight at shutdown.
-    pub drain_timeout_s: u64,
-}
-
-impl Limits {
-    /// Deadline for a body.
-    pub fn body_timeout(&self) -> Duration {
-        Duration::from_secs(self.body_timeout_s)
-    }
-
-    /// Deadline for an answer.
-    pub fn answer_timeout(&self) -> Duration {
-        Duration::from_secs(self.answer_timeout_s)
-    }
-}
-
-/// `[witnesses]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Witnesses {
-    /// Their public keys.
-    pub keys: Vec<String>,
-}
-
-impl Witnesses {
-    /// Most witnesses: the cosignatures of all fit into one request.
-    const MAX: usize = 16;
-
-    /// The witnesses whose cosignatures are taken.
-    ///
-    /// # Errors
-    /// A key that is none, and too many of them.
-    pub fn parse(&self) -> Result<Vec<Witness>, ConfigError> {
-        let refused = |cause: String| ConfigError::Range { key: "witnesses.keys", cause };
-        if self.keys.len() > Self::MAX {
-            return Err(refused(format!("{} keys, at most {}", self.keys.len(), Self::MAX)));
-        }
-        let witness = |(number, key): (usize, &String)| {
-            Witness::parse(key).map_err(|cause| refused(format!("key {}: {cause}", number + 1)))
-        };
-        self.keys.iter().enumerate().map(witness).collect()
-    }
-}
-
-/// When the sealer signs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cadence {
-    /// One seal over everything that waits.
-    Group,
-    /// One seal for each batch of 32.
-    PerBatch,
-}
-
-/// `[pipeline]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pipeline {
-    /// Matching threads; 0 means one for each physical core.
-    pub workers: usize,
-    /// When the sealer signs.
-    pub cadence: Cadence,
-    /// Age at which an unfilled batch is sealed.
-    pub batch_delay_us: u64,
-    /// Lanes that may wait.
-    pub queue: usize,
-}
-
-/// `[proofs]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Proofs {
-    /// Verification threads; 0 means half the available processors.
-    pub workers: usize,
-    /// Proofs that may wait.
-    pub queue: usize,
-    /// Longest wait of a proof, milliseconds.
-    pub deadline_ms: u64,
-    /// Names of the circuits whose proofs are taken.
-    pub circuits: Vec<String>,
-    /// Uploads of one API key open at one time.
-    pub uploads_per_caller: usize,
-    /// Credit of an API key that grows back in a second.
-    pub credit_per_s: u32,
-    /// Its largest credit.
-    pub credit_max: u32,
-    /// Verdicts in memory.
-    pub cache_capacity: usize,
-    /// Longest life of a session.
-    pub session_lifetime_s: u64,
-}
-
-impl Proofs {
-    /// The circuits whose proofs are taken. Names were checked when the configuration was read.
-    pub fn circuits(&self) -> impl Iterator<Item = Circuit> {
-        Circuit::ALL.into_iter().filter(|circuit| self.circuits.iter().any(|name| name == circuit.name()))
-    }
-
-    /// What an API key may spend on uploads.
-    pub(crate) fn quota(&self) -> QuotaConfig {
-        QuotaConfig {
-            per_second: self.credit_per_s,
-            credit_max: self.credit_max,
-            open_max: self.uploads_per_caller,
-        }
-    }
-}
-
-/// `[store]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Store {
-    /// Templates in memory.
-    pub templates_in_memory: usize,
-}
-
-/// Log encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// `[log]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Log {
-    /// Encoding.
-    pub format: LogFormat,
-    /// A tracing filter.
-    pub filter: String,
 }
 
 /// What was wrong, where it was set, and what to do.

@@ -57,6 +57,7 @@ const MAY_NAME: [(&str, &[&str]); 15] = [
             "trefoil-cache",
             "trefoil-dataset",
             "trefoil-kernels",
+            "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-server",
