@@ -6,7 +6,9 @@
 //! lock that nobody holds for longer.
 
 use memmap2::MmapMut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
+#[expect(clippy::disallowed_types, reason = "a push or a pop when a template comes or goes")]
+use std::sync::{Mutex, MutexGuard};
 
 /// Slots of one slab: with 48 KiB slots a slab is 96 MiB, 48 huge pages. Memory is taken when it is written.
 const SLAB_SLOTS: usize = 2048;
@@ -20,6 +22,7 @@ pub struct Arena {
 struct Shared {
     slot_bytes: usize,
     slots_max: usize,
+    #[expect(clippy::disallowed_types, reason = "see the text of this file")]
     free: Mutex<Free>,
 }
 
@@ -45,7 +48,7 @@ pub struct ArenaSize {
 impl Arena {
     /// An arena of at most `slots_max` slots of `slot_bytes` bytes. Takes no memory yet.
     pub fn new(slot_bytes: usize, slots_max: usize) -> Arena {
-        Arena { shared: Arc::new(Shared { slot_bytes, slots_max, free: Mutex::default() }) }
+        Arena { shared: Arc::new(Shared { slot_bytes, slots_max, free: Default::default() }) }
     }
 
     /// The size at this moment.

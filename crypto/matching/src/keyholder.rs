@@ -9,7 +9,9 @@ use crate::{
 };
 use rand::CryptoRng;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
+#[expect(clippy::disallowed_types, reason = "see the text of KeyHolder")]
+use std::sync::{Mutex, MutexGuard, RwLock};
 use trefoil_bfv::{Decryptor, Drbg, LANES, NORM_SQUARED_MAX, Opened, Scheme, Share};
 use trefoil_split::{OpeningKey, SealingKey};
 use zeroize::Zeroizing;
@@ -42,10 +44,13 @@ pub trait KeyHolding: Send + Sync {
 /// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.
 pub struct KeyHolder {
     vault: Box<dyn Vault>,
+    #[expect(clippy::disallowed_types, reason = "at enrolment")]
     rng: Mutex<Drbg>,
     opening: OpeningKey,
+    #[expect(clippy::disallowed_types, reason = "one look-up per batch")]
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     /// Idle scratch memory: as many as batches were ever decrypted at the same time.
+    #[expect(clippy::disallowed_types, reason = "one push and one pop per batch")]
     decryptors: Mutex<Vec<Decryptor>>,
 }
 
@@ -144,10 +149,10 @@ impl KeyHolder {
         };
         Ok(KeyHolder {
             vault,
-            rng: Mutex::new(Drbg::from_rng(rng)),
+            rng: Drbg::from_rng(rng).into(),
             opening,
-            tenants: RwLock::new(tenants),
-            decryptors: Mutex::new(Vec::new()),
+            tenants: tenants.into(),
+            decryptors: Vec::new().into(),
         })
     }
 

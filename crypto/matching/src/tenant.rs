@@ -10,7 +10,9 @@ use crate::names::{ByName, Name};
 use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MatchJob};
 use crate::{EpochRecord, SubjectRecord, TenantId, TenantRecord, Vault};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+#[expect(clippy::disallowed_types, reason = "never held during arithmetic")]
+use std::sync::{Mutex, MutexGuard};
 use trefoil_bfv::{LANES, SubjectKey};
 
 /// Seconds within which malformed jobs count together.
@@ -23,7 +25,12 @@ const MALFORMED_MAX: usize = 3;
 pub(crate) struct Tenant {
     id: TenantId,
     keys: KeyStructure,
+    #[expect(clippy::disallowed_types, reason = "orders what is written to the vault")]
     writes: Mutex<()>,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "attempts are counted before a batch is decided and after it"
+    )]
     state: Mutex<State>,
 }
 
@@ -98,14 +105,15 @@ impl Tenant {
         Tenant {
             id: record.tenant,
             keys: record.keys,
-            writes: Mutex::new(()),
-            state: Mutex::new(State {
+            writes: ().into(),
+            state: State {
                 epochs,
                 policy: record.policy,
                 frozen: record.frozen,
                 malformed: Vec::with_capacity(MALFORMED_MAX),
                 subjects,
-            }),
+            }
+            .into(),
         }
     }
 
@@ -439,6 +447,7 @@ impl State {
 }
 
 /// Locks, or panics where another thread panicked: what it guards may then be inconsistent, and no decision is better.
+#[expect(clippy::disallowed_types, reason = "see the import")]
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panicked while it held this lock")
 }

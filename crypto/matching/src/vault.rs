@@ -3,7 +3,9 @@
 use crate::names::ByName;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, TenantId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+#[expect(clippy::disallowed_types, reason = "a vault in memory is for tests and benchmarks")]
+use std::sync::{Mutex, MutexGuard};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
@@ -179,6 +181,7 @@ pub struct VaultError(pub String);
 /// A vault that forgets everything with the process. For tests, benchmarks and demonstrations.
 #[derive(Default)]
 pub struct MemoryVault {
+    #[expect(clippy::disallowed_types, reason = "see MemoryVault")]
     records: Mutex<Records>,
 }
 
