@@ -2,8 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+#[expect(
+    clippy::disallowed_types,
+    reason = "taken when a connection comes, and read after the measurement"
+)]
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 
 use crate::failure::Failure;
@@ -14,6 +19,7 @@ type Counts = Arc<[AtomicU64; 2]>;
 /// See the module. Its threads end with the connections.
 pub(super) struct Relay {
     pub(super) address: SocketAddr,
+    #[expect(clippy::disallowed_types, reason = "see the import")]
     connections: Arc<Mutex<Vec<Counts>>>,
 }
 
@@ -22,8 +28,8 @@ impl Relay {
     pub(super) fn start(to: String) -> Result<Relay, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::in_step("relay"))?;
         let address = listener.local_addr().map_err(Failure::in_step("relay"))?;
-        let connections: Arc<Mutex<Vec<Counts>>> = Arc::default();
-        let all = Arc::clone(&connections);
+        let relay = Relay { address, connections: Arc::default() };
+        let all = Arc::clone(&relay.connections);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(&to) else { continue };
@@ -36,7 +42,7 @@ impl Relay {
                 thread::spawn(move || pump(back_from, back_to, &back[1]));
             }
         });
-        Ok(Relay { address, connections })
+        Ok(relay)
     }
 
     /// What every connection has carried so far: to the key-holder and back.
