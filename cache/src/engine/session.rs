@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::partition::{Partition, Spot};
-use super::set::has_waited_enough;
+use super::set::{Failed, has_waited_enough};
 use crate::placement::KeyWords;
-use crate::value::{Words as _, pack};
+use crate::value::pack;
 use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -143,39 +143,59 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     #[inline(always)]
     fn look_up(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
         let Self { engine, recorder, samples, .. } = self;
-        let key: KeyWords = pack(key);
+        let words: KeyWords = pack(key);
         let partition = engine.partition(tenant);
-        let spot = partition.spot(engine.hash(&key));
+        let spot = partition.spot(engine.hash(&words));
         if partition.is_sampled(spot.hash) {
             samples.keep(spot.hash, tenant);
         }
-        let shown = engine.show(spot.set);
+        let seen = engine.show(spot.set).look(
+            spot.tag,
+            &words,
+            now,
+            || partition.generation(),
+            |words| {
+                recorder.record_in(tenant, Event::Hit);
+                V::from_words(&words)
+            },
+        );
+        match seen {
+            Ok(value) => Some(value),
+            Err(Failed::Missed(event)) => {
+                recorder.record_in(tenant, event);
+                None
+            }
+            Err(Failed::Disturbed) => {
+                let mut found = None;
+                self.look_again(tenant, key, now, &mut found);
+                found
+            }
+        }
+    }
+
+    /// A look-up whose first attempt was disturbed. Apart: what a loop needs again, it keeps in memory from the start.
+    #[cold]
+    #[inline(never)]
+    fn look_again(&mut self, tenant: Tenant, key: &Key, now: u64, found: &mut Option<V>) {
+        let key: KeyWords = pack(key);
+        let partition = self.engine.partition(tenant);
+        let spot = partition.spot(self.engine.hash(&key));
+        let shown = self.engine.show(spot.set);
         let mut attempts = 0;
         let event = loop {
-            if let Some(version) = shown.set.version.at_rest() {
-                match shown.find(spot.tag, &key) {
-                    Some(way) if shown.entries[way].is_usable(now, partition.generation()) => {
-                        shown.set.note_hit(way);
-                        let words = V::Words::load(&shown.entries[way].value);
-                        if shown.set.version.is_still(version) {
-                            recorder.record_in(tenant, Event::Hit);
-                            return Some(V::from_words(&words));
-                        }
-                    }
-                    found if shown.set.version.is_still(version) => {
-                        let Some(way) = found else { break Event::Absent };
-                        shown.set.cool(way);
-                        break Event::Stale;
-                    }
-                    _ => {}
-                }
-            }
             if has_waited_enough(&mut attempts) {
                 break Event::ContendedGet;
             }
+            match shown.look(spot.tag, &key, now, || partition.generation(), |words| V::from_words(&words)) {
+                Ok(value) => {
+                    *found = Some(value);
+                    break Event::Hit;
+                }
+                Err(Failed::Missed(event)) => break event,
+                Err(Failed::Disturbed) => {}
+            }
         };
-        recorder.record_in(tenant, event);
-        None
+        self.recorder.record_in(tenant, event);
     }
 
     /// Plays the sampled requests, and those that others left for `tenant`; off the path of a look-up, because it takes

@@ -11,6 +11,7 @@
 use super::eviction::{Standing, WAYS, Ways, lowest};
 use super::sketch::MAX_COUNT;
 use super::writer::Writer;
+use crate::Event;
 use crate::placement::KeyWords;
 use crate::value::Words;
 use crate::version::Version;
@@ -340,22 +341,59 @@ impl<W: Words> Shown<'_, W> {
     pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
         let tagged = self.set.tagged(tag);
         if tagged & tagged.wrapping_sub(1) != 0 {
-            return self.find_among(tagged, key);
+            return self.find_among(tagged, *key);
         }
         let way = first(tagged);
         (tagged != 0 && self.entries[way].has_key(key)).then_some(way)
     }
 
+    /// Takes the key by value: a key whose address is known lies in memory, and a vector that is read back from there may
+    /// have to wait for all that was stored before.
     #[inline(never)]
-    fn find_among(&self, mut tagged: Ways, key: &KeyWords) -> Option<usize> {
+    fn find_among(&self, mut tagged: Ways, key: KeyWords) -> Option<usize> {
         let mut found = 0;
         while tagged != 0 {
             let way = first(tagged);
-            found |= Ways::from(self.entries[way].has_key(key)) << way;
+            found |= Ways::from(self.entries[way].has_key(&key)) << way;
             tagged &= tagged - 1;
         }
         (found != 0).then_some(first(found))
     }
+
+    /// One attempt of a look-up; `hit` gets the value.
+    #[inline(always)]
+    pub(super) fn look<R>(
+        &self,
+        tag: u8,
+        key: &KeyWords,
+        now: u64,
+        generation: impl Fn() -> u64,
+        hit: impl FnOnce(W) -> R,
+    ) -> Result<R, Failed> {
+        let set = self.set;
+        let Some(version) = set.version.at_rest() else { return Err(Failed::Disturbed) };
+        match self.find(tag, key) {
+            Some(way) if self.entries[way].is_usable(now, generation()) => {
+                set.note_hit(way);
+                let words = W::load(&self.entries[way].value);
+                if set.version.is_still(version) { Ok(hit(words)) } else { Err(Failed::Disturbed) }
+            }
+            found if set.version.is_still(version) => {
+                let Some(way) = found else { return Err(Failed::Missed(Event::Absent)) };
+                set.cool(way);
+                Err(Failed::Missed(Event::Stale))
+            }
+            _ => Err(Failed::Disturbed),
+        }
+    }
+}
+
+/// Why an attempt of a look-up has no value.
+pub(super) enum Failed {
+    /// There is none that is usable; what that counts as.
+    Missed(Event),
+    /// The set changed meanwhile.
+    Disturbed,
 }
 
 impl<'a, W: Words> Place<'a, W> {
