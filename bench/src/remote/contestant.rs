@@ -87,7 +87,10 @@ impl Contestant {
         let templates = self.people.iter().map(|(template, _)| template);
         if mode == ProbeMode::Plain {
             let lanes: Vec<_> = templates.zip(faces).collect();
-            let job = self.matcher.mask([batch; 16], self.tenant, &self.key, &lanes);
+            let job = match self.role.is_three() {
+                true => self.matcher.mask_for_three([batch; 16], self.tenant, &self.key, &lanes),
+                false => self.matcher.mask([batch; 16], self.tenant, &self.key, &lanes),
+            };
             return job.map_err(Failure::in_step("match"));
         }
         let sealing = self.role.sealing_key().map_err(Failure::in_step("sealing key"))?;
