@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::record::Report;
 use crate::roles::{KeyStructure, ProbeMode};
 
-use contestant::Contestant;
+use contestant::{Contestant, JOBS};
 use houses::Houses;
 
 /// What to measure.
@@ -49,11 +49,17 @@ pub struct RemoteRole {
 /// shared probes, the encryption before the match.
 const STEPS: [&str; 3] = ["decide", "decide_with_failure", "encrypt"];
 
+/// So that a batch is not asked for again while a late part of it may be on its way between key-holders.
+const WORKERS_MAX: usize = JOBS / 4;
+
 /// Measures.
 ///
 /// # Errors
 /// When a process does not start or a step refuses. A wrong decision is in the report.
 pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
+    if !(1..=WORKERS_MAX).contains(&parameters.workers) {
+        return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
+    }
     let houses = Houses::start(parameters.keys == KeyStructure::PerSubject)?;
     let mut contestants = vec![
         Contestant::new("local", houses.local()?, &parameters)?,
@@ -85,9 +91,11 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     Ok(report(&parameters, &contestants, &times, &rates, &wire, wrong))
 }
 
-/// Batches a second with several threads asking.
+/// Batches a second with several threads asking. Each has batches of its own: the same batch twice at the same time is
+/// nothing that a gateway asks for, and three key-holders tell batches apart by their digest.
 fn throughput(contestant: &Contestant, workers: usize, phase: Duration) -> Result<f64, Failure> {
     let (stop, decided) = (AtomicBool::new(false), AtomicU64::new(0));
+    let share = JOBS / workers;
     let began = Instant::now();
     thread::scope(|scope| {
         let threads: Vec<_> = (0..workers)
@@ -96,7 +104,7 @@ fn throughput(contestant: &Contestant, workers: usize, phase: Duration) -> Resul
                 scope.spawn(move || -> Result<(), Failure> {
                     let mut count = 0;
                     while !stop.load(Ordering::Relaxed) {
-                        contestant.decide(worker + count)?;
+                        contestant.decide(worker * share + count % share)?;
                         count += 1;
                     }
                     decided.fetch_add(count as u64, Ordering::Relaxed);

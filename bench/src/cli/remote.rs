@@ -53,7 +53,7 @@ impl RemoteArgs {
             keys,
             iterations: self.iters as usize,
             warmup: self.warmup as usize,
-            workers: self.workers.unwrap_or_else(cores),
+            workers: self.workers.unwrap_or_else(|| cores().min(16)),
             phase: Duration::from_secs_f64(self.seconds),
             repeats: self.repeats as usize,
             tier,

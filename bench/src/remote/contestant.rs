@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::roles::{KeyStructure, ProbeMode};
 
 /// Batches of each kind, which are decided again and again.
-const JOBS: usize = 16;
+pub(super) const JOBS: usize = 64;
 /// Between a face and itself the score is about 30,600, between strangers it is small.
 const THRESHOLD: i32 = 16_046;
 
