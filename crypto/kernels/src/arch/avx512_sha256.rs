@@ -1,6 +1,7 @@
 //! SHA-256 compression for AVX-512: sixteen lanes to a vector, two vectors interleaved, because the additions of one
 //! round wait for each other.
 
+use super::align_frame;
 use crate::sha256::{CHAIN_BITS, CHAIN_PADDING, ROUND_CONSTANTS, Words};
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_loadu_si512, _mm512_ror_epi32, _mm512_set1_epi32, _mm512_shldi_epi32,
@@ -23,6 +24,7 @@ type Lanes = [__m512i; VECTORS];
 
 #[target_feature(enable = "avx512f")]
 pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
+    align_frame();
     let mut w = [load(&block[0]); 16];
     for (w, words) in w.iter_mut().zip(block) {
         *w = load(words);
@@ -43,6 +45,7 @@ pub(super) fn sha256_compress(state: &mut [Words; 8], block: &[Words; 16]) {
 /// The first five rounds depend on the address only, so they are done once for all steps.
 #[target_feature(enable = "avx512f,avx512vbmi2")]
 pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
+    align_frame();
     let mut prefix = [[_mm512_set1_epi32(0); VECTORS]; 16];
     for (w, words) in prefix.iter_mut().zip(&address[..5]) {
         *w = load(words);
