@@ -88,13 +88,14 @@ impl Sampled {
     }
 }
 
-/// What a recorder has made out in the traffic of its session, as far as an insert can use it.
+/// What a recorder has made out in the traffic of its session, as far as the cache acts upon it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hint {
     /// Nothing.
     #[default]
     None,
-    /// Keys pass by that do not come again: a key that nobody remembers is not to displace what somebody does.
+    /// Keys pass by that are not held and do not come again: a key that nobody remembers is not to displace what somebody
+    /// does, and nothing is fetched for keys that are announced.
     Scan,
 }
 
@@ -152,7 +153,7 @@ pub trait Recorder: Send + 'static {
         let _ = (key, hit);
     }
 
-    /// What inserts may take from the traffic seen so far.
+    /// What inserts and announcements may take from the traffic seen so far.
     #[inline(always)]
     fn hint(&self) -> Hint {
         Hint::None

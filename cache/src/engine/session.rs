@@ -5,7 +5,9 @@ use super::partition::{Partition, Spot};
 use super::set::{Failed, has_waited_enough};
 use crate::placement::KeyWords;
 use crate::value::pack;
-use crate::{Event, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value};
+use crate::{
+    Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -72,6 +74,10 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     /// As [`Session::announce`], for `tenant`.
     #[inline]
     pub fn announce_in<'k>(&mut self, tenant: Tenant, keys: impl Iterator<Item = &'k Key>) {
+        // In a scan hardly any of the keys is held: what came would be entries of others.
+        if self.recorder.hint() == Hint::Scan {
+            return;
+        }
         let partition = self.engine.partition(tenant);
         let mut spots = [(0, 0); ANNOUNCED_TOGETHER];
         let mut keys = keys.peekable();
