@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::paired::Interval;
+
 /// All runs of one quantity, in the order in which they were measured, with the statistics that are quoted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution {
@@ -38,6 +40,16 @@ impl Distribution {
         kept.iter().sum::<f64>() / kept.len() as f64
     }
 
+    /// [`middle`](Self::middle) with its 95 % interval: Student's t over the winsorised variance (Tukey and McLaughlin 1963), in
+    /// which each value that was left out counts as the nearest one that was kept.
+    pub(crate) fn middle_interval(&self) -> Interval {
+        let n = self.sorted.len();
+        let cut = n / 10;
+        let winsorised: Vec<f64> =
+            (0..n).map(|at| self.sorted[at.clamp(cut, n.saturating_sub(cut + 1))]).collect();
+        Interval::of_trimmed(self.middle(), &winsorised, cut)
+    }
+
     pub(crate) fn min(&self) -> f64 {
         self.sorted.first().copied().unwrap_or(f64::NAN)
     }
@@ -72,6 +84,21 @@ pub(crate) fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 1 to 20, of which 3 to 18 are kept: the winsorised sum of squares is twice 0.5^2 + ... + 7.5^2 and four times 7.5^2,
+    /// and t with 15 degrees of freedom is 2.131.
+    #[test]
+    fn the_interval_of_a_middle_is_that_of_a_trimmed_mean() {
+        let wild = |n: i32| if n == 20 { 1e6 } else { f64::from(n) };
+        let interval = Distribution::new((1..=20).map(wild).collect()).middle_interval();
+        let squares: f64 =
+            2.0 * (0..8).map(|n| (f64::from(n) + 0.5).powi(2)).sum::<f64>() + 4.0 * 7.5f64.powi(2);
+        let half = 2.131 * (squares / 19.0).sqrt() / (0.8 * 20f64.sqrt());
+        assert!((interval.mean - 10.5).abs() < 1e-9, "{interval:?}");
+        assert!((interval.high - 10.5 - half).abs() < 1e-3 && (10.5 - interval.low - half).abs() < 1e-3);
+        let one = Distribution::new(vec![2.0]).middle_interval();
+        assert_eq!((one.mean, one.high), (2.0, f64::INFINITY));
+    }
 
     #[test]
     fn statistics_of_odd_even_and_no_runs() {

@@ -41,8 +41,18 @@ impl Interval {
         if values.len() < 2 {
             return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let half = t_975(values.len() - 1) * (variance / n).sqrt();
+        let half = t_975(values.len() - 1) * (variance(values) / n).sqrt();
+        Interval { mean, low: mean - half, high: mean + half }
+    }
+
+    /// The interval of a mean from which `cut` values at either end were left out, by the winsorised values.
+    pub(crate) fn of_trimmed(mean: f64, winsorised: &[f64], cut: usize) -> Self {
+        let (n, kept) = (winsorised.len(), winsorised.len() - 2 * cut);
+        if kept < 2 {
+            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        let error = (variance(winsorised) / n as f64).sqrt() * n as f64 / kept as f64;
+        let half = t_975(kept - 1) * error;
         Interval { mean, low: mean - half, high: mean + half }
     }
 
@@ -51,6 +61,13 @@ impl Interval {
         let number = |x: f64| if x.is_finite() { json!((x * 1e4).round() / 1e4) } else { Value::Null };
         json!({"mean": number(self.mean), "low": number(self.low), "high": number(self.high)})
     }
+}
+
+/// Of a sample of at least two.
+fn variance(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
 /// The 0.975 quantile of Student's t distribution (table for 1 to 30 degrees of freedom, the Cornish-Fisher expansion in

@@ -5,9 +5,11 @@
 //! the pipeline although nobody ever waited for a writer. A concurrent map with locks per shard did not help, because
 //! all readers wanted the same shard. A snapshot behind one pointer did.
 //!
-//! So: one entry, read by all threads, replaced rarely. The locks and counters here are exhibits and exist in this
+//! So: one entry, read by all threads, replaced rarely. Every kind is compared with a map behind a lock, in rounds of lock, kind,
+//! kind, lock; every run is kept, and the ratio has its confidence interval. The locks and counters here are exhibits and exist in this
 //! program alone.
 
+mod report;
 mod subjects;
 
 use std::hint::black_box;
@@ -15,10 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
-
-use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
+use crate::paired::Ratios;
 use crate::processor::{allowed, pin, thread_cpu_ns};
 use crate::record::Report;
 use subjects::{Reader, Registry};
@@ -43,7 +43,7 @@ const WRITE_PERIOD: Duration = Duration::from_millis(1);
 /// Reads between two looks at the clock.
 const CHUNK: u64 = 256;
 
-/// Times one read of every kind of registry, forwards and backwards in turn.
+/// Compares every kind of registry with the one behind a lock.
 ///
 /// # Errors
 /// When no number of threads is given. Wrong values are in the report, not here.
@@ -51,15 +51,19 @@ pub fn registry(parameters: &RegistryTimes) -> Result<Report, Failure> {
     if parameters.threads.is_empty() {
         return Err(Failure::usage("give at least one number of threads"));
     }
-    let subjects = subjects::all(ENTRIES);
-    let mut cells: Vec<(usize, usize, Vec<Run>)> = Vec::new();
-    for subject in 0..subjects.len() {
-        cells.extend(parameters.threads.iter().map(|&threads| (subject, threads, Vec::new())));
+    let (locked, others) = subjects::all(ENTRIES);
+    let mut cells: Vec<Compared> = Vec::new();
+    for subject in 0..others.len() {
+        let compared = |&threads: &usize| Compared { subject, threads, rounds: Vec::new() };
+        cells.extend(parameters.threads.iter().map(compared));
     }
     for round in 0..parameters.repeats {
         eprintln!("registry: round {} of {}", round + 1, parameters.repeats);
-        let mut measure = |(subject, threads, runs): &mut (usize, usize, Vec<Run>)| {
-            runs.push(run(subjects[*subject].as_ref(), *threads, parameters.duration));
+        let mut measure = |cell: &mut Compared| {
+            let run = |registry: &dyn Registry| run(registry, cell.threads, parameters.duration);
+            let (locked, other) = (locked.as_ref(), others[cell.subject].as_ref());
+            let rounds = [run(locked), run(other), run(other), run(locked)];
+            cell.rounds.push(rounds);
         };
         if round % 2 == 0 {
             cells.iter_mut().for_each(&mut measure);
@@ -67,7 +71,32 @@ pub fn registry(parameters: &RegistryTimes) -> Result<Report, Failure> {
             cells.iter_mut().rev().for_each(&mut measure);
         }
     }
-    Ok(report(parameters, &subjects, &cells))
+    Ok(report::report(parameters, locked.as_ref(), &others, &cells))
+}
+
+/// Rounds of lock, subject, subject, lock, with one number of threads.
+struct Compared {
+    subject: usize,
+    threads: usize,
+    rounds: Vec<[Run; 4]>,
+}
+
+impl Compared {
+    /// Subject over lock.
+    fn ratios(&self, rate: impl Fn(&Run) -> f64) -> Ratios {
+        let rates = |round: &[Run; 4]| round.each_ref().map(&rate);
+        Ratios::of_quadruples(&self.rounds.iter().map(rates).collect::<Vec<_>>())
+    }
+
+    /// The subject's runs, in order.
+    fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.rounds.iter().flat_map(|[_, b, c, _]| [b, c])
+    }
+
+    /// The lock's runs beside them.
+    fn locked_runs(&self) -> impl Iterator<Item = &Run> {
+        self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
+    }
 }
 
 /// Sums over the reading threads of one run.
@@ -146,47 +175,4 @@ fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
 /// [`CHUNK`] reads; how many of them were wrong. One virtual call for all of them.
 fn chunk(reader: &mut dyn Reader) -> u64 {
     reader.read_many(black_box(WANTED), CHUNK, &mut |entry| u64::from(!is_wanted(entry)))
-}
-
-fn report(
-    parameters: &RegistryTimes,
-    subjects: &[Box<dyn Registry>],
-    cells: &[(usize, usize, Vec<Run>)],
-) -> Report {
-    let RegistryTimes { threads, repeats, duration } = parameters;
-    let mut result = Map::new();
-    let mut text =
-        "ns of processor time per read of one entry that all threads read, medians; t: threads\n".to_owned();
-    for (index, subject) in subjects.iter().enumerate() {
-        let mut by_threads = Map::new();
-        let mut shown = Vec::new();
-        for (_, n, runs) in cells.iter().filter(|(of, ..)| *of == index) {
-            let cpu = Distribution::new(runs.iter().map(Run::cpu_ns_per_read).collect());
-            let rate = Distribution::new(runs.iter().map(Run::million_per_s).collect());
-            shown.push(format!("t{n} {:>8.1}", cpu.median()));
-            let cell = json!({
-                "cpu_ns_per_read": rounded(cpu.median()), "million_per_s": rounded(rate.median()),
-                "cpu_ns_per_read_runs": cpu.runs_json(), "million_per_s_runs": rate.runs_json(),
-            });
-            by_threads.insert(format!("t{n}"), cell);
-        }
-        text.push_str(&format!("  {:<22} {}   {}\n", subject.name(), shown.join("   "), subject.why()));
-        by_threads.insert("why".into(), json!(subject.why()));
-        result.insert(subject.name().to_owned(), by_threads.into());
-    }
-    let runs = || cells.iter().flat_map(|(.., runs)| runs);
-    let wrong: u64 = runs().map(|run| run.wrong).sum();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let result = json!({
-        "threads": threads, "more_threads_than_cpus": threads.iter().any(|&n| n > cores), "repeats": repeats,
-        "millis": duration.as_secs_f64() * 1e3, "entries": ENTRIES,
-        "write_period_millis": WRITE_PERIOD.as_secs_f64() * 1e3, "time": "processor time of the threads",
-        "registries": Value::from(result),
-        "verified": {
-            "reads": runs().map(|run| run.reads).sum::<u64>(), "wrong": wrong,
-            "writes": runs().map(|run| run.writes).sum::<u64>(),
-        },
-    });
-    let problem = (wrong > 0).then(|| format!("{wrong} reads found nothing or another entry"));
-    Report { summary: text, result, problem }
 }

@@ -9,6 +9,7 @@ mod calibrate;
 mod chains;
 mod events;
 mod machine;
+mod measurements;
 mod model;
 mod programs;
 mod report;
@@ -17,13 +18,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::chart;
-use crate::distribution::Distribution;
 use crate::failure::Failure;
-use crate::ladder::{LADDER, LockFamily, Lookups, PARTS, Rung, Stand};
+use crate::ladder::{LADDER, Rung};
+use crate::paired::Interval;
 use crate::record::Report;
-use calibrate::{Calibrator, Primitives};
+use calibrate::Primitives;
 use chains::CHAINS;
 use machine::{Core, Machine, Transfer, Waiting};
+use measurements::Measurements;
 use programs::Alone;
 
 /// What to simulate.
@@ -54,20 +56,26 @@ struct Calibration {
     /// The share of a transfer that a request takes, by the chains, and their times as the model then has them.
     request: f64,
     chains: [f64; CHAINS.len()],
+    /// What a look-up whose shard is elsewhere costs besides the transfer, by look-ups in a small map.
+    claim_more: f64,
     alone: Alone,
 }
 
-/// One prediction beside what was measured, nanoseconds per look-up and worker.
+/// One prediction beside what was measured and its 95 % interval, nanoseconds per look-up and worker.
 struct Checked {
     workers: usize,
     name: &'static str,
     predicted: f64,
-    measured: Option<f64>,
+    measured: Option<Interval>,
 }
 
 impl Checked {
     fn error(&self) -> Option<f64> {
-        self.measured.map(|measured| self.predicted / measured - 1.0)
+        self.measured.map(|measured| self.predicted / measured.mean - 1.0)
+    }
+
+    fn passed(&self) -> bool {
+        self.error().is_some_and(|error| error.abs() <= ERROR_MAX)
     }
 }
 
@@ -76,20 +84,20 @@ impl Checked {
 /// # Errors
 /// When this build has no DashMap.
 pub fn simulate(parameters: &Simulate) -> Result<Report, Failure> {
-    let measured = measure(parameters)?;
+    let measured = Measurements::take(parameters)?;
     let Some(calibration) = measured.calibration(parameters.seed) else {
-        return Ok(report::unavailable(parameters));
+        return Ok(report::unavailable(parameters, &measured));
     };
-    let host = host(&calibration.primitives, calibration.request);
+    let host = host(&calibration.primitives, calibration.request, calibration.claim_more);
     let checks = check(parameters, &calibration, &host, &measured);
-    let passed = checks.iter().all(|check| check.error().is_some_and(|error| error.abs() <= ERROR_MAX));
+    let passed = checks.iter().all(Checked::passed);
     let predicted = if passed { curves(parameters, &calibration, &host) } else { Vec::new() };
     if let Some(folder) = &parameters.svg {
         for (name, svg) in report::drawings(&predicted) {
             chart::write(&folder.join(name), &svg)?;
         }
     }
-    Ok(report::report(parameters, &calibration, &checks, passed, &predicted))
+    Ok(report::report(parameters, &calibration, &measured, &checks, &predicted))
 }
 
 /// The rungs that are to be predicted, with the raw map before them.
@@ -97,93 +105,15 @@ fn predicted_rungs() -> impl Iterator<Item = Option<Rung>> {
     std::iter::once(None).chain(LADDER.map(Some))
 }
 
-/// Everything that is measured here, in turn, at one place in memory after the other: how long a line takes depends on
-/// where its home on the chip is, and on a virtual machine on where the processors are at the moment. Neither the
-/// calibration nor the check may have lines or times that the other has not.
-struct Measurements {
-    calibrator: Option<Calibrator>,
-    /// Nanoseconds of raw map and parts, alone, of raw map and ladder alone, and of these with all workers; for each place.
-    parts: Vec<Vec<Option<f64>>>,
-    rungs: [Vec<Vec<Option<f64>>>; 2],
-    workers: [usize; 2],
-}
-
-fn measure(parameters: &Simulate) -> Result<Measurements, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = [1, cores];
-    let [one, all] = workers.map(|workers| lookups(parameters, workers));
-    let requests = one.requests();
-    let mut measured =
-        Measurements { calibrator: Calibrator::new(), parts: Vec::new(), rungs: Default::default(), workers };
-    // They stay, so that the next ones lie elsewhere.
-    let mut stands: Vec<Stand> = Vec::new();
-    for place in 0..parameters.instances {
-        if place % 8 == 0 {
-            eprintln!("calibrating and measuring: place {place} of {}", parameters.instances);
-        }
-        measured.calibrator.iter_mut().for_each(Calibrator::round);
-        let parts = one.stand(&PARTS)?;
-        measured.parts.push(parts.undisturbed_ns(&one, &requests));
-        let ladder = one.stand(&LADDER)?;
-        measured.rungs[0].push(ladder.undisturbed_ns(&one, &requests));
-        measured.rungs[1].push(ladder.undisturbed_ns(&all, &requests));
-        stands.extend([parts, ladder]);
-    }
-    Ok(measured)
-}
-
-fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
-    let Simulate { tries, duration, seed, .. } = *parameters;
-    // The model knows the standard library's lock.
-    Lookups { workers, duration, repeats: tries, locks: LockFamily::Std, seed }
-}
-
-/// The middle over the places of the value at `index`; none where no place had one.
-fn over_places(places: &[Vec<Option<f64>>], index: usize) -> Option<f64> {
-    let known: Vec<f64> = places.iter().filter_map(|place| place.get(index).copied().flatten()).collect();
-    (!known.is_empty()).then(|| Distribution::new(known).middle())
-}
-
-impl Measurements {
-    /// None if the machine was too busy, or has one processor.
-    fn calibration(&self, seed: u64) -> Option<Calibration> {
-        let primitives = self.calibrator.as_ref()?.primitives()?;
-        let alone = self.alone()?;
-        let unknown = host(&primitives, 0.5);
-        let (request, chains) = chains::request(&unknown, primitives.increment, &primitives.chains, seed);
-        Some(Calibration { primitives, request, chains, alone })
-    }
-
-    /// Single parts, one worker.
-    fn alone(&self) -> Option<Alone> {
-        let raw = over_places(&self.parts, 0)?;
-        let part = |rung: Rung| {
-            let index = 1 + PARTS.iter().position(|part| *part == rung)?;
-            over_places(&self.parts, index).map(|ns| ns - raw)
-        };
-        let rung = |rung: Rung| {
-            let index = 1 + LADDER.iter().position(|step| *step == rung)?;
-            Some(over_places(&self.rungs[0], index)? - over_places(&self.rungs[0], 0)?)
-        };
-        Some(Alone {
-            raw,
-            locked_counters: part(Rung::LockedCounters)?,
-            locked_histogram: part(Rung::LockedHistogram)?,
-            locked_log: part(Rung::LockedLog)?,
-            shared_counters: part(Rung::SharedCounters)?,
-            shared_histogram: part(Rung::SharedHistogram)?,
-            gated_log: part(Rung::GatedLog)?,
-            per_worker: rung(Rung::PerWorker)?,
-            off: rung(Rung::Off)?,
-        })
-    }
+fn name(rung: Option<Rung>) -> &'static str {
+    rung.map_or("raw", Rung::name)
 }
 
 /// Increments for which a core keeps a line that it has waited for: the one, and what it takes, at the slow end of the fifth
 /// by which work varies, for one that follows at once to find it.
 const HOLD: f64 = 1.25;
 
-fn host(primitives: &Primitives, request: f64) -> Machine {
+fn host(primitives: &Primitives, request: f64, claim_more: f64) -> Machine {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let transfer = primitives.transfer();
     let Primitives { poll, call, wake, .. } = *primitives;
@@ -194,7 +124,7 @@ fn host(primitives: &Primitives, request: f64) -> Machine {
         cores_per_socket: cores,
         cores_per_cluster: cores,
         transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
-        core: Core { request, hold: HOLD * primitives.increment, claim_more: primitives.claim_more() },
+        core: Core { request, hold: HOLD * primitives.increment, claim_more },
         waiting: Waiting { poll, call, wake },
     }
 }
@@ -207,14 +137,14 @@ fn check(
     measured: &Measurements,
 ) -> Vec<Checked> {
     let mut checks = Vec::new();
-    for (workers, places) in measured.workers.into_iter().zip(&measured.rungs) {
+    for (of, workers) in measured.workers.into_iter().enumerate() {
         for (index, rung) in predicted_rungs().enumerate() {
             let program =
                 programs::program(rung, &calibration.alone, &calibration.primitives, host.cores(), 0.0);
             let rate = model::rounds_per_s(host, &program, workers, parameters.seed);
-            let name = rung.map_or("raw", Rung::name);
+            let name = name(rung);
             let predicted = workers as f64 * 1e9 / rate;
-            checks.push(Checked { workers, name, predicted, measured: over_places(places, index) });
+            checks.push(Checked { workers, name, predicted, measured: measured.rung(of, index) });
         }
     }
     checks
@@ -252,7 +182,7 @@ fn curves(parameters: &Simulate, calibration: &Calibration, host: &Machine) -> V
                         (workers, model::rounds_per_s(machine, &program, workers, parameters.seed))
                     })
                     .collect();
-                let name = rung.map_or("raw", Rung::name);
+                let name = name(rung);
                 curves.push(Curve { machine: machine.name, source: machine.source, think_ns, name, points });
             }
         }

@@ -215,9 +215,21 @@ pub(crate) struct Stand(Vec<Box<dyn Timed>>);
 impl Stand {
     /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
     /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
-    /// undisturbed even on a busy machine; at most `repeats` are tried for each.
-    pub(crate) fn undisturbed_ns(&self, lookups: &Lookups, requests: &Requests) -> Vec<Option<f64>> {
-        self.0.iter().map(|subject| quiet_ns(lookups, subject.as_ref(), &requests.0)).collect()
+    /// undisturbed even on a busy machine; at most `repeats` are tried for each. The last subject is the first to be measured
+    /// if the order is `turned`.
+    pub(crate) fn undisturbed_ns(
+        &self,
+        lookups: &Lookups,
+        requests: &Requests,
+        turned: bool,
+    ) -> Vec<Option<f64>> {
+        let quiet = |subject: &dyn Timed| quiet_ns(lookups, subject, &requests.0);
+        if turned {
+            let mut values: Vec<_> = self.0.iter().rev().map(|subject| quiet(subject.as_ref())).collect();
+            values.reverse();
+            return values;
+        }
+        self.0.iter().map(|subject| quiet(subject.as_ref())).collect()
     }
 }
 

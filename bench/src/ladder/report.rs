@@ -15,11 +15,16 @@ use crate::record::Report;
 const PER_WORKER_OF_RAW_MIN: f64 = 0.95;
 
 /// Why the whole pipeline on few cores does not show what the look-ups show.
-const WHY_HIDDEN: &str = "an authentication is thousands of nanoseconds of encryption and signatures and one look-up; even three locks add tenths of a microsecond while few cores contend, which is less than the runs scatter. A queue forms only when all workers together want a lock more often than it can be handed over";
+fn why_hidden(compared: &[Compared], cores: usize) -> String {
+    let own = Distribution::new(compared.iter().map(Compared::raw_cpu_us_per_auth).collect()).median();
+    format!(
+        "an authentication takes {own:.1} us of processor time for encryption and signatures, one look-up among it, and the processors are {cores}; even three locks add tenths of a microsecond while so few contend, which is less than the runs scatter. A queue forms only when all workers together want a lock more often than it can be handed over; from how many workers on, the published figures imply below and `simulate` predicts"
+    )
+}
 
 pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option<&[Compared]>) -> Report {
     let Ladder { workers, duration, repeats, seed, .. } = *parameters;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let result = json!({
         "workers": workers, "logical_cpus": cores, "more_workers_than_cpus": workers > cores,
         "seconds": duration.as_secs_f64(), "repeats": repeats, "seed": seed,
@@ -34,6 +39,10 @@ pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option
     let mut summary = lookups_text(workers, cores, lookups);
     summary.extend(pipeline.map(|compared| pipeline_text(lookups, compared)));
     Report { summary, result, problem }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Nanoseconds that the observer of `name` adds to a look-up here, by processor time.
@@ -70,7 +79,7 @@ fn pipeline_json(parameters: &Ladder, lookups: &[Measured], compared: &[Compared
         "repeats": load.map(|load| load.repeats), "users": load.map(|load| load.users),
         "cadence": "group",
         "rungs": compared.iter().map(one).collect::<Map<_, _>>(),
-        "why": WHY_HIDDEN,
+        "why": why_hidden(compared, cores()),
         "begins_to_bite": queueing::json(),
     })
 }
@@ -89,7 +98,7 @@ fn pipeline_text(lookups: &[Measured], compared: &[Compared]) -> String {
             shown(entry.of_raw_cpu())
         ));
     }
-    text.push_str(&format!("  Why the rungs look alike: {WHY_HIDDEN}.\n"));
+    text.push_str(&format!("  Why the rungs look alike: {}.\n", why_hidden(compared, cores())));
     text.push_str(&queueing::text());
     text
 }

@@ -15,7 +15,10 @@ pub(super) trait Registry: Sync {
     /// The name in records.
     fn name(&self) -> &'static str;
 
-    /// What a read writes.
+    /// What is different from the one before it.
+    fn change(&self) -> &'static str;
+
+    /// Why a read costs what it costs.
     fn why(&self) -> &'static str;
 
     /// One thread's access.
@@ -54,18 +57,18 @@ fn reader<'a>(read: impl FnMut(u64) -> Option<u64> + 'a) -> Box<dyn Reader + 'a>
     Box::new(ByFunction(read))
 }
 
-/// All of them, each with `entries` entries whose upper half is their number.
-pub(super) fn all(entries: u64) -> Vec<Box<dyn Registry>> {
+/// The map behind a lock and all others, each with `entries` entries whose upper half is their number.
+pub(super) fn all(entries: u64) -> (Box<dyn Registry>, Vec<Box<dyn Registry>>) {
     let filled = || (0..entries).map(|key| (key, key << 32));
-    vec![
-        Box::new(Locked::new(filled())),
+    let others: Vec<Box<dyn Registry>> = vec![
         Box::new(Sharded(filled().collect())),
         Box::new(Counted::new(filled(), true)),
         Box::new(Counted::new(filled(), false)),
         Box::new(LockFree(filled().collect())),
         Box::new(Swapped { map: Arc::new(ArcSwap::from_pointee(filled().collect())), cached: false }),
         Box::new(Swapped { map: Arc::new(ArcSwap::from_pointee(filled().collect())), cached: true }),
-    ]
+    ];
+    (Box::new(Locked::new(filled())), others)
 }
 
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit")]
@@ -83,8 +86,12 @@ impl Registry for Locked {
         "rwlock"
     }
 
+    fn change(&self) -> &'static str {
+        "one map behind one RwLock, taken for reading"
+    }
+
     fn why(&self) -> &'static str {
-        "taking and leaving the read lock writes its word"
+        "nobody ever waits for a writer, but taking and leaving the read lock writes the lock's word, one line that the cores pull from each other once or twice per read"
     }
 
     fn reader(&self) -> Box<dyn Reader + '_> {
@@ -103,8 +110,12 @@ impl Registry for Sharded {
         "dashmap"
     }
 
+    fn change(&self) -> &'static str {
+        "DashMap: a lock for each of many shards instead of one"
+    }
+
     fn why(&self) -> &'static str {
-        "a lock per shard, and everybody wants the same shard"
+        "many locks help those who want different entries; here everybody wants the same one, so it is one lock again"
     }
 
     fn reader(&self) -> Box<dyn Reader + '_> {
@@ -143,11 +154,19 @@ impl Registry for Counted {
         if self.shared { "counted_guard" } else { "counted_guard_own" }
     }
 
+    fn change(&self) -> &'static str {
+        if self.shared {
+            "flashmap, all threads through one handle: no lock, but a guard for each read, counted up and down"
+        } else {
+            "flashmap, a handle for each thread: the same guards, counted in a word of the handle's own"
+        }
+    }
+
     fn why(&self) -> &'static str {
         if self.shared {
-            "no lock, but every guard is counted up and down in one word that all threads share"
+            "readers do not exclude each other, and yet all of them write one word: the line travels as a lock's does, which is what stalled the published pipeline"
         } else {
-            "the same guards, counted in a word of each thread's own"
+            "as many atomic writes as before, each to a line that stays with its core: what stalled was the sharing, not the counting"
         }
     }
 
@@ -175,8 +194,12 @@ impl Registry for LockFree {
         "papaya"
     }
 
+    fn change(&self) -> &'static str {
+        "papaya: no lock; a read announces itself in a slot that belongs to its thread"
+    }
+
     fn why(&self) -> &'static str {
-        "no lock; each thread announces its reads in a slot of its own"
+        "the announcement is a write, but to a line that no other core writes, so a read costs the same however many threads there are"
     }
 
     fn reader(&self) -> Box<dyn Reader + '_> {
@@ -200,11 +223,19 @@ impl Registry for Swapped {
         if self.cached { "arc_swap_cached" } else { "arc_swap" }
     }
 
+    fn change(&self) -> &'static str {
+        if self.cached {
+            "the same, and each thread keeps the snapshot that it has while it is the newest"
+        } else {
+            "ArcSwap: a whole map behind one pointer; a read borrows it in a slot of its thread's own"
+        }
+    }
+
     fn why(&self) -> &'static str {
         if self.cached {
-            "each thread keeps the snapshot it has and compares one pointer, which is only read"
+            "a read compares one pointer that is only read, and writes nothing: all cores keep their copies until somebody replaces the map"
         } else {
-            "a snapshot, borrowed in a slot of each thread's own"
+            "the borrow is two writes to a line of one's own; the pointer's line is only read, and is everybody's until the next replacement"
         }
     }
 
@@ -230,8 +261,9 @@ mod tests {
 
     #[test]
     fn every_registry_returns_the_newest_entry_to_old_and_new_readers() {
-        let names: std::collections::BTreeSet<_> = all(4)
-            .iter()
+        let (locked, others) = all(4);
+        let names: std::collections::BTreeSet<_> = std::iter::once(&locked)
+            .chain(&others)
             .map(|registry| {
                 let sum =
                     |reader: &mut dyn Reader, key: u64| reader.read_many(key, 1, &mut |e| e.unwrap_or(9));
@@ -241,7 +273,7 @@ mod tests {
                 assert_eq!(sum(old.as_mut(), 3), 5, "{}", registry.name());
                 assert_eq!(sum(registry.reader().as_mut(), 3), 5, "{}", registry.name());
                 assert_eq!(sum(old.as_mut(), 4), 9, "{}", registry.name());
-                assert!(!registry.why().is_empty());
+                assert!(!registry.change().is_empty() && !registry.why().is_empty());
                 registry.name()
             })
             .collect();

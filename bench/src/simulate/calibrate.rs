@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
+use serde_json::{Map, Value};
+use trefoil_cache::Key;
 
 use super::chains::{CHAINS, Chain, LINES, SINGLE};
 use crate::distribution::Distribution;
@@ -30,7 +32,7 @@ pub(super) struct Primitives {
     pub(super) message: f64,
     /// Chains of increments of lines that both cores write.
     pub(super) chains: [Both; CHAINS.len()],
-    /// A look-up in a map of one entry, with own work between.
+    /// A look-up in a small map, one after the other.
     pub(super) claim: Both,
     /// Waking a sleeping thread, for the waker.
     pub(super) call: f64,
@@ -57,11 +59,6 @@ impl Primitives {
     pub(super) fn transfer(&self) -> f64 {
         self.chains[..SINGLE].iter().map(|chain| chain.added()).sum::<f64>() / SINGLE as f64
     }
-
-    /// What a look-up costs more than that when another core has used the shard since.
-    pub(super) fn claim_more(&self) -> f64 {
-        (self.claim.added() - self.transfer()).max(0.0)
-    }
 }
 
 /// Measures primitives again and again, each time on lines that have not been used: a line's time depends on where on the chip
@@ -76,7 +73,7 @@ pub(super) struct Calibrator {
 type Line = CachePadded<AtomicU64>;
 type Lines = [Line; LINES];
 
-/// Sets of lines in one round, and maps, of which each is one line.
+/// Sets of lines in one round, and maps.
 const SETS: usize = 4;
 const MAPS: usize = 8;
 
@@ -107,7 +104,7 @@ impl Calibrator {
         self.note("poll", 0, Some(alone(std::hint::spin_loop)));
         self.note("clock", 0, Some(alone(read_clock)));
         let lines: Vec<Lines> = (0..SETS + 2).map(|_| Lines::default()).collect();
-        let maps: Vec<RawDashMap> = (0..MAPS + 2).map(|_| map_of_one()).collect();
+        let maps: Vec<RawDashMap> = (0..MAPS + 2).map(|_| small_map()).collect();
         let [own @ .., first, second] = &lines[..] else { return };
         let apart = [first, second];
         for shared in own {
@@ -127,6 +124,19 @@ impl Calibrator {
             self.note("wake", 0, Some(wake));
         }
         self.used.push((lines, maps));
+    }
+
+    /// Every sample, in order; those of chains by the chain's number.
+    pub(super) fn samples_json(&self) -> Value {
+        let named = |(&(name, index), runs): (&(&str, usize), &Vec<f64>)| {
+            let name = if matches!(name, "own" | "shared") {
+                format!("chain {index} {name}")
+            } else {
+                name.to_owned()
+            };
+            (name, Distribution::new(runs.clone()).runs_json())
+        };
+        self.samples.iter().map(named).collect::<Map<_, _>>().into()
     }
 
     /// What the rounds have given; none where two threads never computed at the same time for long enough.
@@ -171,11 +181,14 @@ fn alone(mut operation: impl FnMut()) -> f64 {
 /// Runs `work` on both processors at once, with the thread's number. Elapsed nanoseconds, if both computed all the time and
 /// at the same time.
 fn both(cpus: [usize; 2], work: impl Fn(usize) + Sync) -> Option<f64> {
-    let (barrier, base) = (Barrier::new(2), Instant::now());
+    let (barrier, ready, base) = (Barrier::new(2), AtomicU64::new(0), Instant::now());
     let now = || base.elapsed().as_nanos() as f64;
     let side = |thread: usize| {
         pin(cpus[thread]);
         barrier.wait();
+        // Who slept at the barrier comes later than who came last, by as much as a short run takes.
+        ready.fetch_add(1, Ordering::AcqRel);
+        poll_until(|| ready.load(Ordering::Acquire) == 2);
         let (began, cpu) = (now(), thread_cpu_ns());
         work(thread);
         let ended = now();
@@ -192,6 +205,18 @@ fn both(cpus: [usize; 2], work: impl Fn(usize) + Sync) -> Option<f64> {
     (together >= 0.95 * elapsed && computing >= 0.95 * elapsed).then_some(elapsed)
 }
 
+/// Polls until `there`, and lets others run if that takes so long that the other thread must have lost its processor.
+fn poll_until(there: impl Fn() -> bool) {
+    let mut polls = 0u32;
+    while !there() {
+        std::hint::spin_loop();
+        polls += 1;
+        if polls > 100_000 {
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// One way of a message: two threads alternate on one word.
 fn message(cpus: [usize; 2], word: &AtomicU64) -> Option<f64> {
     const ROUND_TRIPS: u64 = 1_000;
@@ -199,15 +224,7 @@ fn message(cpus: [usize; 2], word: &AtomicU64) -> Option<f64> {
     let run = both(cpus, |thread| {
         for turn in 0..ROUND_TRIPS {
             let mine = 2 * turn + thread as u64;
-            let mut polls = 0u32;
-            while word.load(Ordering::Acquire) != mine {
-                std::hint::spin_loop();
-                polls += 1;
-                // The other one has lost its processor.
-                if polls > 100_000 {
-                    std::thread::yield_now();
-                }
-            }
+            poll_until(|| word.load(Ordering::Acquire) == mine);
             word.store(mine + 1, Ordering::Release);
         }
     });
@@ -222,7 +239,8 @@ fn turns(cpus: [usize; 2], chain: Chain, lines: [&Lines; 2]) -> Option<f64> {
         let (own, lines) = (Line::default(), lines[thread]);
         for turn in 0..ACCESSES {
             read_clock();
-            work(&own, chain.private, turn, thread);
+            let more = if random(turn, thread).is_multiple_of(2) { chain.or_more } else { 0 };
+            work(&own, chain.private + more, turn, thread);
             read_clock();
             chain.order.iter().for_each(|&line| increment(&lines[line]));
         }
@@ -230,30 +248,38 @@ fn turns(cpus: [usize; 2], chain: Chain, lines: [&Lines; 2]) -> Option<f64> {
     run.map(|ns| ns / ACCESSES as f64)
 }
 
-/// Nanoseconds of a look-up in a map that holds one entry, own work before it included.
+/// Nanoseconds of a look-up in a small map, one after the other.
 fn claims(cpus: [usize; 2], maps: [&RawDashMap; 2]) -> Option<f64> {
+    let keys: Vec<Key> = (0..ENTRIES).map(key).collect();
     let run = both(cpus, |thread| {
-        let (own, wanted, mut handle) = (Line::default(), key(0), maps[thread].handle());
+        let mut handle = maps[thread].handle();
         for turn in 0..ACCESSES {
-            work(&own, 12, turn, thread);
-            black_box(handle.get(black_box(&wanted)));
+            let wanted = &keys[(random(turn, thread) % ENTRIES) as usize];
+            black_box(handle.get(black_box(wanted)));
         }
     });
     run.map(|ns| ns / ACCESSES as f64)
 }
 
-fn map_of_one() -> RawDashMap {
+/// Of a small map: some for each shard.
+const ENTRIES: u64 = 64;
+
+fn small_map() -> RawDashMap {
     let map = RawDashMap::new();
-    map.handle().insert(key(0), Payload::of(&key(0)));
+    (0..ENTRIES).for_each(|n| map.handle().insert(key(n), Payload::of(&key(n))));
     map
 }
 
 /// About `increments` of an own line, a fifth more or less, so that two threads do not march in step.
 fn work(own: &AtomicU64, increments: usize, turn: u64, thread: usize) {
     let spread = increments / 5;
-    let random = (turn + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17 + 13 * thread as u32) >> 40;
-    let more = random as usize % (2 * spread + 1);
+    let more = (random(turn, thread) >> 8) as usize % (2 * spread + 1);
     (0..increments - spread + more).for_each(|_| increment(own));
+}
+
+/// 24 bits that differ from turn to turn and from thread to thread.
+fn random(turn: u64, thread: usize) -> u64 {
+    (turn + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17 + 13 * thread as u32) >> 40
 }
 
 fn increment(line: &AtomicU64) {

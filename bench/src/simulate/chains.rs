@@ -9,12 +9,14 @@
 use super::calibrate::Both;
 use super::machine::{Core, Machine};
 use super::model::{self, Program, Step};
+use super::programs::shards;
 
-/// Increments of lines in this order, after about so many of an own line.
+/// Increments of lines in this order, after about so many of an own line, or in every second turn of so many more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chain {
     pub(super) order: &'static [usize],
     pub(super) private: usize,
+    pub(super) or_more: usize,
 }
 
 const ONE: &[usize] = &[0];
@@ -24,17 +26,25 @@ const TWICE: &[usize] = &[0, 0, 1, 2, 2, 3];
 /// Lines of the longest chain.
 pub(super) const LINES: usize = 4;
 
-/// One line; four in ever wider distances; and four of which two are written twice.
-pub(super) const CHAINS: [Chain; 8] = [
-    Chain { order: ONE, private: 8 },
-    Chain { order: ONE, private: 16 },
-    Chain { order: FOUR, private: 4 },
-    Chain { order: FOUR, private: 8 },
-    Chain { order: FOUR, private: 16 },
-    Chain { order: TWICE, private: 4 },
-    Chain { order: TWICE, private: 8 },
-    Chain { order: TWICE, private: 16 },
+/// One line; four in ever wider distances; four of which two are written twice; and these at distances that vary as those of
+/// look-ups do, which sometimes wait for a line and sometimes not: what is evenly spaced falls into step.
+pub(super) const CHAINS: [Chain; 12] = [
+    Chain { order: ONE, private: 8, or_more: 0 },
+    Chain { order: ONE, private: 16, or_more: 0 },
+    Chain { order: FOUR, private: 4, or_more: 0 },
+    Chain { order: FOUR, private: 8, or_more: 0 },
+    Chain { order: FOUR, private: 16, or_more: 0 },
+    Chain { order: TWICE, private: 4, or_more: 0 },
+    Chain { order: TWICE, private: 8, or_more: 0 },
+    Chain { order: TWICE, private: 16, or_more: 0 },
+    Chain { order: FOUR, private: 4, or_more: WAIT },
+    Chain { order: FOUR, private: 8, or_more: WAIT },
+    Chain { order: TWICE, private: 4, or_more: WAIT },
+    Chain { order: TWICE, private: 8, or_more: WAIT },
 ];
+
+/// Increments that take about as long as a line.
+const WAIT: usize = 12;
 
 /// Chains of one line: what sharing adds to them is a transfer.
 pub(super) const SINGLE: usize = 2;
@@ -43,7 +53,10 @@ impl Chain {
     /// The model's view of it, with what one turn costs on own lines.
     fn program(self, own: f64, increment: f64) -> Program {
         let written = self.order.len() as f64 * increment;
-        let mut steps = vec![Step::Work((own - written).max(0.1)), Step::Clock];
+        // Every second turn has more.
+        let more = self.or_more as f64 * increment;
+        let private = Step::Work((own - written - more / 2.0).max(0.1));
+        let mut steps = vec![private, Step::OnceIn(2, 1), Step::Work(more), Step::Clock];
         steps.extend(self.order.iter().flat_map(|&line| [Step::Write(line), Step::Work(increment)]));
         Program { steps, lines: LINES, locks: 0 }
     }
@@ -75,6 +88,26 @@ pub(super) fn request(
     tried.min_by(|(_, a), (_, b)| miss(a).total_cmp(&miss(b))).unwrap_or((0.5, [f64::NAN; CHAINS.len()]))
 }
 
+/// What a look-up costs more than a transfer when its shard comes from another core: with that the model gives the time of
+/// look-ups in a small map by both cores. It stands for two things: the search waits with the lock, and a core that works ahead
+/// asks for the next shard so early that it may lose it again.
+pub(super) fn claim_more(host: &Machine, increment: f64, measured: Both, seed: u64) -> f64 {
+    let shards = shards(host.cores());
+    let inside = Step::Work((measured.own - increment).max(1.0));
+    let steps = vec![Step::ClaimOneOf(0, shards), inside, Step::Release, Step::Work(increment)];
+    let program = Program { steps, lines: shards, locks: 0 };
+    let is_too_little = |more: f64| {
+        let machine = Machine { core: Core { claim_more: more, ..host.core }, ..host.clone() };
+        2e9 / model::rounds_per_s(&machine, &program, 2, seed) < measured.shared
+    };
+    let (mut low, mut high) = (0.0, measured.shared);
+    for _ in 0..12 {
+        let middle = (low + high) / 2.0;
+        *if is_too_little(middle) { &mut low } else { &mut high } = middle;
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::machine::{Transfer, Waiting};
@@ -104,5 +137,31 @@ mod tests {
         // Crowded, four lines cost more than far apart, and one costs least.
         let added = |chain: usize| times[chain] - made(CHAINS[chain]).own;
         assert!(added(2) > 1.2 * added(4) && added(4) > 1.2 * added(0), "{times:?}");
+    }
+
+    /// So is what a shard costs besides, from a model's own look-ups.
+    #[test]
+    fn what_a_shard_costs_besides_is_found_from_look_ups() {
+        let transfer = 75.0;
+        let machine = |claim_more: f64| Machine {
+            name: "test",
+            source: "test",
+            sockets: 1,
+            cores_per_socket: 2,
+            cores_per_cluster: 2,
+            transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
+            core: Core { request: 0.4, hold: 10.0, claim_more },
+            waiting: Waiting { poll: 10.0, call: 500.0, wake: 2_000.0 },
+        };
+        let (own, increment) = (18.0, 8.0);
+        let steps =
+            vec![Step::ClaimOneOf(0, 8), Step::Work(own - increment), Step::Release, Step::Work(increment)];
+        let program = Program { steps, lines: 8, locks: 0 };
+        for more in [5.0, 20.0] {
+            let shared = 2e9 / model::rounds_per_s(&machine(more), &program, 2, 5);
+            let found = claim_more(&machine(0.0), increment, Both { own, shared }, 6);
+            assert!((found - more).abs() < 4.0, "{found} {more}");
+        }
+        assert_eq!(claim_more(&machine(0.0), increment, Both { own, shared: own }, 6), 0.0);
     }
 }

@@ -63,12 +63,14 @@ pub(super) fn program(
     // The read lock of a shard is taken before the search and left after it.
     let lock = costs.increment;
     let shard = Step::ClaimOneOf(SHARDS, shards(processors));
-    let map = match rung {
-        Some(Rung::PerWorker) => alone.raw + alone.per_worker,
-        Some(Rung::Off) => alone.raw + alone.off,
-        _ => alone.raw,
+    // What expires is looked at while the shard is held, what is counted by a worker for itself is counted afterwards.
+    let (inside, afterwards) = match rung {
+        Some(Rung::PerWorker) => (0.0, alone.per_worker.max(0.0)),
+        Some(Rung::Off) => (alone.off, 0.0),
+        _ => (0.0, 0.0),
     };
-    steps.extend([shard, Step::Work((map - lock).max(1.0)), Step::Release, Step::Work(lock)]);
+    let inside = (alone.raw + inside - lock).max(1.0);
+    steps.extend([shard, Step::Work(inside), Step::Release, Step::Work(lock + afterwards)]);
     timed(&mut steps);
     if let Some(histogram) = histogram {
         histogram_steps(&mut steps, histogram, alone, costs);

@@ -4,20 +4,22 @@ use serde_json::{Map, Value, json};
 
 use super::calibrate::Both;
 use super::chains::{CHAINS, Chain};
+use super::measurements::Measurements;
 use super::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
 use crate::chart::{Chart, Series};
 use crate::distribution::rounded;
+use crate::paired::Interval;
 use crate::record::Report;
 
 const LABEL: &str = "output of a model, not a measurement";
 
 /// The machine was too busy, or has too few processors, to be calibrated.
-pub(super) fn unavailable(parameters: &Simulate) -> Report {
+pub(super) fn unavailable(parameters: &Simulate, measured: &Measurements) -> Report {
     let why = "not calibrated: two threads never computed at the same time for long enough; run it on an idle machine with at least two processors";
     let result = json!({
         "label": LABEL, "calibration": null, "check": {"passed": false, "error_max": ERROR_MAX, "points": [], "why": why},
         "think_ns": parameters.think_ns, "workers": parameters.workers, "seed": parameters.seed,
-        "instances": parameters.instances,
+        "instances": parameters.instances, "runs": measured.json(),
         "curves": null, "begins_to_bite": null,
     });
     Report { summary: format!("{why}\nNo prediction is shown.\n"), result, problem: None }
@@ -26,10 +28,11 @@ pub(super) fn unavailable(parameters: &Simulate) -> Report {
 pub(super) fn report(
     parameters: &Simulate,
     calibration: &Calibration,
+    measured: &Measurements,
     checks: &[Checked],
-    passed: bool,
     curves: &[Curve],
 ) -> Report {
+    let passed = checks.iter().all(Checked::passed);
     let result = json!({
         "label": LABEL,
         "calibration": calibration_json(calibration),
@@ -39,12 +42,13 @@ pub(super) fn report(
             "why": if passed { "every rung was predicted" } else { REFUSAL },
         },
         "think_ns": parameters.think_ns, "workers": parameters.workers, "seed": parameters.seed,
-        "instances": parameters.instances,
+        "instances": parameters.instances, "runs": measured.json(),
         "curves": if passed { curves_json(curves) } else { Value::Null },
         "begins_to_bite": if passed { bites_json(curves) } else { Value::Null },
     });
     let mut summary = checks_text(checks, passed);
     summary.push_str(&curves_text(curves));
+    summary.push_str(&bites_text(curves));
     Report { summary, result, problem: None }
 }
 
@@ -55,7 +59,7 @@ fn calibration_json(calibration: &Calibration) -> Value {
     let (p, a) = (calibration.primitives, calibration.alone);
     let chain = |((chain, both), predicted): ((&Chain, &Both), &f64)| {
         json!({
-            "order": chain.order, "private_increments": chain.private,
+            "order": chain.order, "private_increments": chain.private, "or_more": chain.or_more,
             "own_ns": rounded(both.own), "shared_ns": rounded(both.shared), "predicted_ns": rounded(*predicted),
         })
     };
@@ -64,7 +68,8 @@ fn calibration_json(calibration: &Calibration) -> Value {
         "increment_ns": rounded(p.increment), "lock_ns": rounded(p.lock), "poll_ns": rounded(p.poll),
         "clock_ns": rounded(p.clock),
         "message_ns": rounded(p.message), "transfer_ns": rounded(p.transfer()),
-        "shard_ns": rounded(p.claim.added()),
+        "claim_own_ns": rounded(p.claim.own), "claim_shared_ns": rounded(p.claim.shared),
+        "claim_more_ns": rounded(calibration.claim_more),
         "wake_call_ns": rounded(p.call), "wake_ns": rounded(p.wake),
         "request_of_transfer": rounded(calibration.request), "chains": chains.collect::<Vec<_>>(),
         "one_worker_ns": {
@@ -80,7 +85,8 @@ impl Checked {
     fn json(&self) -> Value {
         json!({
             "workers": self.workers, "name": self.name, "predicted_ns": rounded(self.predicted),
-            "measured_ns": self.measured.map(rounded),
+            "measured_ns": self.measured.map(|measured| rounded(measured.mean)),
+            "measured_interval_ns": self.measured.map(Interval::json),
             "error": self.error().map(rounded),
         })
     }
@@ -89,7 +95,9 @@ impl Checked {
 fn checks_text(checks: &[Checked], passed: bool) -> String {
     let mut text = "Self-check: nanoseconds per look-up and worker on this machine, predicted from primitives and single parts\n".to_owned();
     for check in checks {
-        let measured = check.measured.map_or("disturbed".into(), |ns| format!("{ns:8.1}"));
+        let measured = check
+            .measured
+            .map_or("disturbed".into(), |ns| format!("{:8.1} [{:.1}, {:.1}]", ns.mean, ns.low, ns.high));
         let error = check.error().map_or("-".into(), |error| format!("{:+.1} %", 100.0 * error));
         text.push_str(&format!(
             "  {:>3} workers  {:<22} predicted {:8.1}  measured {measured}  {error}\n",
@@ -160,11 +168,38 @@ fn bites_json(curves: &[Curve]) -> Value {
     curves.iter().filter(|curve| curve.name != "raw").map(one).collect()
 }
 
-/// One drawing for each machine, without other work and in a pipeline, with the name of its file.
-pub(super) fn drawings(curves: &[Curve]) -> Vec<(String, String)> {
+fn bites_text(curves: &[Curve]) -> String {
+    let mut text = String::new();
+    for first in each_machine(curves) {
+        let of = |curve: &&Curve| (curve.machine, curve.think_ns) == (first.machine, first.think_ns);
+        let bites: Vec<String> = curves
+            .iter()
+            .filter(|curve| of(curve) && curve.name != "raw")
+            .map(|curve| {
+                let workers = bite(curve, curves).map_or("never".into(), |workers| workers.to_string());
+                format!("{} {workers}", curve.name)
+            })
+            .collect();
+        text.push_str(&format!(
+            "MODEL, {}, {} ns of other work: workers from which a tenth of the raw map's rate is lost: {}\n",
+            first.machine,
+            first.think_ns,
+            bites.join(", ")
+        ));
+    }
+    text
+}
+
+/// The first curve of each machine and load.
+fn each_machine(curves: &[Curve]) -> Vec<&Curve> {
     let mut shown: Vec<&Curve> = curves.iter().collect();
     shown.dedup_by_key(|curve| (curve.machine, curve.think_ns));
-    shown.into_iter().map(|first| drawing(first, curves)).collect()
+    shown
+}
+
+/// One drawing for each machine, without other work and in a pipeline, with the name of its file.
+pub(super) fn drawings(curves: &[Curve]) -> Vec<(String, String)> {
+    each_machine(curves).into_iter().map(|first| drawing(first, curves)).collect()
 }
 
 fn drawing(first: &Curve, curves: &[Curve]) -> (String, String) {
@@ -197,6 +232,7 @@ mod tests {
         let curves =
             [curve("raw", [1.0, 2.0, 4.0]), curve("a", [0.95, 1.9, 2.0]), curve("b", [1.0, 2.0, 3.7])];
         assert_eq!((bite(&curves[1], &curves), bite(&curves[2], &curves)), (Some(4), None));
+        assert!(bites_text(&curves).ends_with("lost: a 4, b never\n"), "{}", bites_text(&curves));
         assert_eq!(bites_json(&curves).as_array().map(Vec::len), Some(2));
         let [(name, svg)] = &drawings(&curves)[..] else { panic!("one machine, one drawing") };
         assert_eq!(name, "simulate-m-lookups.svg");
@@ -215,7 +251,7 @@ mod tests {
             seed: 1,
             svg: None,
         };
-        let report = unavailable(&parameters);
+        let report = unavailable(&parameters, &Measurements::default());
         assert!(report.result["curves"].is_null() && report.result["check"]["passed"] == false);
         assert!(report.summary.contains("No prediction"));
     }
