@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use trefoil_cache::value::unpack;
-use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Tenant, Value};
+use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch, Tenant, Value};
 
 #[derive(Clone, Copy)]
 struct Unit;
@@ -29,6 +29,8 @@ const HONEST_PER_FLOOD: usize = 4;
 const TENANT_REQUESTS: usize = 200_000;
 const POPULATION: usize = 100_000;
 const CAPACITY: usize = 10_000;
+/// Entries whose sketch is as large as it gets.
+const LARGE: usize = 65_536;
 
 fn mix(n: u64) -> u64 {
     let n = (n ^ n >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -114,13 +116,23 @@ fn a_tenant_that_floods_costs_another_nothing() {
     assert!(flooded > alone - 1.0, "{alone} % alone, {flooded} % flooded");
 }
 
+/// Ten million different keys, in a table so large that its sketch has the full size.
 #[test]
 fn memory_does_not_grow_with_the_number_of_keys() {
-    let cache = Arc::new(Cache::new(EngineConfig { capacity: 1000 }));
+    const KEYS: u64 = 10_000_000;
+    let sketch = Sketch::for_capacity(LARGE);
+    let cache = Arc::new(Cache::new(EngineConfig { capacity: LARGE }));
     let mut session = cache.session();
-    let before = cache.memory_bytes();
-    for n in 0..10_000_000 {
+    let before = (sketch.bytes(), cache.memory_bytes());
+    for n in 0..KEYS {
+        sketch.add(mix(n));
         session.insert(unpack(&[n, !n, n, n]), Unit, 10, 0);
     }
-    assert_eq!((cache.memory_bytes(), cache.len()), (before, 1000));
+    println!(
+        "after {KEYS} keys: sketch {} bytes, table with sketch {}",
+        sketch.bytes(),
+        cache.memory_bytes()
+    );
+    assert_eq!((sketch.bytes(), cache.memory_bytes()), before);
+    assert_eq!((sketch.bytes(), cache.len()), (512 << 10, LARGE));
 }

@@ -1,15 +1,22 @@
 //! Every interleaving and every reordering that the memory model allows, of what this crate publishes without a lock:
 //! the source files are compiled here against the atomics of the model checker.
 //!
-//! Preemptions are bounded at three where a model has three threads; the others are exhaustive. All of them together
+//! Of the kernels it is the portable twins, which say what the vectors do: four words at a time, in no particular order.
+//!
+//! Preemptions are bounded at three where a model has three threads or two rounds of writing; the others are exhaustive. All of them together
 //! take a few seconds.
 
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
 
+#[path = "../../crypto/kernels/src/cells/portable.rs"]
+#[expect(dead_code, reason = "tags are read as keys are")]
+mod cells;
 #[path = "../src/counter.rs"]
 mod counter;
+#[path = "../../crypto/kernels/src/counters/portable.rs"]
+mod counters;
 #[path = "../src/inbox.rs"]
 mod inbox;
 #[path = "../src/version.rs"]
@@ -21,13 +28,15 @@ use loom::sync::Arc;
 use loom::thread;
 use sync::AtomicU64;
 use sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use trefoil_kernels::cells::WORDS;
+use trefoil_kernels::counters::{COUNTERS, MAX_COUNT, ROWS};
 use version::Version;
 
-/// A set with one entry of two words and its generation.
+/// A set with one entry of as many words as are read together, and its generation.
 #[derive(Default)]
 struct Entry {
     version: Version,
-    words: [AtomicU64; 2],
+    words: [AtomicU64; WORDS],
     generation: AtomicU64,
 }
 
@@ -35,21 +44,30 @@ impl Entry {
     /// As a writer in the table does it, but giving up at once; whether it entered.
     fn write(&self, value: u64, generation: u64) -> bool {
         let Some(version) = self.version.try_enter() else { return false };
-        self.words[0].store(value, Relaxed);
-        self.words[1].store(value, Relaxed);
+        cells::store(&self.words, &[value; WORDS]);
         self.generation.store(generation, Relaxed);
         self.version.leave(version);
         true
     }
 
     /// As a look-up in the table does it, with one attempt.
-    fn read(&self) -> Option<(u64, u64, u64)> {
+    fn read(&self) -> Option<([u64; WORDS], u64)> {
         let version = self.version.at_rest()?;
-        let words = (self.words[0].load(Relaxed), self.words[1].load(Relaxed));
+        let words = cells::load(&self.words);
         let generation = self.generation.load(Relaxed);
-        self.version.is_still(version).then_some((words.0, words.1, generation))
+        self.version.is_still(version).then_some((words, generation))
+    }
+
+    /// As a look-up compares a key, with one attempt.
+    fn has(&self, key: &[u64; WORDS]) -> Option<bool> {
+        let version = self.version.at_rest()?;
+        let has = cells::are(&self.words, key);
+        self.version.is_still(version).then_some(has)
     }
 }
+
+/// A line of the sketch.
+struct Line([[AtomicU64; ROWS]; 2]);
 
 fn bounded(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -59,7 +77,7 @@ fn bounded(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 
 #[test]
 fn a_reader_sees_what_one_writer_left() {
-    loom::model(|| {
+    bounded(3, || {
         let entry = Arc::new(Entry::default());
         let writer = {
             let entry = entry.clone();
@@ -68,8 +86,8 @@ fn a_reader_sees_what_one_writer_left() {
                 entry.write(2, 0);
             })
         };
-        if let Some((a, b, _)) = entry.read() {
-            assert_eq!(a, b, "torn");
+        if let Some((words, _)) = entry.read() {
+            assert_eq!(words, [words[0]; WORDS], "torn");
         }
         writer.join().unwrap();
     });
@@ -85,16 +103,16 @@ fn two_writers_and_a_reader() {
                 thread::spawn(move || u64::from(entry.write(value, 0)))
             })
             .into();
-        if let Some((a, b, _)) = entry.read() {
-            assert_eq!(a, b, "torn");
+        if let Some((words, _)) = entry.read() {
+            assert_eq!(words, [words[0]; WORDS], "torn");
         }
         let entered: u64 = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
         assert!(
-            entered >= 1 || entry.read() == Some((0, 0, 0)),
+            entered >= 1 || entry.read() == Some(([0; WORDS], 0)),
             "weak exchanges may fail, but change nothing"
         );
-        let (a, b, _) = entry.read().expect("at rest");
-        assert_eq!(a, b);
+        let (words, _) = entry.read().expect("at rest");
+        assert_eq!(words, [words[0]; WORDS]);
     });
 }
 
@@ -122,7 +140,7 @@ fn an_invalidation_holds_for_whoever_knows_of_it() {
         };
         let (entry, generation, told) = &*shared;
         if told.load(Acquire) == 1
-            && let Some((value, _, stored_in)) = entry.read()
+            && let Some(([value, ..], stored_in)) = entry.read()
             && stored_in == generation.load(Acquire)
         {
             assert_eq!((value, stored_in), (7, 1), "stored after the invalidation");
@@ -130,6 +148,52 @@ fn an_invalidation_holds_for_whoever_knows_of_it() {
         writer.join().unwrap();
         revoker.join().unwrap();
     });
+}
+
+/// A key is never found that nobody stored: the first word of one and the others of the one before it.
+#[test]
+fn no_key_is_found_in_the_words_of_two() {
+    loom::model(|| {
+        let entry = Arc::new(Entry::default());
+        entry.write(1, 0);
+        let writer = {
+            let entry = entry.clone();
+            thread::spawn(move || entry.write(2, 0))
+        };
+        assert_ne!(entry.has(&[2, 1, 1, 1]), Some(true), "torn");
+        // The exchange may fail for nothing, and then nothing was written.
+        let written = if writer.join().unwrap() { 2 } else { 1 };
+        assert_eq!(entry.has(&[written; WORDS]), Some(true));
+    });
+}
+
+/// Two threads raise counters of one line, of one key or of two that share words. No counter passes its limit or runs into
+/// its neighbour, none is higher than it was raised, and the caller's bits are as they were.
+#[test]
+fn counters_of_the_sketch_never_count_too_much() {
+    let line = |word: u64| Line(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(word))));
+    let count =
+        |line: &Line, counter: u64| line.0[0].each_ref().map(|word| word.load(Relaxed) >> (4 * counter) & 15);
+    for other in [0, 1] {
+        loom::model(move || {
+            // Counter 0 of each row is one below its limit, its neighbour at one.
+            let line = Arc::new(line(0xABCD_0000_0000_001E));
+            let raisers = [0, other].map(|counter: u8| {
+                let line = line.clone();
+                // The pick for a counter of the first eight, in rows of 32 as in the one of 28.
+                let picks = u32::from_le_bytes([counter * 10; ROWS]);
+                thread::spawn(move || counters::raise(&line, picks, 1, 0))
+            });
+            let [first, second] = raisers.map(|raiser| raiser.join().unwrap());
+            assert_eq!(first, MAX_COUNT);
+            assert_eq!(second, if other == 0 { MAX_COUNT } else { 2 });
+            assert!(count(&line, 0).iter().all(|count| [14, 15].contains(count)));
+            let neighbours = if other == 0 { [1, 1] } else { [1, 2] };
+            assert!(count(&line, 1).iter().all(|count| neighbours.contains(count)));
+            let rest = |word: &AtomicU64| word.load(Relaxed) >> 8;
+            assert!(line.0.iter().flatten().all(|word| rest(word) == 0xAB_CD00_0000_0000));
+        });
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Many threads on few entries: four times as many as cores, so that writers are preempted inside
 //! their sets.
 
+#![expect(clippy::disallowed_methods, reason = "tests count what several threads do")]
+
 use super::checked::{Checked, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
