@@ -5,6 +5,7 @@ mod budgets;
 mod codec;
 mod decisions;
 mod enrolment;
+mod hostile_matcher;
 mod isolation;
 mod liars;
 mod malformed;

@@ -139,7 +139,7 @@ fn the_third_malformed_job_in_an_hour_freezes_the_tenant_until_the_freeze_is_lif
 }
 
 /// A job with all 32 lanes occupied, so that no empty lane gives a forgery away.
-fn full(world: &mut World) -> Vec<u8> {
+pub(super) fn full(world: &mut World) -> Vec<u8> {
     let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
     let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).collect();
     let lanes: Vec<_> = templates.iter().zip(&faces).collect();
