@@ -1,5 +1,7 @@
 //! The key-holder's role.
 
+mod error;
+
 use crate::job::Masked;
 use crate::tenant::{Admitted, Tenant};
 use crate::{
@@ -7,6 +9,7 @@ use crate::{
     KeyStructure, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SubjectRecord, Template, TenantId,
     TenantRecord, Vault, VaultError,
 };
+pub use error::KeyHolderError;
 use rand::CryptoRng;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,58 +78,6 @@ impl Decisions {
     }
 }
 
-/// Why the key-holder did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyHolderError {
-    /// The tenant does not exist.
-    #[error("the key-holder does not know this tenant")]
-    UnknownTenant,
-    /// The tenant exists already.
-    #[error("the key-holder knows this tenant already")]
-    TenantExists,
-    /// The key is frozen after malformed jobs, until an operator lifts it.
-    #[error("the tenant's key is frozen after malformed jobs: find the cause, then lift the freeze")]
-    Frozen,
-    /// The job cannot have come from an honest matcher. It is counted.
-    #[error("the job is malformed")]
-    Malformed,
-    /// These lanes name subjects that were never enrolled or have been shredded, or name them in the wrong lane.
-    /// Nothing was decided or counted; mask the other lanes again.
-    #[error("{} lanes name subjects that are not enrolled there", .0.len())]
-    UnknownSubjects(LaneSet),
-    /// The subject has a template of this generation.
-    #[error("the subject has a template of this generation: use the next generation, or shred it first")]
-    SubjectExists,
-    /// The shares in these lanes were not sealed to this key-holder for what they are used for. Nothing was decided or counted;
-    /// gather the other lanes again.
-    #[error("{} lanes have shares that were not sealed for them", .0.len())]
-    SealedShares(LaneSet),
-    /// The tenant's key structure does not do this.
-    #[error("the tenant has a key per subject: shared probes need one key per tenant")]
-    Structure,
-    /// No rotation is under way that this belongs to, or the generation is not above every other of the subject.
-    #[error("no rotation of the tenant's keys is under way that this belongs to")]
-    Rotation,
-    /// The threshold is not a possible score.
-    #[error("the threshold {0} is not within -32768..=32768")]
-    Threshold(i32),
-    /// The vault failed.
-    #[error(transparent)]
-    Vault(#[from] VaultError),
-    /// A key-holder elsewhere cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
-    /// counted.
-    #[error("the key-holder gives no answer: {0}")]
-    Unavailable(String),
-    /// One of three key-holders, by its seat from 1, is away, and only decisions do without it. Nothing was done.
-    #[error(
-        "key-holder {0} of 3 is away, and all but decisions needs all three: repeat this when it is back"
-    )]
-    OneAway(usize),
-    /// A key-holder elsewhere does not do this for this caller.
-    #[error("the key-holder refuses: {0}")]
-    Forbidden(&'static str),
-}
-
 impl KeyHolder {
     /// A key-holder over what `vault` remembers. `rng` seeds its generator.
     ///
@@ -136,7 +87,7 @@ impl KeyHolder {
         let mut tenants = HashMap::new();
         for record in vault.tenants()? {
             let subjects = vault.subjects(&record.tenant)?;
-            tenants.insert(record.tenant, Arc::new(Tenant::restore(&record, subjects)));
+            tenants.insert(record.tenant, Arc::new(Tenant::restore(&record, &subjects)));
         }
         let opening = match vault.opening_key()? {
             Some(key) => OpeningKey::from_bytes(&key)
@@ -174,7 +125,7 @@ impl KeyHolder {
     pub(crate) fn insert_tenant(&self, record: &TenantRecord) -> Result<PublicKey, KeyHolderError> {
         check_threshold(&record.policy)?;
         let tenant = record.tenant;
-        let created = Arc::new(Tenant::restore(record, Vec::new()));
+        let created = Arc::new(Tenant::restore(record, &[]));
         let public = created.newest()?.public_key();
         // Held across the vault write: two creations of one tenant must not both succeed.
         let mut tenants = self.tenants.write().expect(UNPOISONED);

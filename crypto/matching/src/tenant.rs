@@ -4,12 +4,15 @@
 //! each): never during arithmetic, never during a vault write. `writes` serialises vault writes, so that of two
 //! records of one subject the later one is written last; it is taken before `state`, never after.
 
+mod state;
+
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
-use crate::names::{ByName, Name};
-use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MatchJob};
+use crate::names::Name;
+use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MatchJob};
 use crate::{EpochRecord, SubjectRecord, TenantId, TenantRecord, Vault};
-use std::collections::HashMap;
+pub(crate) use state::Admitted;
+use state::{State, Subject};
 use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "never held during arithmetic")]
 use std::sync::{Mutex, MutexGuard};
@@ -34,27 +37,6 @@ pub(crate) struct Tenant {
     state: Mutex<State>,
 }
 
-struct State {
-    /// The keys in use, oldest first: two while they are rotated.
-    epochs: Vec<Arc<Epoch>>,
-    policy: DecisionPolicy,
-    frozen: bool,
-    /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
-    malformed: Vec<u64>,
-    /// Boxed, so that a growing table copies pointers and leaves no keys behind.
-    subjects: ByName<Box<Subject>>,
-}
-
-struct Subject {
-    lane: Lane,
-    epoch: u32,
-    /// The generation that was made of it while the keys are rotated. Its record of attempts is the one that counts.
-    successor: Option<u32>,
-    /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
-    key: SubjectKey,
-    attempts: AttemptRecord,
-}
-
 /// What it takes to renew a template.
 pub(crate) struct Renewal {
     pub(crate) old: Arc<Epoch>,
@@ -65,55 +47,14 @@ pub(crate) struct Renewal {
     pub(crate) attempts: AttemptRecord,
 }
 
-/// A job whose subjects are known and whose failures have been counted in advance.
-pub(crate) struct Admitted {
-    pub(crate) keys: [Option<SubjectKey>; LANES],
-    /// The keys that the batch is under.
-    pub(crate) epoch: Arc<Epoch>,
-    /// The threshold in force.
-    pub(crate) threshold: i32,
-    /// Lanes whose budget allowed the attempt.
-    charged: LaneSet,
-    /// The records as they were.
-    before: [AttemptRecord; LANES],
-}
-
 impl Tenant {
     /// The tenant of a record, with the subjects whose keys are there.
-    pub(crate) fn restore(record: &TenantRecord, subjects: Vec<SubjectRecord>) -> Tenant {
-        let epochs: Vec<Arc<Epoch>> =
-            record.epochs.iter().map(|epoch| Arc::new(Epoch::restore(record.keys, epoch))).collect();
-        let of_epoch = |number: u32| epochs.iter().find(|epoch| epoch.number() == number);
-        let mut table: ByName<Box<Subject>> = subjects
-            .iter()
-            .filter_map(|record| {
-                let subject = Box::new(Subject::of(of_epoch(record.epoch)?, record));
-                Some(((record.handle, record.generation), subject))
-            })
-            .collect();
-        if let [old, new] = &epochs[..] {
-            let renewed = subjects.iter().filter(|record| record.epoch == new.number());
-            let renewed: HashMap<Handle, u32> =
-                renewed.map(|record| (record.handle, record.generation)).collect();
-            for ((handle, _), subject) in &mut table {
-                if subject.epoch == old.number() {
-                    subject.successor = renewed.get(handle).copied();
-                }
-            }
-        }
-        let subjects = table;
+    pub(crate) fn restore(record: &TenantRecord, subjects: &[SubjectRecord]) -> Tenant {
         Tenant {
             id: record.tenant,
             keys: record.keys,
             writes: ().into(),
-            state: State {
-                epochs,
-                policy: record.policy,
-                frozen: record.frozen,
-                malformed: Vec::with_capacity(MALFORMED_MAX),
-                subjects,
-            }
-            .into(),
+            state: State::restore(record, subjects).into(),
         }
     }
 
@@ -387,62 +328,6 @@ impl Tenant {
             keys.filter_map(|key| Some((key.0, key.1, state.subjects.get(&key)?.attempts))).collect()
         };
         Ok(vault.put_attempts(&self.id, &records)?)
-    }
-}
-
-impl Subject {
-    fn of(epoch: &Epoch, record: &SubjectRecord) -> Subject {
-        let SubjectRecord { lane, attempts, .. } = *record;
-        Subject { lane, epoch: epoch.number(), successor: None, key: epoch.subject_key(record), attempts }
-    }
-}
-
-impl State {
-    /// The template whose record of attempts counts for this one: itself, or what it was renewed as.
-    fn ledger(&self, (handle, generation): Name) -> Name {
-        let successor = self.subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
-        (handle, successor.unwrap_or(generation))
-    }
-
-    /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.
-    fn known(&self, subjects: &[Option<Name>; LANES], epoch: u32) -> Result<Arc<Epoch>, KeyHolderError> {
-        if self.frozen {
-            return Err(KeyHolderError::Frozen);
-        }
-        let mut unknown = LaneSet::EMPTY;
-        for lane in Lane::all() {
-            let Some(key) = subjects[lane.index()] else { continue };
-            let subject = self.subjects.get(&key);
-            if !subject.is_some_and(|subject| subject.lane == lane && subject.epoch == epoch) {
-                unknown.insert(lane);
-            }
-        }
-        match self.epochs.iter().find(|known| known.number() == epoch) {
-            Some(known) if unknown.is_empty() => Ok(Arc::clone(known)),
-            _ => Err(KeyHolderError::UnknownSubjects(unknown)),
-        }
-    }
-
-    fn charge(&mut self, job: &MatchJob, epoch: Arc<Epoch>, policy: &AttemptPolicy, now: u64) -> Admitted {
-        let mut admitted = Admitted {
-            keys: [const { None }; LANES],
-            epoch,
-            threshold: self.policy.threshold,
-            charged: LaneSet::EMPTY,
-            before: [AttemptRecord::default(); LANES],
-        };
-        for lane in job.occupied().iter() {
-            let Some(name) = job.subjects[lane.index()] else { continue };
-            let Some(subject) = self.subjects.get(&name) else { continue };
-            admitted.keys[lane.index()] = Some(subject.key.clone());
-            let ledger = (name.0, subject.successor.unwrap_or(name.1));
-            let Some(subject) = self.subjects.get_mut(&ledger) else { continue };
-            admitted.before[lane.index()] = subject.attempts;
-            if subject.attempts.charge(policy, now) {
-                admitted.charged.insert(lane);
-            }
-        }
-        admitted
     }
 }
 

@@ -88,7 +88,7 @@ fn attempts_at_the_same_time_share_one_budget() {
     assert_eq!(attempts, expected);
 }
 
-/// A vault that cannot write attempts.
+/// A vault that can write neither attempts nor a freeze.
 struct FullDisk(MemoryVault);
 
 impl Vault for FullDisk {
@@ -99,7 +99,7 @@ impl Vault for FullDisk {
         self.0.subjects(tenant)
     }
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.0.put_tenant(record)
+        if record.frozen { Err(VaultError("disk full".into())) } else { self.0.put_tenant(record) }
     }
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         self.0.put_subject(tenant, record)
@@ -121,12 +121,31 @@ impl Vault for FullDisk {
     }
 }
 
-#[test]
-fn an_answer_whose_failures_cannot_be_recorded_is_not_given() {
+/// A world on a full disk.
+fn full_disk() -> World {
     let mut world = World::new(STRICT);
     world.keyholder =
         KeyHolder::new(Box::new(FullDisk(MemoryVault::default())), &mut world.rng).expect("empty");
     world.key = world.keyholder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
+    world
+}
+
+#[test]
+fn a_freeze_that_cannot_be_recorded_holds_all_the_same() {
+    let mut world = full_disk();
+    let face = world.face();
+    let template = world.enrol(1, 10, &face);
+    let job = world.mask(&[(&template, &face)]);
+    let mut empty = job.clone();
+    empty.subjects[10] = None;
+    let outcomes = [(); 3].map(|()| world.keyholder.decide(&empty, NOW));
+    assert!(matches!(outcomes[2], Err(KeyHolderError::Vault(_))), "{outcomes:?}");
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
+}
+
+#[test]
+fn an_answer_whose_failures_cannot_be_recorded_is_not_given() {
+    let mut world = full_disk();
     let (face, wrong) = (world.face(), world.face());
     let (matching, failing) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
     let job = world.mask(&[(&matching, &face), (&failing, &wrong)]);

@@ -2,10 +2,9 @@
 //! that nobody relies on more; `NOTES.md` of `trefoil-bfv`, section 6, says what follows.
 
 use super::attacks::{POLYNOMIAL, delta_polynomial, swapped, unit};
-use super::malformed::{C0, MASKED, PRIMES, add_to_c0, delta, full, put, read};
+use super::malformed::{C0, MASKED, PRIMES, add_to_c0, delta, full, one_in, put, read};
 use super::*;
 use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
-use trefoil_kernels::fermat;
 use trefoil_matching::{Decisions, LaneSet, Vault as _};
 
 /// With one key per tenant `(0, Delta)` is a valid ciphertext under it, and nothing tells it from a template: a matcher that is
@@ -118,16 +117,11 @@ fn a_full_crafted_job_is_answered_with_bits_about_the_keys_until_every_budget_is
     }
 }
 
-/// Adds `shift` to the score in a lane and to no other: `Delta` times the polynomial that is one there and zero elsewhere.
+/// Adds `shift` to the score in a lane and to no other.
 fn shifted(job: &MatchJob, lane: Lane, shift: i32) -> MatchJob {
-    const T: i64 = 65_537;
-    let root = i64::from(fermat::roots()[lane.index()]).rem_euclid(T);
     let mut bytes = job.to_bytes();
-    // (1/32) sum over m of (Y / root)^m; 1/32 is -2^11, and root^-m is -root^(32 - m).
-    let mut coefficient = i64::from(shift) << 11;
-    for m in (0..32).rev() {
-        coefficient = coefficient * root % T;
-        add_to_c0(&mut bytes, m, delta() * coefficient.rem_euclid(T) as u128);
+    for (m, coefficient) in one_in(lane, shift).into_iter().enumerate() {
+        add_to_c0(&mut bytes, m, delta() * coefficient);
     }
     read(&bytes)
 }

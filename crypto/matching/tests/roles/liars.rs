@@ -1,9 +1,10 @@
 //! What one of three key-holders can do that lies to the other two.
 
+use crate::malformed::{MASKED, get, one_in, put};
 use crate::three::{PRIMES, Three, altered, job_of};
-use crate::{NOW, lenient};
+use crate::{NOW, lane_of, lenient};
 use rand::Rng as _;
-use trefoil_matching::quorum::{Parts, Seat};
+use trefoil_matching::quorum::{Parts, Seat, SeatJob};
 use trefoil_matching::{KeyHolderError, MatchJob};
 
 #[test]
@@ -123,4 +124,108 @@ fn every_lie_about_one_lane_is_refused_but_the_one_that_knows_the_factor() {
         let judged = holder.judge(&job_here, &begun, &lie, true);
         assert_eq!(judged.suspect, Some(liar), "guess {guess}");
     }
+}
+
+/// The factor of a lane in the witness of the seat that this job is for. Only a matcher knows it beforehand.
+fn factor(job: &SeatJob, lane: usize) -> i64 {
+    let bytes = job.to_bytes();
+    i64::from(u32::from_le_bytes(bytes[1 + 4 * lane..][..4].try_into().unwrap()))
+}
+
+/// A score that is multiplied by the factor of its lane, as a witness has it.
+fn times(factor: i64, score: i32) -> i32 {
+    (factor * i64::from(score) % 65_537) as i32
+}
+
+#[test]
+fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
+    let mut three = Three::new(lenient(15_000), 32);
+    let [job, alone] = three.jobs(1);
+    let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
+    let lane = lane_of(expected.trailing_zeros() as u8);
+    let [seat, liar, honest] = Seat::ALL;
+    let missing = liar.pieces().iter().position(|piece| *piece == seat.lacks()).unwrap();
+    // What was accepted, moved by 20,000, is below the threshold.
+    let (by, factor) = (20_000, factor(&job_of(seat, &job), lane.index()));
+    let mut lie = three.parts(liar, seat, &job);
+    for (which, score) in [(missing, by), (2, times(factor, by))] {
+        for (m, coefficient) in one_in(lane, score).into_iter().enumerate() {
+            lie = altered(&lie, which, m, delta() * coefficient);
+        }
+    }
+    let truth = (honest, three.parts(honest, seat, &job));
+    for parts in [[(liar, lie.clone()), truth.clone()], [truth, (liar, lie)]] {
+        let outcome = three.decide(seat, &job, &parts);
+        assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
+    }
+    // Nobody else is told the lie.
+    let told = honest.others().map(|from| (from, three.parts(from, honest, &job)));
+    assert_eq!(three.decide(honest, &job, &told).unwrap(), (expected, vec![], vec![]));
+}
+
+/// Each of these jobs differs from an honest one in a way that a single check sees: the error of the batch, the error of a
+/// witness, and the score of a lane without a subject, which the witnesses confirm because whoever made them made that too.
+#[test]
+fn what_one_check_alone_sees_is_malformed() {
+    let mut three = Three::new(lenient(15_000), 31);
+    let [job, _] = three.jobs(1);
+    let encoded = SeatJob::encode(&job).unwrap();
+    let add = |bytes: &mut Vec<u8>, at: usize, coefficient: usize, value: u128| {
+        for (limb, prime) in PRIMES.iter().enumerate() {
+            let at = at + 6 * (32 * limb + coefficient);
+            let sum = (u128::from(get(bytes, at)) + value) % u128::from(*prime);
+            put(bytes, at, sum as u64);
+        }
+    };
+    let (witness, batch) = (1 + 4 * 32, encoded[0].len() - MASKED);
+    let empty = lane_of(31);
+    let stray = |bytes: &mut Vec<u8>| {
+        let factor = factor(&SeatJob::from_bytes(bytes).unwrap(), empty.index());
+        for (at, score) in [(batch, 1), (witness, times(factor, 1))] {
+            for (m, coefficient) in one_in(empty, score).into_iter().enumerate() {
+                add(bytes, at, m, delta() * coefficient);
+            }
+        }
+    };
+    type Craft<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
+    let crafts: [Craft<'_>; 4] = [
+        ("nothing", &|_| ()),
+        ("error of the batch", &|bytes| add(bytes, batch, 5, delta() / 4)),
+        ("error of the witness", &|bytes| add(bytes, witness, 5, delta() / 4)),
+        ("stray score", &stray),
+    ];
+    for (name, craft) in crafts {
+        let mut crafted = encoded.clone();
+        crafted.iter_mut().for_each(craft);
+        let crafted = crafted.map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
+        // The last of the three freezes: all parts are made before anybody judges.
+        let parts = Seat::ALL.map(|seat| {
+            seat.others().map(|other| {
+                let begun = three.holders[other.index()].begin(&crafted[other.index()], NOW).unwrap();
+                (other, begun.parts_for(seat))
+            })
+        });
+        for (job, parts) in crafted.iter().zip(&parts) {
+            let outcome = three.decide_job(job, parts);
+            let refused = matches!(outcome, Err(KeyHolderError::Malformed));
+            assert_eq!(refused, name != "nothing", "{name}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_was_begun_before_a_freeze_is_not_answered_after_it() {
+    let mut three = Three::new(lenient(15_000), 32);
+    let [job, _] = three.jobs(1);
+    let [seat, liar, _] = Seat::ALL;
+    let truth = [(liar, three.parts(liar, seat, &job))];
+    let lie = [(liar, moved(&three, liar, seat, &job, [20_000, 0]))];
+    let (holder, job_here) = (&three.holders[seat.index()], job_of(seat, &job));
+    let begun = holder.begin(&job_here, NOW).unwrap();
+    for _ in 0..3 {
+        assert!(matches!(three.decide(seat, &job, &lie), Err(KeyHolderError::Malformed)));
+    }
+    let judged = holder.judge(&job_here, &begun, &truth, true);
+    let outcome = holder.finish(&job_here, &begun, &judged);
+    assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{outcome:?}");
 }

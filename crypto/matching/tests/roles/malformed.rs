@@ -1,6 +1,7 @@
 //! Jobs that no honest matcher makes.
 
 use super::*;
+use trefoil_kernels::fermat;
 use trefoil_matching::{KeyHolderError, TenantRecord, Vault};
 
 /// Bytes of the masked batch at the end of a job, and of `c0` at its head.
@@ -43,6 +44,20 @@ pub(super) fn add_to_c0(bytes: &mut [u8], index: usize, value: u128) {
 
 pub(super) fn delta() -> u128 {
     u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537
+}
+
+/// The coefficients of `X^0, X^128, ..` of the polynomial that is `score` in a lane and zero in the others, modulo t.
+pub(super) fn one_in(lane: Lane, score: i32) -> [u128; 32] {
+    const T: i64 = 65_537;
+    let root = i64::from(fermat::roots()[lane.index()]).rem_euclid(T);
+    // (1/32) sum over m of (Y / root)^m; 1/32 is -2^11, and root^-m is -root^(32 - m).
+    let mut coefficient = i64::from(score) << 11;
+    let mut coefficients = [0; 32];
+    for at in coefficients.iter_mut().rev() {
+        coefficient = coefficient * root % T;
+        *at = coefficient.rem_euclid(T) as u128;
+    }
+    coefficients
 }
 
 #[test]

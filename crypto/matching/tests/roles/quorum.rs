@@ -172,3 +172,24 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
     single.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)).unwrap();
     assert!(matches!(QuorumHolder::new(single, next(0)), Err(KeyHolderError::Forbidden(_))));
 }
+
+#[test]
+fn the_salt_of_an_enrolment_depends_on_what_each_of_the_three_contributes() {
+    let mut rng = StdRng::seed_from_u64(6);
+    let [pieces, ..] = Pieces::deal(&mut rng);
+    let (share, _) = split(&random_face(&mut rng), &mut rng);
+    let enrolled = |contributions: &[[u8; 32]; 3]| {
+        let holder = QuorumHolder::new(alone(), Pieces::from_bytes(&pieces.to_bytes()).unwrap()).unwrap();
+        holder.create_tenant(TENANT, policy(0)).unwrap();
+        let parts = holder.enrol(TENANT, handle(1), 0, lane_of(3), &share, contributions).unwrap();
+        parts.map(|part| part.to_bytes())
+    };
+    let contributions = [[1; 32], [2; 32], [3; 32]];
+    let first = enrolled(&contributions);
+    assert!(first == enrolled(&contributions), "the same salt makes the same bytes");
+    for seat in 0..3 {
+        let mut other = contributions;
+        other[seat][31] ^= 1;
+        assert!(first.iter().zip(enrolled(&other)).all(|(one, other)| *one != other), "seat {seat}");
+    }
+}

@@ -56,6 +56,13 @@ fn each_requirement_that_fails_is_named() {
 }
 
 #[test]
+fn a_statement_of_another_issuer_under_this_issuers_seal_is_refused() {
+    let issued = Issued::with(&Statement { issuer: "https://other.example", ..statement() }, |header| header);
+    let refused = verify(&issued.full(), &issued.policy(), NOW).unwrap_err();
+    assert_eq!(refused, VerifyError::Issuer { found: "https://other.example".into() });
+}
+
+#[test]
 fn a_denial_never_passes_for_a_match() {
     let denied = Statement { decision: Decision::NoMatch, proof: None, ..statement() };
     let issued = Issued::with(&denied, |header| header);

@@ -58,6 +58,11 @@ fn a_cosignature_is_for_one_head_one_log_one_witness_and_one_time() {
         let altered = String::from_utf8(altered).unwrap();
         assert_eq!(Checkpoint::verify(&note(&checkpoint(), &[altered]), &known, 0), refused, "{at}");
     }
+    // Times beyond 2^63 - 1 are no times.
+    let verify =
+        |time| Checkpoint::verify(&note(&checkpoint(), &[a.cosign(&checkpoint(), time).unwrap()]), &known, 1);
+    assert_eq!(verify(i64::MAX as u64).unwrap().1[0].time, i64::MAX as u64);
+    assert_eq!(verify(1 << 63), refused);
     let renamed = line.replace("a.example", "b.example");
     assert_eq!(Checkpoint::verify(&note(&checkpoint(), &[renamed]), &known, 0).unwrap().1, []);
 }

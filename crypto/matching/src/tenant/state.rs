@@ -1,0 +1,145 @@
+//! What changes of a tenant: its subjects, its keys, and what is counted.
+
+use super::MALFORMED_MAX;
+use crate::epoch::Epoch;
+use crate::keyholder::KeyHolderError;
+use crate::names::{ByName, Name};
+use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, Lane, LaneSet, MatchJob};
+use crate::{SubjectRecord, TenantRecord};
+use std::collections::HashMap;
+use std::sync::Arc;
+use trefoil_bfv::{LANES, SubjectKey};
+
+/// See the module.
+pub(super) struct State {
+    /// The keys in use, oldest first: two while they are rotated.
+    pub(super) epochs: Vec<Arc<Epoch>>,
+    pub(super) policy: DecisionPolicy,
+    pub(super) frozen: bool,
+    /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
+    pub(super) malformed: Vec<u64>,
+    /// Boxed, so that a growing table copies pointers and leaves no keys behind.
+    pub(super) subjects: ByName<Box<Subject>>,
+}
+
+/// One template of a subject.
+pub(super) struct Subject {
+    pub(super) lane: Lane,
+    pub(super) epoch: u32,
+    /// The generation that was made of it while the keys are rotated. Its record of attempts is the one that counts.
+    pub(super) successor: Option<u32>,
+    /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
+    pub(super) key: SubjectKey,
+    pub(super) attempts: AttemptRecord,
+}
+
+/// A job whose subjects are known and whose failures have been counted in advance.
+pub(crate) struct Admitted {
+    pub(crate) keys: [Option<SubjectKey>; LANES],
+    /// The keys that the batch is under.
+    pub(crate) epoch: Arc<Epoch>,
+    /// The threshold in force.
+    pub(crate) threshold: i32,
+    /// Lanes whose budget allowed the attempt.
+    pub(super) charged: LaneSet,
+    /// The records as they were.
+    pub(super) before: [AttemptRecord; LANES],
+}
+
+impl Subject {
+    pub(super) fn of(epoch: &Epoch, record: &SubjectRecord) -> Subject {
+        let SubjectRecord { lane, attempts, .. } = *record;
+        Subject { lane, epoch: epoch.number(), successor: None, key: epoch.subject_key(record), attempts }
+    }
+}
+
+impl State {
+    /// The state of a record, with the subjects whose keys are there.
+    pub(super) fn restore(record: &TenantRecord, subjects: &[SubjectRecord]) -> State {
+        let epochs: Vec<Arc<Epoch>> =
+            record.epochs.iter().map(|epoch| Arc::new(Epoch::restore(record.keys, epoch))).collect();
+        let of_epoch = |number: u32| epochs.iter().find(|epoch| epoch.number() == number);
+        let mut table: ByName<Box<Subject>> = subjects
+            .iter()
+            .filter_map(|record| {
+                let subject = Box::new(Subject::of(of_epoch(record.epoch)?, record));
+                Some(((record.handle, record.generation), subject))
+            })
+            .collect();
+        if let [old, new] = &epochs[..] {
+            let renewed = subjects.iter().filter(|record| record.epoch == new.number());
+            let renewed: HashMap<Handle, u32> =
+                renewed.map(|record| (record.handle, record.generation)).collect();
+            for ((handle, _), subject) in &mut table {
+                if subject.epoch == old.number() {
+                    subject.successor = renewed.get(handle).copied();
+                }
+            }
+        }
+        State {
+            epochs,
+            policy: record.policy,
+            frozen: record.frozen,
+            malformed: Vec::with_capacity(MALFORMED_MAX),
+            subjects: table,
+        }
+    }
+
+    /// The template whose record of attempts counts for this one: itself, or what it was renewed as.
+    pub(super) fn ledger(&self, (handle, generation): Name) -> Name {
+        let successor = self.subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
+        (handle, successor.unwrap_or(generation))
+    }
+
+    /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.
+    pub(super) fn known(
+        &self,
+        subjects: &[Option<Name>; LANES],
+        epoch: u32,
+    ) -> Result<Arc<Epoch>, KeyHolderError> {
+        if self.frozen {
+            return Err(KeyHolderError::Frozen);
+        }
+        let mut unknown = LaneSet::EMPTY;
+        for lane in Lane::all() {
+            let Some(key) = subjects[lane.index()] else { continue };
+            let subject = self.subjects.get(&key);
+            if !subject.is_some_and(|subject| subject.lane == lane && subject.epoch == epoch) {
+                unknown.insert(lane);
+            }
+        }
+        match self.epochs.iter().find(|known| known.number() == epoch) {
+            Some(known) if unknown.is_empty() => Ok(Arc::clone(known)),
+            _ => Err(KeyHolderError::UnknownSubjects(unknown)),
+        }
+    }
+
+    /// Counts a failure for each lane that may try.
+    pub(super) fn charge(
+        &mut self,
+        job: &MatchJob,
+        epoch: Arc<Epoch>,
+        policy: &AttemptPolicy,
+        now: u64,
+    ) -> Admitted {
+        let mut admitted = Admitted {
+            keys: [const { None }; LANES],
+            epoch,
+            threshold: self.policy.threshold,
+            charged: LaneSet::EMPTY,
+            before: [AttemptRecord::default(); LANES],
+        };
+        for lane in job.occupied().iter() {
+            let Some(name) = job.subjects[lane.index()] else { continue };
+            let Some(subject) = self.subjects.get(&name) else { continue };
+            admitted.keys[lane.index()] = Some(subject.key.clone());
+            let ledger = (name.0, subject.successor.unwrap_or(name.1));
+            let Some(subject) = self.subjects.get_mut(&ledger) else { continue };
+            admitted.before[lane.index()] = subject.attempts;
+            if subject.attempts.charge(policy, now) {
+                admitted.charged.insert(lane);
+            }
+        }
+        admitted
+    }
+}
