@@ -128,14 +128,15 @@ impl Drop for ErrorSampler {
 
 /// One flooding sample per lane: the sum of three uniform integers of 68 bits, centred; below 2^68.6 in size.
 pub(crate) fn flood(drbg: &mut Drbg) -> Zeroizing<[i128; LANES]> {
-    let mut random = Zeroizing::new([0u8; LANES * FLOOD_TERMS * 16]);
-    drbg.fill(&mut *random);
+    let mut random = [0u8; LANES * FLOOD_TERMS * 16];
+    drbg.fill(&mut random);
     let mut samples = Zeroizing::new([-(FLOOD_MAX as i128); LANES]);
     for (sample, terms) in samples.iter_mut().zip(random.as_chunks::<{ FLOOD_TERMS * 16 }>().0) {
         for term in terms.as_chunks().0 {
             *sample += (u128::from_le_bytes(*term) >> (128 - FLOOD_TERM_BITS)) as i128;
         }
     }
+    wipe(&mut random);
     samples
 }
 

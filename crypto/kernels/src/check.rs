@@ -116,7 +116,8 @@ fn transforms_are_values_at_the_roots() {
     let mut stream = Stream(11);
     for (q, root) in ROOTS {
         let reduced = stream.below(q, ntt::POINTS);
-        let small: Vec<i32> = (0..ntt::POINTS as i32).map(|i| [98_305, -98_305, i][i as usize % 3]).collect();
+        let small: Vec<i32> =
+            (0..ntt::POINTS as i32).map(|i| [98_305, i32::MIN, i32::MAX, i][i as usize % 4]).collect();
         let lifted: Vec<u64> = small.iter().map(|x| i64::from(*x).rem_euclid(q as i64) as u64).collect();
         for cpu in tiers() {
             let ntt = Ntt::new(cpu, q, root);
@@ -147,6 +148,33 @@ fn transforms_of_all_tiers_are_congruent() {
     let transform = |cpu| {
         let mut x = input.clone();
         Ntt::new(cpu, q, root).forward(&mut x);
+        x.iter().map(|x| x % q).collect::<Vec<_>>()
+    };
+    let expected = transform(Cpu::at_most(Tier::Portable));
+    for cpu in tiers() {
+        assert!(transform(cpu) == expected, "{:?}", cpu.tier());
+    }
+}
+
+#[test]
+fn transforms_stay_in_range_where_every_stage_subtracts_most() {
+    let (q, root) = ROOTS[0];
+    let wide = u128::from(q);
+    let power = |exponent: u32| (0..exponent).fold(1, |x, _| x * u128::from(root) % wide);
+    // The last node of each stage leads to the difference of the differences. Coefficients at powers of two meet nothing
+    // but multiples of q there, and each is chosen for a product so small that an estimate of its quotient which is not
+    // raised is one too small, and leaves more than q: what it lacks is `short` times the operand over 2^52 q.
+    let mut input = vec![0; ntt::POINTS];
+    for stage in 0..ntt::POINTS.ilog2() {
+        let exponent = ((2u32 << stage) - 1).reverse_bits() >> (u32::BITS - ntt::POINTS.ilog2());
+        let short = (power(exponent) << 52) % wide;
+        let product = ((short * u128::from(12 - stage) * wide) >> 52) * 9 / 10;
+        input[ntt::POINTS >> (stage + 1)] = (product * power(8192 - exponent) % wide) as u64;
+    }
+    let transform = |cpu| {
+        let mut x = input.clone();
+        Ntt::new(cpu, q, root).forward(&mut x);
+        assert!(x.iter().all(|x| *x < 26 * q), "{:?}", cpu.tier());
         x.iter().map(|x| x % q).collect::<Vec<_>>()
     };
     let expected = transform(Cpu::at_most(Tier::Portable));

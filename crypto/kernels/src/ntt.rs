@@ -49,15 +49,10 @@ impl Ntt {
         }
         assert_eq!(mul(powers[POINTS - 1], root, q), q - 1, "the root has order 8192");
         let factor = |k: usize| powers[k.reverse_bits() >> (usize::BITS - POINTS.ilog2())];
-        let shoup = |w: u64| [w, ((u128::from(w) << 64) / u128::from(q)) as u64];
-        let inverse = inverse_mod_word(q);
-        let montgomery = |w: u64| {
-            let scaled = ((u128::from(w) << 52) % u128::from(q)) as u64;
-            [scaled, scaled.wrapping_mul(inverse) & LOW_52]
-        };
+        let shoup = |w: u64, bits: u32| [w, ((u128::from(w) << bits) / u128::from(q)) as u64];
         let vector = |group: usize, first: usize, stride: usize| {
             let each: [[u64; 2]; 8] =
-                std::array::from_fn(|lane| montgomery(factor(first + stride * (8 * group + lane))));
+                std::array::from_fn(|lane| shoup(factor(first + stride * (8 * group + lane)), 52));
             [Line(each.map(|pair| pair[0])), Line(each.map(|pair| pair[1]))]
         };
         let lanes = |group: usize| {
@@ -67,8 +62,8 @@ impl Ntt {
         Ntt {
             cpu,
             q,
-            factors: (0..POINTS).map(|k| shoup(factor(k))).collect(),
-            broadcast: (0..BROADCAST).map(|k| montgomery(factor(k))).collect(),
+            factors: (0..POINTS).map(|k| shoup(factor(k), 64)).collect(),
+            broadcast: (0..BROADCAST).map(|k| shoup(factor(k), 52)).collect(),
             lanes: (0..POINTS / 64).map(lanes).collect(),
         }
     }
@@ -119,8 +114,6 @@ impl Ntt {
 pub const fn order(place: usize) -> usize {
     place / 64 * 64 + place % 8 * 8 + place / 8 % 8
 }
-
-const LOW_52: u64 = (1 << 52) - 1;
 
 fn mul(a: u64, b: u64, q: u64) -> u64 {
     (u128::from(a) * u128::from(b) % u128::from(q)) as u64

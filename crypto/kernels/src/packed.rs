@@ -109,9 +109,11 @@ pub fn sum(cpu: Cpu, sources: &[&[u8]], acc: &mut [u64]) {
     assert!(sources.len() <= SOURCES_MAX);
     assert!(acc.len().is_multiple_of(8));
     assert!(sources.iter().all(|source| source.len() == RESIDUE_BYTES * acc.len()));
-    acc.fill(0);
+    if sources.is_empty() {
+        acc.fill(0);
+    }
     for first in (0..sources.len()).step_by(STREAMS) {
         let (group, coming) = sources[first..].split_at(STREAMS.min(sources.len() - first));
-        dispatch!(cpu, add_packed(group, coming, acc));
+        dispatch!(cpu, add_packed(group, coming, first > 0, acc));
     }
 }

@@ -20,15 +20,17 @@ recompiled! { "avx512f,avx512bw,avx512dq,avx512vl":
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]) {
+pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
     // Four vectors at a time: whole lines of the sources.
     let (steps, rest) = acc.as_chunks_mut::<32>();
     for (i, sums) in steps.iter_mut().enumerate() {
         let sums = sums.as_chunks_mut::<8>().0;
         let mut totals = [_mm512_setzero_si512(); 4];
-        for (total, sum) in totals.iter_mut().zip(sums.iter()) {
-            *total = load(sum);
+        if more {
+            for (total, sum) in totals.iter_mut().zip(sums.iter()) {
+                *total = load(sum);
+            }
         }
         for (k, source) in sources.iter().enumerate() {
             prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
@@ -43,6 +45,9 @@ pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], acc: &mut [u64]) {
         }
     }
     let done = PREFETCH_STEP * steps.len();
+    if !more {
+        rest.fill(0);
+    }
     for source in sources {
         add_packed_1(&source[done..], rest);
     }
