@@ -51,7 +51,7 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
     let scheme = scheme(tier);
     let templates = (0..users).map(|user| faces[user % LANES].clone());
     let store = Store::new(&scheme, KeyStructure::PerSubject, templates, &mut rng)?;
-    let Store::Subjects { basis, keys, templates } = &store else {
+    let Store::Subjects { basis, tags, keys, templates } = &store else {
         return Err(Failure::fault("the store has another key structure"));
     };
     let block = TemplateCiphertext::block(&scheme, &templates[..LANES].iter().collect::<Vec<_>>());
@@ -77,6 +77,7 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
         let placed: Vec<_> = probes.iter().enumerate().collect();
         let begin = Instant::now();
         let masked = masker.mask_block(basis, &block, &placed);
+        black_box(masker.tag(&tags.1));
         times[2].push(elapsed_ns(begin));
         wrong += u64::from(decryptor.decrypt(&keys[..LANES], &masked).scores()[..] != expected);
         black_box(masked);

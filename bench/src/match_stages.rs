@@ -135,10 +135,11 @@ impl Rig {
         times.push(("sequential_read", timed(|| black_box(self.read(start))).1));
         let users = self.random_users();
         times.push(("sum", timed(|| self.sum(&users)).1));
-        if let (Some(block), Store::Subjects { basis, .. }) = (&self.block, &self.store) {
+        if let (Some(block), Store::Subjects { basis, tags, .. }) = (&self.block, &self.store) {
             let placed: Vec<_> = probes.iter().enumerate().collect();
             let masker = &mut self.tiers[0].masker;
-            times.push(("match_prepacked", timed(|| masker.mask_block(basis, block, &placed)).1));
+            let step = || (masker.mask_block(basis, block, &placed), masker.tag(&tags.1));
+            times.push(("match_prepacked", timed(step).1));
         }
         let mut right = true;
         for tier in 0..self.tiers.len() {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use trefoil_bfv::{
     Arena, Basis, Decryptor, Embedding, LANES, MaskedBatch, MaskedProduct, Masker, MasterKey, Opened,
-    PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey,
-    TemplateCiphertext, TenantKey, Zero,
+    PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis,
+    TagKey, TemplateCiphertext, TenantKey, Zero,
 };
 use trefoil_kernels::Tier;
 
@@ -53,8 +53,17 @@ impl ProbeMode {
 
 /// All templates of a tenant and the keys to them. Template `i` is in lane `i % 32`.
 pub(crate) enum Store {
-    Subjects { basis: Basis, keys: Vec<SubjectKey>, templates: Vec<TemplateCiphertext> },
-    Tenant { key: Box<TenantKey>, zero: Box<Zero>, templates: Vec<PairCiphertext> },
+    Subjects {
+        basis: Basis,
+        tags: Box<(TagKey, TagBasis)>,
+        keys: Vec<SubjectKey>,
+        templates: Vec<TemplateCiphertext>,
+    },
+    Tenant {
+        key: Box<TenantKey>,
+        zero: Box<Zero>,
+        templates: Vec<PairCiphertext>,
+    },
 }
 
 /// The key-holder's share of the work before the match: nothing, or the probes' ciphertext.
@@ -62,7 +71,9 @@ pub(crate) type Encrypted = Option<PairCiphertext>;
 
 /// What the matcher hands over.
 pub(crate) enum Masked {
-    Batch(MaskedBatch),
+    /// With its tag.
+    Own(MaskedBatch, Tag),
+    Pairs(MaskedBatch),
     Product(MaskedProduct),
 }
 
@@ -101,7 +112,8 @@ impl Store {
                     templates.push(template.stored_in(&arena).ok_or_else(full)?);
                     keys.push(key);
                 }
-                Ok(Store::Subjects { basis, keys, templates })
+                let tags = Box::new((master.tag_key(&basis), master.tag_basis(&basis)));
+                Ok(Store::Subjects { basis, tags, keys, templates })
             }
             KeyStructure::PerTenant => {
                 let arena = Arena::new(2 * scheme.template_bytes(), count);
@@ -148,20 +160,21 @@ impl Store {
     /// The matcher's part, with probes in the clear: template `users[i]`, which is in lane `i`, against probe `i`.
     pub(crate) fn mask(&self, masker: &mut Masker, users: &[usize], probes: &[Embedding]) -> Masked {
         let each = users.iter().zip(probes).enumerate();
-        Masked::Batch(match self {
-            Store::Subjects { basis, templates, .. } => {
+        match self {
+            Store::Subjects { basis, tags, templates, .. } => {
                 let placed: Vec<_> = each
                     .map(|(lane, (user, probe))| Placed { lane, template: &templates[*user], probe })
                     .collect();
-                masker.mask(basis, &placed)
+                let masked = masker.mask(basis, &placed);
+                Masked::Own(masked, masker.tag(&tags.1))
             }
             Store::Tenant { templates, .. } => {
                 let placed: Vec<_> = each
                     .map(|(lane, (user, probe))| PlacedPair { lane, template: &templates[*user], probe })
                     .collect();
-                masker.mask_pairs(&placed)
+                Masked::Pairs(masker.mask_pairs(&placed))
             }
-        })
+        }
     }
 
     /// The matcher's part, with its shares of the probes and the key-holder's ciphertext of the others.
@@ -198,14 +211,15 @@ impl Store {
         masked: &Masked,
     ) -> Result<Opened, Failure> {
         let opened = match (self, masked) {
-            (Store::Subjects { keys, .. }, Masked::Batch(masked)) => {
+            (Store::Subjects { keys, tags, .. }, Masked::Own(masked, tag)) => {
+                if !tags.0.vouches(masked, tag) {
+                    return Err(Failure::fault("the tag of a batch is not that of an honest matcher"));
+                }
                 decryptor.decrypt(users.iter().map(|user| &keys[*user]), masked)
             }
-            (Store::Tenant { key, .. }, Masked::Batch(masked)) => decryptor.decrypt_pairs(key, masked),
+            (Store::Tenant { key, .. }, Masked::Pairs(masked)) => decryptor.decrypt_pairs(key, masked),
             (Store::Tenant { key, .. }, Masked::Product(masked)) => decryptor.decrypt_product(key, masked),
-            (Store::Subjects { .. }, Masked::Product(_)) => {
-                return Err(Failure::fault("shared probes need one key per tenant"));
-            }
+            _ => return Err(Failure::fault("the batch is of another key structure")),
         };
         if opened.within_band() {
             Ok(opened)

@@ -75,6 +75,7 @@ mod ring;
 mod sample;
 mod scheme;
 mod share;
+mod tag;
 mod tenant_key;
 pub mod threshold;
 mod transform;
@@ -97,6 +98,7 @@ pub use params::{Params, ParamsError};
 pub use product::PlacedShare;
 pub use scheme::Scheme;
 pub use share::{Share, ShareError};
+pub use tag::{Tag, TagBasis, TagKey};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
 

@@ -4,10 +4,10 @@ use crate::keys::{KeyStructure, PublicKey};
 use crate::template::Ciphertext;
 use crate::{BlindedCiphertext, EpochRecord, Lane, SubjectRecord};
 use rand::CryptoRng;
-use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TenantKey};
+use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TenantKey};
 use zeroize::Zeroizing;
 
-/// Master key and what follows from it. 64 KiB; 192 KiB with one key per tenant.
+/// Master key and what follows from it. 128 KiB; 192 KiB with one key per tenant.
 pub(crate) struct Epoch {
     number: u32,
     seed: [u8; 32],
@@ -17,7 +17,7 @@ pub(crate) struct Epoch {
 
 /// What encrypts templates.
 enum Secret {
-    PerSubject(Basis),
+    PerSubject(Basis, TagKey),
     PerTenant(TenantKey),
 }
 
@@ -25,7 +25,11 @@ impl Epoch {
     pub(crate) fn restore(keys: KeyStructure, record: &EpochRecord) -> Epoch {
         let master = MasterKey::from_bytes(record.master);
         let secret = match keys {
-            KeyStructure::PerSubject => Secret::PerSubject(Basis::from_seed(Scheme::shared(), record.seed)),
+            KeyStructure::PerSubject => {
+                let basis = Basis::from_seed(Scheme::shared(), record.seed);
+                let tag_key = master.tag_key(&basis);
+                Secret::PerSubject(basis, tag_key)
+            }
             KeyStructure::PerTenant => Secret::PerTenant(master.tenant_key(Scheme::shared())),
         };
         Epoch { number: record.epoch, seed: record.seed, master, secret }
@@ -43,7 +47,9 @@ impl Epoch {
     /// What matchers need.
     pub(crate) fn public_key(&self) -> PublicKey {
         match &self.secret {
-            Secret::PerSubject(_) => PublicKey::of_basis(self.number, self.seed),
+            Secret::PerSubject(basis, _) => {
+                PublicKey::of_basis(self.number, self.seed, self.master.tag_basis(basis))
+            }
             Secret::PerTenant(key) => {
                 PublicKey::of_zero(self.number, self.seed, key.zero_of(&self.master, self.seed))
             }
@@ -65,7 +71,7 @@ impl Epoch {
     ) -> Ciphertext {
         let (key, lane) = (self.subject_key(record), record.lane.index());
         match &self.secret {
-            Secret::PerSubject(basis) => Ciphertext::Own(basis.encrypt_lane(&key, lane, template, rng)),
+            Secret::PerSubject(basis, _) => Ciphertext::Own(basis.encrypt_lane(&key, lane, template, rng)),
             Secret::PerTenant(tenant) => Ciphertext::Pair(tenant.encrypt_lane_of(&key, lane, template, rng)),
         }
     }
@@ -78,7 +84,7 @@ impl Epoch {
         blinded: &BlindedCiphertext,
     ) -> Option<Share> {
         match &self.secret {
-            Secret::PerSubject(basis) => basis.open_blinded(key, lane.index(), &blinded.ciphertext),
+            Secret::PerSubject(basis, _) => basis.open_blinded(key, lane.index(), &blinded.ciphertext),
             Secret::PerTenant(tenant) => tenant.open_blinded(key, lane.index(), &blinded.ciphertext),
         }
     }
@@ -86,7 +92,15 @@ impl Epoch {
     /// The polynomial that subjects' templates are encrypted over, if they have keys of their own.
     pub(crate) fn basis(&self) -> Option<&Basis> {
         match &self.secret {
-            Secret::PerSubject(basis) => Some(basis),
+            Secret::PerSubject(basis, _) => Some(basis),
+            Secret::PerTenant(_) => None,
+        }
+    }
+
+    /// What checks the tags of batches, if subjects have keys of their own.
+    pub(crate) fn tag_key(&self) -> Option<&TagKey> {
+        match &self.secret {
+            Secret::PerSubject(_, tag_key) => Some(tag_key),
             Secret::PerTenant(_) => None,
         }
     }
@@ -94,7 +108,7 @@ impl Epoch {
     /// The tenant's one key, if it has one.
     pub(crate) fn tenant_key(&self) -> Option<&TenantKey> {
         match &self.secret {
-            Secret::PerSubject(_) => None,
+            Secret::PerSubject(..) => None,
             Secret::PerTenant(key) => Some(key),
         }
     }

@@ -4,10 +4,10 @@ use crate::template::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
 use std::fmt;
 use trefoil_bfv::threshold::{PIECES, Witness};
-use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme};
+use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Tag};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ3";
+const MAGIC: [u8; 4] = *b"TFJ4";
 
 /// Bytes before the subjects: magic, tenant, batch id, epoch, kind, occupied lanes.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4;
@@ -35,8 +35,8 @@ pub struct MatchJob {
 /// What is decrypted.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Masked {
-    /// Templates under keys of their own, plain probes.
-    Own(MaskedBatch),
+    /// Templates under keys of their own, plain probes. The tag shows that the matcher knows what `c1` is a multiple of.
+    Own(Tag, MaskedBatch),
     /// Templates under the tenant's key, plain probes.
     Pairs(MaskedBatch),
     /// Templates under the tenant's key, shared probes.
@@ -50,7 +50,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version, or the kind does not exist.
-    #[error("these bytes are not a match job of version 3")]
+    #[error("these bytes are not a match job of version 4")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -63,7 +63,7 @@ pub enum JobError {
 impl Masked {
     fn code(&self) -> u8 {
         match self {
-            Masked::Own(_) => 0,
+            Masked::Own(..) => 0,
             Masked::Pairs(_) => 1,
             Masked::Product(_) => 2,
         }
@@ -72,21 +72,23 @@ impl Masked {
     /// The key structure that this kind of batch is for.
     pub(crate) fn structure(&self) -> KeyStructure {
         match self {
-            Masked::Own(_) => KeyStructure::PerSubject,
+            Masked::Own(..) => KeyStructure::PerSubject,
             Masked::Pairs(_) | Masked::Product(_) => KeyStructure::PerTenant,
         }
     }
 
     fn to_bytes(&self) -> Vec<u8> {
         match self {
-            Masked::Own(batch) | Masked::Pairs(batch) => batch.to_bytes(),
+            Masked::Own(tag, batch) => [tag.to_bytes(), batch.to_bytes()].concat(),
+            Masked::Pairs(batch) => batch.to_bytes(),
             Masked::Product(product) => product.to_bytes(),
         }
     }
 
     fn bytes_of(code: u8) -> Option<usize> {
         match code {
-            0 | 1 => Some(FOLDED_BYTES + POLYNOMIAL_BYTES),
+            0 => Some(Tag::BYTES + FOLDED_BYTES + POLYNOMIAL_BYTES),
+            1 => Some(FOLDED_BYTES + POLYNOMIAL_BYTES),
             2 => Some(FOLDED_BYTES + 2 * POLYNOMIAL_BYTES),
             _ => None,
         }
@@ -95,7 +97,10 @@ impl Masked {
     fn read(code: u8, bytes: &[u8]) -> Result<Masked, JobError> {
         let scheme = Scheme::shared();
         Ok(match code {
-            0 => Masked::Own(MaskedBatch::from_bytes(scheme, bytes)?),
+            0 => {
+                let (tag, batch) = bytes.split_at_checked(Tag::BYTES).ok_or(JobError::Length(bytes.len()))?;
+                Masked::Own(Tag::from_bytes(scheme, tag)?, MaskedBatch::from_bytes(scheme, batch)?)
+            }
             1 => Masked::Pairs(MaskedBatch::from_bytes(scheme, bytes)?),
             2 => Masked::Product(MaskedProduct::from_bytes(scheme, bytes)?),
             _ => return Err(JobError::Format),

@@ -41,7 +41,7 @@ pub trait KeyHolding: Send + Sync {
 
 /// The holder of the keys, thresholds and attempt budgets. Shared between threads by reference.
 ///
-/// Memory is proportional to the subjects enrolled, about 200 bytes each, and 64 KiB per tenant.
+/// Memory is proportional to the subjects enrolled, about 200 bytes each, and 128 KiB per tenant.
 ///
 /// Locks, none of which is held during arithmetic: `tenants` is written only when a tenant is created and otherwise read for
 /// one look-up per batch; `decryptors` for one push and pop per batch; `rng` at enrolment; see `tenant.rs` for the rest.
@@ -286,8 +286,14 @@ impl KeyHolder {
     fn compare(&self, admitted: &Admitted, job: &MatchJob) -> Option<LaneSet> {
         let mut decryptor = self.decryptor();
         let tenant_key = admitted.epoch.tenant_key();
+        let tag_key = admitted.epoch.tag_key();
+        // Decrypted whatever the tag says: how long a refusal takes does not tell why.
+        let vouched = match (&job.masked, tag_key) {
+            (Masked::Own(tag, batch), Some(key)) => key.vouches(batch, tag),
+            _ => tag_key.is_none(),
+        };
         let opened = match (&job.masked, tenant_key) {
-            (Masked::Own(batch), _) => Some(decryptor.decrypt(admitted.keys.iter().flatten(), batch)),
+            (Masked::Own(_, batch), _) => Some(decryptor.decrypt(admitted.keys.iter().flatten(), batch)),
             (Masked::Pairs(batch), Some(key)) => Some(decryptor.decrypt_pairs(key, batch)),
             (Masked::Product(product), Some(key)) => Some(decryptor.decrypt_product(key, product)),
             (_, None) => None,
@@ -297,7 +303,7 @@ impl KeyHolder {
         let threshold = admitted.threshold;
         let reached =
             opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
-        is_honest(&opened, job).then_some(LaneSet::from_bits(reached))
+        (vouched & is_honest(&opened, job)).then_some(LaneSet::from_bits(reached))
     }
 
     /// Opens the sealed shares of a batch of probes and encrypts them in one ciphertext under the tenant's key.

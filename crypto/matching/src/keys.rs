@@ -1,8 +1,9 @@
 //! How a tenant's templates are encrypted, and what of it is public.
 
+use crate::template::POLYNOMIAL_BYTES;
 use std::fmt;
 use std::sync::Arc;
-use trefoil_bfv::{CiphertextError, Scheme};
+use trefoil_bfv::{CiphertextError, Scheme, TagBasis};
 
 /// How a tenant's templates are encrypted. Chosen when the tenant is made, for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl KeyStructure {
     }
 }
 
-/// What a matcher needs of a tenant's keys, prepared for computation: 64 KiB with keys per subject, 192 KiB with one per tenant.
+/// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 192 KiB with one per tenant.
 /// Shared by clones. Every rotation of the keys gives another, with the next epoch.
 #[derive(Clone)]
 pub struct PublicKey {
@@ -47,8 +48,8 @@ pub struct PublicKey {
 }
 
 enum Material {
-    /// The polynomial over which the subjects' templates are encrypted.
-    Basis(trefoil_bfv::Basis),
+    /// The polynomial over which the subjects' templates are encrypted, and what batches are tagged with.
+    Basis(trefoil_bfv::Basis, TagBasis),
     /// The encryption of zero that masks products.
     Zero(trefoil_bfv::Zero),
 }
@@ -64,19 +65,19 @@ pub enum PublicKeyError {
     Structure(u8),
     /// The encryption of zero is not canonical.
     #[error(transparent)]
-    Zero(#[from] CiphertextError),
+    Ciphertext(#[from] CiphertextError),
 }
 
 /// Structure and epoch.
 const HEADER_BYTES: usize = 1 + 4;
 
 impl PublicKey {
-    /// Length of the longest encoding: that of one key per tenant.
-    pub const BYTES_MAX: usize = HEADER_BYTES + 32 + 2 * 4096 * 6;
+    /// Length of the encoding, with either structure.
+    pub const BYTES: usize = HEADER_BYTES + 32 + POLYNOMIAL_BYTES;
 
-    pub(crate) fn of_basis(epoch: u32, seed: [u8; 32]) -> PublicKey {
+    pub(crate) fn of_basis(epoch: u32, seed: [u8; 32], tags: TagBasis) -> PublicKey {
         let basis = trefoil_bfv::Basis::from_seed(Scheme::shared(), seed);
-        PublicKey { epoch, seed, material: Arc::new(Material::Basis(basis)) }
+        PublicKey { epoch, seed, material: Arc::new(Material::Basis(basis, tags)) }
     }
 
     pub(crate) fn of_zero(epoch: u32, seed: [u8; 32], zero: trefoil_bfv::Zero) -> PublicKey {
@@ -86,7 +87,7 @@ impl PublicKey {
     /// The key structure.
     pub fn structure(&self) -> KeyStructure {
         match &*self.material {
-            Material::Basis(_) => KeyStructure::PerSubject,
+            Material::Basis(..) => KeyStructure::PerSubject,
             Material::Zero(_) => KeyStructure::PerTenant,
         }
     }
@@ -96,12 +97,16 @@ impl PublicKey {
         self.epoch
     }
 
-    /// The canonical encoding: structure, epoch (little-endian), then the seed of the basis, or the encryption of zero.
+    /// The canonical encoding: structure, epoch (little-endian), then the seed of the basis and the tag basis, or the encryption of
+    /// zero, which begins with a seed too.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![self.structure().code()];
         bytes.extend(self.epoch.to_le_bytes());
         match &*self.material {
-            Material::Basis(_) => bytes.extend(self.seed),
+            Material::Basis(_, tags) => {
+                bytes.extend(self.seed);
+                bytes.extend(tags.to_bytes());
+            }
             Material::Zero(zero) => bytes.extend(zero.to_bytes()),
         }
         bytes
@@ -116,28 +121,32 @@ impl PublicKey {
         let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or(length)?;
         let [code, epoch @ ..] = *header;
         let epoch = u32::from_le_bytes(epoch);
-        match KeyStructure::from_code(code).ok_or(PublicKeyError::Structure(code))? {
+        let structure = KeyStructure::from_code(code).ok_or(PublicKeyError::Structure(code))?;
+        let (seed, polynomial) = rest.split_first_chunk().ok_or(length)?;
+        if polynomial.len() != POLYNOMIAL_BYTES {
+            return Err(length);
+        }
+        Ok(match structure {
             KeyStructure::PerSubject => {
-                rest.try_into().map(|seed| PublicKey::of_basis(epoch, seed)).map_err(|_| length)
+                PublicKey::of_basis(epoch, *seed, TagBasis::from_bytes(Scheme::shared(), polynomial)?)
             }
             KeyStructure::PerTenant => {
-                let seed = *rest.first_chunk().ok_or(length)?;
-                let zero = trefoil_bfv::Zero::from_bytes(Scheme::shared(), rest)?;
-                Ok(PublicKey::of_zero(epoch, seed, zero))
+                PublicKey::of_zero(epoch, *seed, trefoil_bfv::Zero::from_bytes(Scheme::shared(), rest)?)
             }
-        }
+        })
     }
 
-    pub(crate) fn basis(&self) -> Option<&trefoil_bfv::Basis> {
+    /// The basis, and what batches over it are tagged with.
+    pub(crate) fn basis(&self) -> Option<(&trefoil_bfv::Basis, &TagBasis)> {
         match &*self.material {
-            Material::Basis(basis) => Some(basis),
+            Material::Basis(basis, tags) => Some((basis, tags)),
             Material::Zero(_) => None,
         }
     }
 
     pub(crate) fn zero(&self) -> Option<&trefoil_bfv::Zero> {
         match &*self.material {
-            Material::Basis(_) => None,
+            Material::Basis(..) => None,
             Material::Zero(zero) => Some(zero),
         }
     }

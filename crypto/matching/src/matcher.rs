@@ -58,7 +58,7 @@ impl Matcher {
         Matcher { masker: Masker::new(&scheme, seed) }
     }
 
-    /// Multiplies each template by its probe and masks the result for the key-holder. Allocates the job's buffer only.
+    /// Multiplies each template by its probe and masks the result for the key-holder. Allocates the job's buffers only.
     ///
     /// # Errors
     /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants or keys.
@@ -71,9 +71,10 @@ impl Matcher {
     ) -> Result<MatchJob, MatchError> {
         let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
         let masked = match key.basis() {
-            Some(basis) => {
+            Some((basis, tags)) => {
                 let placed = placed_own(lanes)?;
-                Masked::Own(self.masker.mask(basis, &placed[..lanes.len()]))
+                let masked = self.masker.mask(basis, &placed[..lanes.len()]);
+                Masked::Own(self.masker.tag(tags), masked)
             }
             None => {
                 let placed = arranged(lanes, |&(template, probe)| {
@@ -97,10 +98,11 @@ impl Matcher {
         lanes: &[(&Template, &Embedding)],
     ) -> Result<MatchJob, MatchError> {
         let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
-        let basis = key.basis().ok_or(MatchError::Three)?;
-        let placed = placed_own(lanes)?;
-        let (masked, witnesses) = self.masker.mask_with_witnesses(basis, &placed[..lanes.len()]);
-        let (masked, witnesses) = (Masked::Own(masked), Some(Box::new(witnesses)));
+        let (basis, tags) = key.basis().ok_or(MatchError::Three)?;
+        let placed = &placed_own(lanes)?[..lanes.len()];
+        let masked = self.masker.mask(basis, placed);
+        let masked = Masked::Own(self.masker.tag(tags), masked);
+        let witnesses = Some(Box::new(self.masker.witnesses(basis, placed)));
         Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked, witnesses })
     }
 

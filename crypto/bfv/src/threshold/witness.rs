@@ -23,21 +23,15 @@ pub struct Witness {
 }
 
 impl Masker {
-    /// [`Masker::mask`], and a witness for each seat: the same sum times other multipliers, masked as freshly.
+    /// A witness for each seat of the batch that was masked last, whose sum is still there: the same sum times other multipliers,
+    /// masked as freshly.
     ///
     /// # Panics
     /// As [`Masker::mask`].
-    pub fn mask_with_witnesses(
-        &mut self,
-        basis: &Basis,
-        placed: &[Placed<'_>],
-    ) -> (MaskedBatch, [Witness; PIECES]) {
-        let masked = self.mask(basis, placed);
-        let witnesses = [(); PIECES].map(|()| self.witness(basis, placed));
-        (masked, witnesses)
+    pub fn witnesses(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> [Witness; PIECES] {
+        [(); PIECES].map(|()| self.witness(basis, placed))
     }
 
-    /// A witness of the batch that was masked last, whose sum is still there.
     fn witness(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> Witness {
         let mut factors = [0; LANES];
         factors.fill_with(|| uniform_residue(&mut self.drbg));

@@ -1,6 +1,7 @@
 //! One job at one of three key-holders: parts for the others, and what theirs amount to.
 
 use super::{Parts, QuorumHolder, SeatJob};
+use crate::job::Masked;
 use crate::keyholder::wipe_stack;
 use crate::tenant::Admitted;
 use crate::{Decisions, KeyHolderError, LaneSet};
@@ -57,6 +58,15 @@ impl QuorumHolder {
         }
         let tenant = self.keyholder.tenant(&job.job.tenant)?;
         let admitted = tenant.admit(&job.job, now)?;
+        let vouched = match (&job.job.masked, admitted.epoch.tag_key()) {
+            (Masked::Own(tag, batch), Some(key)) => key.vouches(batch, tag),
+            _ => false,
+        };
+        if !vouched {
+            // Parts of what a matcher made up are for nobody.
+            tenant.record_malformed(self.keyholder.vault(), &job.job, now)?;
+            return Err(KeyHolderError::Malformed);
+        }
         let mut decryptor = self.keyholder.decryptor();
         let made = [0, 1].map(|which| {
             let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);

@@ -56,7 +56,7 @@ impl SeatJob {
         let (last, batch) = rest.split_at_checked(C1_BYTES).ok_or(length)?;
         let seat = Seat::new(usize::from(*seat)).ok_or(JobError::Format)?;
         let job = MatchJob::from_bytes(batch)?;
-        let Masked::Own(masked) = &job.masked else { return Err(JobError::Format) };
+        let Masked::Own(_, masked) = &job.masked else { return Err(JobError::Format) };
         let mut c1 = [&[][..]; PIECES];
         c1[seat.index()] = &witness[WITNESS_BYTES - C1_BYTES..];
         for (other, shadow) in seat.others().into_iter().zip([next, last]) {

@@ -80,6 +80,52 @@ fn a_swapped_template_is_never_decided_with_keys_per_subject() {
     }
 }
 
+/// `Delta` times random residues in `lane`, packed as a polynomial of a job is.
+pub(super) fn made_up(lane: u8, rng: &mut StdRng) -> Vec<u8> {
+    let scheme = trefoil_bfv::Scheme::shared();
+    let nothing = trefoil_bfv::TemplateCiphertext::from_bytes(scheme, &[0; POLYNOMIAL]).expect("zeros");
+    nothing.subtract(scheme, usize::from(lane), &trefoil_bfv::Share::random(rng)).as_bytes().to_vec()
+}
+
+/// Adds a polynomial to the one that ends at the end of `bytes`.
+pub(super) fn add_to_end(bytes: &mut [u8], polynomial: &[u8]) {
+    let start = bytes.len() - POLYNOMIAL;
+    for at in (0..POLYNOMIAL).step_by(6) {
+        let sum = get(bytes, start + at) + get(polynomial, at);
+        put(bytes, start + at, sum % PRIMES[at / (POLYNOMIAL / 2)]);
+    }
+}
+
+/// Multiples of `Delta` that are zero outside of one occupied lane leave the error and the empty lanes as an honest job's, and
+/// decrypt to a bit about the keys. What refuses them is that their maker cannot tag them: with one subject, and with 32.
+#[test]
+fn a_job_made_up_in_its_subjects_lanes_is_refused_where_subjects_have_keys() {
+    let mut world = World::new(lenient(0));
+    let face = world.face();
+    let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &face)).collect();
+    for subjects in [1, 32] {
+        let lanes: Vec<_> = templates[..subjects].iter().map(|template| (template, &face)).collect();
+        let honest = world.mask(&lanes);
+        assert_eq!(world.keyholder.decide(&honest, NOW).expect("honest").lanes().len(), subjects);
+        let honest = honest.to_bytes();
+        for lane in (0..subjects as u8).cycle().take(64) {
+            let mut crafted = honest.clone();
+            add_to_end(&mut crafted, &made_up(lane, &mut world.rng));
+            let outcome = world.keyholder.decide(&read(&crafted), NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
+            world.keyholder.lift_freeze(TENANT).expect("the vault works");
+        }
+        // The tag of another batch of the same people with the same probes does not fit either.
+        let other = world.mask(&lanes).to_bytes();
+        let tag = honest.len() - MASKED - 384..honest.len() - MASKED;
+        let mut swapped = honest.clone();
+        swapped[tag.clone()].copy_from_slice(&other[tag]);
+        assert!(matches!(world.keyholder.decide(&read(&swapped), NOW), Err(KeyHolderError::Malformed)));
+        assert_eq!(world.keyholder.decide(&read(&honest), NOW).expect("honest").lanes().len(), subjects);
+        world.keyholder.lift_freeze(TENANT).expect("the vault works");
+    }
+}
+
 /// A template that also carries data in a neighbour's lane would move the neighbour's score. A share has 128 residues, which
 /// the key-holder lays out in the lane that it was told: the largest possible ones leave a neighbour's score as it was.
 #[test]

@@ -43,8 +43,8 @@ fn encodings_are_read_back() {
         assert_eq!(job.to_bytes(), *bytes);
         assert_eq!(job.occupied().len(), subjects);
     }
-    // Two polynomials in a job of shared probes.
-    assert_eq!(samples.jobs[1].len() + 49_152, MatchJob::BYTES_MAX);
+    // Two polynomials in a job of shared probes, and no tag.
+    assert_eq!(samples.jobs[1].len() - 384 + 49_152, MatchJob::BYTES_MAX);
 }
 
 #[test]
@@ -101,10 +101,13 @@ fn non_canonical_values_are_refused() {
     let mut bits = one.clone();
     bits[44] |= 0x80;
     assert!(matches!(MatchJob::from_bytes(&bits), Err(JobError::Length(_))));
-    let c0 = header + 36;
-    let mut unreduced = one.clone();
-    unreduced[c0 + 6 * 40..c0 + 6 * 41].fill(0xff);
-    assert!(matches!(MatchJob::from_bytes(&unreduced), Err(JobError::Ciphertext(_))));
+    let tag = header + 36;
+    let c0 = tag + 384;
+    for part in [tag, c0] {
+        let mut unreduced = one.clone();
+        unreduced[part + 6 * 40..part + 6 * 41].fill(0xff);
+        assert!(matches!(MatchJob::from_bytes(&unreduced), Err(JobError::Ciphertext(_))));
+    }
     let mut transparent = one.clone();
     transparent[c0 + 12 * 32 + 6 * 4096..].fill(0);
     assert!(matches!(MatchJob::from_bytes(&transparent), Err(JobError::Ciphertext(_))));

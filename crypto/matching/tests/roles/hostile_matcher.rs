@@ -4,8 +4,8 @@
 use super::attacks::{POLYNOMIAL, delta_polynomial, swapped, unit};
 use super::malformed::{C0, MASKED, PRIMES, add_to_c0, delta, full, one_in, put, read};
 use super::*;
-use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
-use trefoil_matching::{Decisions, LaneSet, Vault as _};
+use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Scheme};
+use trefoil_matching::{Decisions, KeyHolderError, LaneSet, Vault as _};
 
 /// With one key per tenant `(0, Delta)` is a valid ciphertext under it, and nothing tells it from a template: a matcher that is
 /// itself the attacker gets a bit about the key for each attempt. What bounds it is the budget: not more than the failures of
@@ -55,66 +55,55 @@ fn crafted(world: &mut World, job: &[u8], w: u128) -> Vec<u8> {
     bytes
 }
 
-/// The lanes in which a job's ciphertext reaches the threshold: computed with the keys, which the test takes from the vault.
-fn reached(world: &World, mode: Mode, job: &[u8], threshold: i32) -> LaneSet {
+/// The lanes in which a job's ciphertext reaches the threshold: computed with the tenant's key, which the test takes from the vault.
+fn reached(world: &World, job: &[u8], threshold: i32) -> LaneSet {
     let scheme = Scheme::shared();
     let tenant = &world.vault.tenants().expect("readable")[0];
-    let master = MasterKey::from_bytes(tenant.epochs[0].master);
+    let key = MasterKey::from_bytes(tenant.epochs[0].master).tenant_key(scheme);
     let batch = MaskedBatch::from_bytes(scheme, &job[job.len() - MASKED..]).expect("canonical");
-    let mut decryptor = Decryptor::new(scheme);
-    let opened = if mode == Mode::PlainTenantKey {
-        decryptor.decrypt_pairs(&master.tenant_key(scheme), &batch)
-    } else {
-        let subjects = world.vault.subjects(&TENANT).expect("readable");
-        let key = |subject: &trefoil_matching::SubjectRecord| {
-            master.subject_key(&subject.handle, subject.generation, &Salt::from_bytes(subject.salt))
-        };
-        decryptor.decrypt(&subjects.iter().map(key).collect::<Vec<SubjectKey>>(), &batch)
-    };
+    let opened = Decryptor::new(scheme).decrypt_pairs(&key, &batch);
     let bits = opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
     LaneSet::from_bits(bits)
 }
 
-/// A crafted job in which all 32 lanes are taken has no lane that must be 0, and whoever crafts it floods it as it should be. It is
-/// decided, and its 32 bits are about the keys: about the tenant's, or about the sum of 32. After the failures of one generation a
-/// lane says nothing more, and so in the end do all, to the right faces too.
+/// A crafted job in which all 32 lanes are taken has no lane that must be 0, and whoever crafts it floods it as it should be. Where a
+/// tenant has one key it is decided, and its 32 bits are about that key. After the failures of one generation a lane says nothing
+/// more, and so in the end do all, to the right faces too. Where subjects have keys the same job has no tag that fits.
 #[test]
-fn a_full_crafted_job_is_answered_with_bits_about_the_keys_until_every_budget_is_spent() {
+fn a_full_crafted_job_is_answered_with_bits_about_a_tenants_key_until_every_budget_is_spent() {
     const THRESHOLD: i32 = -10_000;
     let per_generation = AttemptPolicy::default().per_generation;
-    for mode in [Mode::PlainOwnKeys, Mode::PlainTenantKey] {
-        let mut world = World::with_keys(mode.keys(), policy(THRESHOLD));
-        let honest = full(&mut world);
-        let mut failures = [0; 32];
-        let mut matches = 0;
-        for w in 1.. {
-            let job = crafted(&mut world, &honest, w);
-            // Never delayed: each on a day of its own.
-            let decided =
-                world.keyholder.decide(&read(&job), NOW + 86_400 * w as u64).expect("it looks honest");
-            let reached = reached(&world, mode, &job, THRESHOLD);
-            for lane in Lane::all() {
-                let spent = failures[lane.index()] == per_generation;
-                assert_eq!(
-                    decided.accepted(lane),
-                    reached.contains(lane) && !spent,
-                    "{mode:?}, {w}, {lane:?}"
-                );
-                matches += u32::from(decided.accepted(lane));
-                failures[lane.index()] += u32::from(!spent && !reached.contains(lane));
-            }
-            if failures == [per_generation; 32] {
-                break;
-            }
+    let mut own = World::new(policy(THRESHOLD));
+    let honest = full(&mut own);
+    let job = crafted(&mut own, &honest, 1);
+    assert!(matches!(own.keyholder.decide(&read(&job), NOW), Err(KeyHolderError::Malformed)));
+
+    let mut world = World::with_keys(KeyStructure::PerTenant, policy(THRESHOLD));
+    let honest = full(&mut world);
+    let mut failures = [0; 32];
+    let mut matches = 0;
+    for w in 1.. {
+        let job = crafted(&mut world, &honest, w);
+        // Never delayed: each on a day of its own.
+        let decided = world.keyholder.decide(&read(&job), NOW + 86_400 * w as u64).expect("it looks honest");
+        let reached = reached(&world, &job, THRESHOLD);
+        for lane in Lane::all() {
+            let spent = failures[lane.index()] == per_generation;
+            assert_eq!(decided.accepted(lane), reached.contains(lane) && !spent, "{w}, {lane:?}");
+            matches += u32::from(decided.accepted(lane));
+            failures[lane.index()] += u32::from(!spent && !reached.contains(lane));
         }
-        // 0.65 of uniform residues reach the threshold.
-        let counted = 32 * per_generation;
-        assert!((counted..3 * counted).contains(&matches), "{mode:?}: {matches}");
-        let attempts = world.vault.subjects(&TENANT).expect("readable");
-        assert!(attempts.iter().all(|subject| subject.attempts.generation_failures == per_generation));
-        let decided = world.keyholder.decide(&read(&honest), NOW + 86_400 * 10_000);
-        assert_eq!(decided.expect("honest"), Decisions::from_lanes(LaneSet::EMPTY), "{mode:?}");
+        if failures == [per_generation; 32] {
+            break;
+        }
     }
+    // 0.65 of uniform residues reach the threshold.
+    let counted = 32 * per_generation;
+    assert!((counted..3 * counted).contains(&matches), "{matches}");
+    let attempts = world.vault.subjects(&TENANT).expect("readable");
+    assert!(attempts.iter().all(|subject| subject.attempts.generation_failures == per_generation));
+    let decided = world.keyholder.decide(&read(&honest), NOW + 86_400 * 10_000);
+    assert_eq!(decided.expect("honest"), Decisions::from_lanes(LaneSet::EMPTY));
 }
 
 /// Adds `shift` to the score in a lane and to no other.

@@ -204,7 +204,7 @@ fn other_encodings_are_refused() {
     assert!(matches!(Template::from_bytes(&other), Err(TemplateError::Length(_))));
 
     let key = world.key.to_bytes();
-    assert_eq!(key.len(), PublicKey::BYTES_MAX);
+    assert_eq!(key.len(), PublicKey::BYTES);
     assert!(matches!(PublicKey::from_bytes(&[&[9], &key[1..]].concat()), Err(PublicKeyError::Structure(9))));
     for n in [0, 4, 5, 36, 37, key.len() - 1] {
         assert!(PublicKey::from_bytes(&key[..n]).is_err());

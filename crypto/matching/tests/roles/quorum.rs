@@ -1,5 +1,6 @@
 //! Three key-holders, any two of which decide.
 
+use crate::attacks::{add_to_end, made_up};
 use crate::three::{PRIMES, Three, alone, job_of};
 use crate::{NOW, TENANT, handle, lane_of, lenient, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
@@ -25,6 +26,20 @@ fn any_two_decide_as_one_alone_does() {
         }
     }
     assert!((60..300).contains(&accepted), "some are accepted and some are not: {accepted}");
+}
+
+#[test]
+fn of_a_job_that_a_matcher_made_up_there_are_no_parts() {
+    let mut three = Three::new(lenient(0), 3);
+    let [job, _] = three.jobs(1);
+    for (seat, mut bytes) in Seat::ALL.into_iter().zip(SeatJob::encode(&job).unwrap()) {
+        let holder = &three.holders[seat.index()];
+        assert!(holder.begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW).is_ok());
+        // In the lane of a subject, and nowhere else.
+        add_to_end(&mut bytes, &made_up(1, &mut three.rng));
+        let crafted = SeatJob::from_bytes(&bytes).unwrap();
+        assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Malformed)));
+    }
 }
 
 #[test]

@@ -41,13 +41,13 @@ use trefoil_matching::{
 };
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/3";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/4";
 /// Bytes before the body of a frame.
 pub(crate) const HEADER_BYTES: usize = 5;
 /// Length of the longest body of a reply.
 pub(crate) const REPLY_BYTES_MAX: usize = 1 + 2 * Template::bytes(KeyStructure::PerSubject);
 const _: () = assert!(
-    PublicKey::BYTES_MAX < REPLY_BYTES_MAX
+    PublicKey::BYTES < REPLY_BYTES_MAX
         && EncryptedProbes::BYTES < REPLY_BYTES_MAX
         && Template::bytes(KeyStructure::PerTenant) < REPLY_BYTES_MAX
 );

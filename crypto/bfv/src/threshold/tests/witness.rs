@@ -17,7 +17,8 @@ impl Round {
     fn new(people: &mut People, count: usize, masker: &mut Masker) -> Round {
         let probes = people.probes();
         let placed = place(people.templates.iter().take(count), &probes);
-        let (masked, witnesses) = masker.mask_with_witnesses(&people.basis, &placed);
+        let masked = masker.mask(&people.basis, &placed);
+        let witnesses = masker.witnesses(&people.basis, &placed);
         let mut decryptor = Decryptor::new(Scheme::shared());
         let batches: [(Of, &MaskedBatch); 4] = std::array::from_fn(|i| match i.checked_sub(1) {
             None => (Of::Batch, &masked),

@@ -1,0 +1,302 @@
+//! What shows the key-holder that a batch's `c1` is a product of the basis, made by somebody who knows the other factor.
+//!
+//! ```text
+//! tag key s', known to the key-holder only        tag basis  b = -a s' + e'         public, once for all batches
+//!
+//! matcher:      c1' = a p' + e2                   tag = coefficients 0, 128, .. of b p', flooded
+//! key-holder:   tag + fold(c1' s')  =  e' p' + e2 s' + F                            small, or somebody made up c1'
+//! ```
+//!
+//! Without it `c1'` could be anything: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
+//! the error nor an empty lane tells. Whoever adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
+
+use crate::ciphertext::{CiphertextError, check_reduced};
+use crate::decrypt::Phases;
+use crate::lines::{Lines, Secret};
+use crate::mask::add_flood;
+use crate::noise::BAND_MAX;
+use crate::packed_bytes::PackedBytes;
+use crate::sample::{ErrorSampler, TernarySampler, flood};
+use crate::{Basis, Cpu, Drbg, LANES, MaskedBatch, MaskedError, Masker, MasterKey, N, Scheme, SubjectKey};
+use std::sync::Arc;
+use trefoil_kernels::packed;
+
+/// The secret that checks tags: a ternary polynomial, transformed, 64 KiB. Wiped on drop.
+pub struct TagKey {
+    scheme: Arc<Scheme>,
+    s: Secret<u64>,
+}
+
+/// What tags are made with: an encryption of zero over the tenant's basis. Public, 64 KiB.
+pub struct TagBasis {
+    values: Lines<u64>,
+}
+
+/// 32 coefficients per prime that go with a batch.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tag {
+    words: Lines<u64>,
+}
+
+impl MasterKey {
+    /// The tag key over a basis: the ternary polynomial of a key derived from master and basis.
+    pub fn tag_key(&self, basis: &Basis) -> TagKey {
+        let scheme = basis.scheme();
+        let key = SubjectKey::from_seed(self.of_basis(b"trefoil/bfv/tag/1", basis));
+        let (mut small, mut s) = (Secret::new(N), Secret::new(scheme.polynomial_words()));
+        key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut small);
+        for (limb, s) in scheme.limbs().iter().zip(s.chunks_exact_mut(N)) {
+            limb.transform_small(&small, s);
+            s.iter_mut().for_each(|value| *value = limb.modulus().reduce(*value));
+        }
+        TagKey { scheme: Arc::clone(scheme), s }
+    }
+
+    /// The tag basis that belongs to [`MasterKey::tag_key`]: the same whenever it is asked for, so that it need not be kept, and
+    /// never a second one with another error.
+    pub fn tag_basis(&self, basis: &Basis) -> TagBasis {
+        let scheme = basis.scheme();
+        let key = self.tag_key(basis);
+        let mut error = Secret::new(N);
+        let mut drbg = Drbg::from_seed(*self.of_basis(b"trefoil/bfv/tag-error/1", basis));
+        ErrorSampler::new(scheme.cpu()).fill(&mut drbg, &mut error);
+        let mut product = Secret::new(N);
+        let mut values = Lines::new(scheme.polynomial_words());
+        let parts = values.chunks_exact_mut(N).zip(key.s.chunks_exact(N)).zip(basis.limbs());
+        for (limb, ((out, s), a)) in scheme.limbs().iter().zip(parts) {
+            limb.transform_small(&error, out);
+            product.fill(0);
+            limb.mul_add(a, s, &mut product);
+            let m = limb.modulus();
+            out.iter_mut()
+                .zip(product.iter())
+                .for_each(|(out, product)| *out = m.sub(m.reduce(*out), *product));
+        }
+        TagBasis { values }
+    }
+}
+
+impl TagKey {
+    /// Whether `tag` is that of this batch: the 32 coefficients of `tag + c1 s'` decrypt to zero, with an error as small as an
+    /// honest batch's. Constant in time.
+    pub fn vouches(&self, batch: &MaskedBatch, tag: &Tag) -> bool {
+        let mut phases = Phases::default();
+        let parts =
+            tag.words.chunks_exact(LANES).zip(batch.parts().1.chunks_exact(N)).zip(self.s.chunks_exact(N));
+        for (limb, ((tag, c1), s)) in self.scheme.limbs().iter().zip(parts) {
+            phases.add(limb, tag, &limb.fold(c1, s));
+        }
+        let opened = phases.round(&self.scheme);
+        let message = opened.scores().iter().fold(0, |bits, value| bits | value);
+        (message == 0) & opened.within(0, BAND_MAX)
+    }
+}
+
+impl Masker {
+    /// The tag of the batch that was masked last, whose multiplier is still there.
+    ///
+    /// # Panics
+    /// If the tag basis belongs to a scheme with other primes.
+    pub fn tag(&mut self, basis: &TagBasis) -> Tag {
+        let flooding = flood(&mut self.drbg);
+        let mut words = Lines::new(self.scheme.folded_words());
+        let parts = words
+            .chunks_exact_mut(LANES)
+            .zip(basis.values.chunks_exact(N))
+            .zip(self.multiplier.chunks_exact(N));
+        for (limb, ((out, b), multiplier)) in self.scheme.limbs().iter().zip(parts) {
+            add_flood(limb, &limb.fold(b, multiplier), &flooding, out);
+        }
+        Tag { words }
+    }
+}
+
+impl TagBasis {
+    /// The canonical encoding: every residue in six bytes, little-endian; [`Scheme::template_bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.values.len()];
+        packed::pack(Cpu::detected(), &self.values, &mut bytes);
+        bytes
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`CiphertextError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<TagBasis, CiphertextError> {
+        let values = PackedBytes::read(scheme, 1, bytes)?.unpacked();
+        Ok(TagBasis { values: Lines::of(&values) })
+    }
+}
+
+impl Tag {
+    /// Length of the encoding: 384 with two primes.
+    pub const BYTES: usize = 2 * LANES * packed::RESIDUE_BYTES;
+
+    /// The canonical encoding: every residue in six bytes, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
+        packed::pack(Cpu::detected(), &self.words, &mut bytes);
+        bytes
+    }
+
+    /// Reads the canonical encoding and nothing else.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Tag, MaskedError> {
+        let mut words = Lines::new(scheme.folded_words());
+        let expected = packed::RESIDUE_BYTES * words.len();
+        if bytes.len() != expected {
+            return Err(MaskedError::Length { found: bytes.len(), expected });
+        }
+        packed::unpack(scheme.cpu(), bytes, &mut words);
+        check_reduced(scheme, &words, LANES).map_err(MaskedError::NotReduced)?;
+        Ok(Tag { words })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decryptor, Embedding, Placed, Salt, Share, T, TemplateCiphertext, Tier};
+
+    struct Fixture {
+        master: MasterKey,
+        basis: Basis,
+        key: SubjectKey,
+        template: TemplateCiphertext,
+        face: Embedding,
+    }
+
+    impl Fixture {
+        fn new() -> Fixture {
+            let mut rng = Drbg::from_seed([1; 32]);
+            let master = MasterKey::random(&mut rng);
+            let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
+            let key = master.subject_key(&[3; 32], 0, &Salt::random(&mut rng));
+            let face =
+                Embedding::quantise(&std::array::from_fn::<f32, 128, _>(|i| (i as f32).sin())).unwrap();
+            let template = basis.encrypt_lane(&key, LANE, &Share::of(&face), &mut rng);
+            Fixture { master, basis, key, template, face }
+        }
+
+        fn masked(&self, seed: u8) -> (MaskedBatch, Tag) {
+            let mut masker = Masker::new(Scheme::shared(), [seed; 32]);
+            let placed = [Placed { lane: LANE, template: &self.template, probe: &self.face }];
+            let masked = masker.mask(&self.basis, &placed);
+            (masked, masker.tag(&self.master.tag_basis(&self.basis)))
+        }
+    }
+
+    const LANE: usize = 5;
+
+    /// `Delta` times a vector in one lane, transformed.
+    fn in_lane(lane: usize, residues: &Share) -> Vec<u64> {
+        let scheme = Scheme::shared();
+        let nothing = TemplateCiphertext::from_bytes(scheme, &vec![0; scheme.template_bytes()]).unwrap();
+        let bytes = nothing.subtract(scheme, lane, residues);
+        let mut values = vec![0; scheme.polynomial_words()];
+        packed::unpack(scheme.cpu(), bytes.as_bytes(), &mut values);
+        values
+    }
+
+    fn add(batch: &mut MaskedBatch, polynomial: &[u64]) {
+        let c1 = batch.parts_mut().1.chunks_exact_mut(N);
+        for ((limb, c1), added) in Scheme::shared().limbs().iter().zip(c1).zip(polynomial.chunks_exact(N)) {
+            c1.iter_mut().zip(added).for_each(|(value, added)| *value = limb.modulus().add(*value, *added));
+        }
+    }
+
+    #[test]
+    fn the_tag_of_a_batch_is_its_own() {
+        let fixture = Fixture::new();
+        let key = fixture.master.tag_key(&fixture.basis);
+        let ((batch, tag), (other, its)) = (fixture.masked(1), fixture.masked(2));
+        assert!(key.vouches(&batch, &tag) && key.vouches(&other, &its));
+        assert!(!key.vouches(&batch, &its) && !key.vouches(&other, &tag));
+        assert!(tag != fixture.masked(3).1);
+        // Of another basis, of another master.
+        let elsewhere = Basis::from_seed(Scheme::shared(), [9; 32]);
+        assert!(!fixture.master.tag_key(&elsewhere).vouches(&batch, &tag));
+        assert!(!MasterKey::from_bytes([9; 32]).tag_key(&fixture.basis).vouches(&batch, &tag));
+    }
+
+    #[test]
+    fn a_multiple_of_delta_in_one_lane_passes_every_other_check() {
+        let fixture = Fixture::new();
+        let key = fixture.master.tag_key(&fixture.basis);
+        let mut decryptor = Decryptor::new(Scheme::shared());
+        let honest = fixture.face.dot(&fixture.face);
+        let mut moved = 0;
+        for seed in 0..4 {
+            let (mut batch, tag) = fixture.masked(seed);
+            add(&mut batch, &in_lane(LANE, &Share::random(&mut Drbg::from_seed([seed; 32]))));
+            let opened = decryptor.decrypt([&fixture.key], &batch);
+            // The key shows in this lane's score; nothing shows in the others, nor in the error.
+            moved += i32::from(opened.scores()[LANE] != honest);
+            assert!(opened.within_band());
+            assert!(opened.scores().iter().enumerate().all(|(lane, score)| lane == LANE || *score == 0));
+            assert!(!key.vouches(&batch, &tag));
+        }
+        assert_eq!(moved, 4);
+    }
+
+    #[test]
+    fn whoever_knows_the_tag_key_could_make_up_a_batch() {
+        // What the check is worth is the secret: with it the tag of the batch above is as easily made up.
+        let fixture = Fixture::new();
+        let key = fixture.master.tag_key(&fixture.basis);
+        let (mut batch, mut tag) = fixture.masked(1);
+        let added = in_lane(LANE, &Share::random(&mut Drbg::from_seed([1; 32])));
+        add(&mut batch, &added);
+        for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
+            let (m, range) = (limb.modulus(), i * N..(i + 1) * N);
+            let moved = limb.fold(&added[range.clone()], &key.s[range]);
+            let words = &mut tag.words[i * LANES..(i + 1) * LANES];
+            words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
+        }
+        assert!(key.vouches(&batch, &tag));
+        // One guess at the lane's message is as good as another: off by one is refused.
+        let delta = (Scheme::shared().params().modulus() - 1) / u128::from(T);
+        for (limb, word) in Scheme::shared().limbs().iter().zip(tag.words.chunks_exact_mut(LANES)) {
+            word[0] = limb.modulus().add(word[0], limb.modulus().reduce_wide(delta));
+        }
+        assert!(!key.vouches(&batch, &tag));
+    }
+
+    #[test]
+    fn encodings_are_canonical() {
+        let fixture = Fixture::new();
+        let scheme = Scheme::shared();
+        let basis = fixture.master.tag_basis(&fixture.basis);
+        let bytes = basis.to_bytes();
+        assert!(bytes == TagBasis::from_bytes(scheme, &bytes).unwrap().to_bytes());
+        assert!(bytes == fixture.master.tag_basis(&fixture.basis).to_bytes());
+        assert!(TagBasis::from_bytes(scheme, &bytes[1..]).is_err());
+        assert!(TagBasis::from_bytes(scheme, &vec![255; bytes.len()]).is_err());
+        let (_, tag) = fixture.masked(1);
+        let bytes = tag.to_bytes();
+        assert_eq!(bytes.len(), Tag::BYTES);
+        assert!(Tag::from_bytes(scheme, &bytes).is_ok_and(|read| read == tag));
+        assert!(
+            Tag::from_bytes(scheme, &bytes[1..]).is_err()
+                && Tag::from_bytes(scheme, &[255; Tag::BYTES]).is_err()
+        );
+    }
+
+    #[test]
+    fn tags_agree_on_every_tier() {
+        let fixture = Fixture::new();
+        let (batch, tag) = fixture.masked(1);
+        for tier in Tier::available() {
+            let scheme = Scheme::new(crate::Params::lanes94(), tier);
+            let basis = Basis::from_seed(&scheme, [2; 32]);
+            assert!(fixture.master.tag_key(&basis).vouches(&batch, &tag), "{tier:?}");
+            assert!(
+                fixture.master.tag_basis(&basis).to_bytes()
+                    == fixture.master.tag_basis(&fixture.basis).to_bytes()
+            );
+        }
+    }
+}
