@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 use trefoil_bfv::{
     Arena, Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, PairCiphertext, Params, Placed,
-    PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, TemplateCiphertext, TenantKey, Tier, Zero,
+    PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey, TemplateCiphertext,
+    TenantKey, Tier, Zero,
 };
 
 /// Subjects in the store, 768 MiB of templates; a multiple of 32. All but the first are copies.
@@ -17,6 +18,9 @@ const ROUNDS: usize = 10000;
 
 struct World {
     basis: Basis,
+    tags: TagBasis,
+    tag_key: TagKey,
+    tag: Tag,
     keys: Vec<SubjectKey>,
     templates: Vec<TemplateCiphertext>,
     block: TemplateCiphertext,
@@ -36,7 +40,7 @@ fn main() {
     let only = std::env::args().nth(1);
     let mut world = World::new(tier);
     type Step = (&'static str, fn(&mut World, usize));
-    let steps: [Step; 10] = [
+    let steps: [Step; 12] = [
         ("read the templates", |world, at| {
             black_box(world.templates[at..at + LANES].iter().map(|t| checksum(t.as_bytes())).sum::<u64>());
         }),
@@ -53,6 +57,8 @@ fn main() {
         ("decrypt", |world, at| {
             black_box(world.decryptor.decrypt(&world.keys[at..at + LANES], &world.masked));
         }),
+        ("tag", |world, _| drop(black_box(world.masker.tag(&world.tags)))),
+        ("check a tag", |world, _| drop(black_box(world.tag_key.vouches(&world.masked, &world.tag)))),
         ("pairs: mask", |world, at| drop(black_box(world.mask_pairs(at)))),
         ("pairs: mask, decrypt", |world, at| {
             let masked = world.mask_pairs(at);
@@ -123,8 +129,12 @@ impl World {
         let probes: Vec<Embedding> = (0..LANES).map(face).collect();
         let shares = probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
         let mut masker = Masker::new(&scheme, [2; 32]);
+        let tags = master.tag_basis(&basis);
         World {
             masked: masker.mask_block(&basis, &templates[0], &[]),
+            tag: masker.tag(&tags),
+            tag_key: master.tag_key(&basis),
+            tags,
             block: TemplateCiphertext::block(&scheme, &first),
             masker,
             decryptor: Decryptor::new(&scheme),
