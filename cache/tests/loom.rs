@@ -214,6 +214,24 @@ fn counters_rise_for_every_reader_and_lose_nothing() {
     });
 }
 
+/// Who sees that something lies there sees what it is.
+#[test]
+fn what_one_left_is_taken_whole() {
+    loom::model(|| {
+        let inbox = Arc::new(Inbox::<3>::empty());
+        let leaver = {
+            let inbox = inbox.clone();
+            thread::spawn(move || inbox.leave([1, 2].into_iter()))
+        };
+        let mut taken = Vec::new();
+        inbox.take(|number| taken.push(number));
+        assert!(taken.is_empty() || taken == [1, 2], "{taken:?}");
+        leaver.join().unwrap();
+        inbox.take(|number| taken.push(number));
+        assert!(taken == [1, 2] && inbox.is_empty(), "once: {taken:?}");
+    });
+}
+
 /// Whoever finds an empty inbox leaves two numbers; what is taken was left, each place at most once, and what one thread
 /// left alone is taken whole.
 #[test]
