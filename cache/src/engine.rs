@@ -324,7 +324,7 @@ mod tests {
         let engine = Arc::new(Engine::<u64>::new(EngineConfig { capacity: 16 }));
         let mut session = engine.session();
         session.insert([255; 32], 7, 100, 0);
-        for n in 0..if cfg!(miri) { 100 } else { 10_000u64 } {
+        for n in 0..if cfg!(miri) { 40 } else { 10_000u64 } {
             assert_eq!(session.get(&[255; 32], 0), Some(7), "lost after {n} others");
             let mut key = [0; 32];
             key[..8].copy_from_slice(&n.to_le_bytes());

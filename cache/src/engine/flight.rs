@@ -160,7 +160,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[expect(clippy::disallowed_methods, reason = "tests count what several threads do")]
 mod tests {
     use super::*;
-    use crate::{Cache, Engine, EngineConfig, PerWorker};
+    use crate::{Cache, Engine, EngineConfig, Off};
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
     use std::thread;
 
@@ -168,8 +168,8 @@ mod tests {
     const A: Tenant = Tenant(0);
     const THREADS: usize = if cfg!(miri) { 3 } else { 8 };
 
-    fn engine() -> Arc<Engine<u64, PerWorker>> {
-        Arc::new(Engine::new(EngineConfig { capacity: 64 }))
+    fn engine() -> Arc<Engine<u64, Off>> {
+        Arc::new(Engine::new(EngineConfig { capacity: 32 }))
     }
 
     /// Until `waiting` others hold the flight.

@@ -326,9 +326,10 @@ mod tests {
 
     #[test]
     fn where_nobody_inserts_samples_are_left_once() {
-        let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
+        let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 32 }));
         let mut reader = engine.session();
-        for _ in 0..1000 {
+        // Twice what is counted together, from any phase on, and once more to fill up again.
+        for _ in 0..4 * COUNTED_TOGETHER {
             reader.get(&[1; 32], 0);
         }
         assert!(!engine.partition(Tenant(0)).has_room());

@@ -123,6 +123,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
+    const SIGHTINGS: usize = if cfg!(miri) { 40 } else { 150 };
+
     fn estimate(sketch: &Sketch, hash: u64) -> u8 {
         let (line, picks) = sketch.touch(hash);
         line.raise(picks, 0, 0)
@@ -155,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_counts_too_little_within_an_epoch(keys in prop::collection::vec(0u64..40, 1..150)) {
+        fn never_counts_too_little_within_an_epoch(keys in prop::collection::vec(0u64..40, 1..SIGHTINGS)) {
             let sketch = Sketch::for_capacity(8);
             let mut exact = HashMap::new();
             for key in keys {

@@ -91,9 +91,11 @@ impl Page<'_> {
             Operation::Admission => "admission",
             Operation::Miss => "miss",
         };
+        let (mut buckets, mut below) = (durations.buckets().peekable(), 0);
         for log2 in BOUNDS_LOG2 {
-            let below: u64 =
-                durations.buckets().take_while(|(upper, _)| *upper < 1 << log2).map(|(_, n)| n).sum();
+            while let Some((_, count)) = buckets.next_if(|(upper, _)| *upper < 1 << log2) {
+                below += count;
+            }
             let labels = format!("operation=\"{name}\",le=\"{}\"", (1u64 << log2) as f64 / 1e9);
             self.sample("duration_seconds_bucket", &labels, below as f64);
         }

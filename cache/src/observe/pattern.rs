@@ -227,6 +227,11 @@ const READ_ATTEMPTS: usize = 100;
 mod tests {
     use super::*;
 
+    /// Windows of a test.
+    const WINDOWS: u64 = if cfg!(miri) { 4 } else { 20 };
+    /// Samples of a test.
+    const SAMPLES: u64 = WINDOWS * WINDOW as u64;
+
     fn key(n: u64) -> Key {
         unpack(&[n.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15), n, 0, 0])
     }
@@ -254,42 +259,43 @@ mod tests {
 
     #[test]
     fn steady_traffic_is_steady() {
-        for pattern in patterns((0..20 * 256).map(|n| (even(n, 100), true))) {
+        for pattern in patterns((0..SAMPLES).map(|n| (even(n, 100), true))) {
             assert_eq!((pattern.phase, pattern.hottest_emerged), (Phase::Steady, false));
             assert_eq!(pattern.hit_share, 1.0);
         }
         // Many keys, all held: new to the sample, but no scan.
-        let many = patterns((0..20 * 256).map(|n| (even(n, 1_000_000), true)));
+        let many = patterns((0..SAMPLES).map(|n| (even(n, 1_000_000), true)));
         assert!(many.iter().all(|pattern| pattern.phase == Phase::Steady));
     }
 
     #[test]
     fn a_hot_key_emerges_once() {
-        let quiet = (0..5 * 256).map(|n| (even(n, 1000), true));
-        let hot = (0..5 * 256).map(|n| (if n % 4 == 0 { 5000 } else { even(n, 1000) }, true));
+        let quiet = (0..SAMPLES / 2).map(|n| (even(n, 1000), true));
+        let hot = (0..SAMPLES / 2).map(|n| (if n % 4 == 0 { 5000 } else { even(n, 1000) }, true));
         let patterns = patterns(quiet.chain(hot));
-        let emerged: Vec<usize> = (0..10).filter(|&i| patterns[i].hottest_emerged).collect();
-        assert_eq!(emerged, [5]);
-        assert_eq!((patterns[5].hottest, patterns[5].hottest_share), (key(5000), 0.25));
+        let first = WINDOWS as usize / 2;
+        let emerged: Vec<usize> = (0..patterns.len()).filter(|&i| patterns[i].hottest_emerged).collect();
+        assert_eq!(emerged, [first]);
+        assert_eq!((patterns[first].hottest, patterns[first].hottest_share), (key(5000), 0.25));
     }
 
     #[test]
     fn other_keys_are_a_shift_and_then_the_new_normal() {
-        let samples = (0..20 * 256u64).map(|n| (even(n, 100) + 1000 * u64::from(n >= 10 * 256), true));
+        let samples = (0..SAMPLES).map(|n| (even(n, 100) + 1000 * u64::from(n >= SAMPLES / 2), true));
         let phases: Vec<Phase> = patterns(samples).iter().map(|pattern| pattern.phase).collect();
-        let shifts: Vec<usize> = (0..20).filter(|&i| phases[i] == Phase::Shift).collect();
-        assert_eq!(shifts, [10]);
+        let shifts: Vec<u64> = (0..WINDOWS).filter(|&i| phases[i as usize] == Phase::Shift).collect();
+        assert_eq!(shifts, [WINDOWS / 2]);
     }
 
     #[test]
     fn a_scan_is_recognised_and_ends() {
-        let samples = (0..20 * 256u64).map(|n| match n / 256 {
-            8..12 => (10_000 + n, false),
-            _ => (even(n, 100), true),
+        let during = 2..WINDOWS - 1;
+        let samples = (0..SAMPLES).map(|n| {
+            if during.contains(&(n / WINDOW as u64)) { (10_000 + n, false) } else { (even(n, 100), true) }
         });
         let patterns = patterns(samples);
-        let scans: Vec<usize> = (0..20).filter(|&i| patterns[i].phase == Phase::Scan).collect();
-        assert_eq!(scans, [8, 9, 10, 11]);
-        assert_eq!(patterns[9].new_share, 1.0);
+        let scans: Vec<u64> = (0..WINDOWS).filter(|&i| patterns[i as usize].phase == Phase::Scan).collect();
+        assert_eq!(scans, during.collect::<Vec<u64>>());
+        assert_eq!(patterns[2].new_share, 1.0);
     }
 }

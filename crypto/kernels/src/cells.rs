@@ -62,8 +62,9 @@ mod tests {
     /// All positions, and bytes that differ from the wanted one in each single bit beside it.
     #[test]
     fn both_twins_find_a_byte_wherever_it_is() {
-        for byte in [0, 1, 0x7F, 0x80, 0xFF, 0x5A] {
-            for bit in 0..8 {
+        let bytes: &[u8] = if cfg!(miri) { &[0, 0x80] } else { &[0, 1, 0x7F, 0x80, 0xFF, 0x5A] };
+        for &byte in bytes {
+            for bit in (0..8).step_by(if cfg!(miri) { 7 } else { 1 }) {
                 for place in 0..32 {
                     let mut bytes = [byte ^ 1 << bit; 32];
                     bytes[place] = byte;
@@ -87,7 +88,7 @@ mod tests {
         portable::store(&twin, &words);
         assert_eq!((portable::load(&copy), portable::load(&twin)), (words, words));
         assert!(are(&same, &words) && portable::are(&same, &words));
-        for bit in 0..256 {
+        for bit in (0..256).step_by(if cfg!(miri) { 15 } else { 1 }) {
             let mut other = bytes;
             other[bit / 8] ^= 1 << (bit % 8);
             let cells = cells(other);

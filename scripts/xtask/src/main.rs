@@ -23,7 +23,7 @@ use repo::Repo;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  test              everything: format, lints, tests, both caches, rules, supply chain, smoke runs
+  test              everything: format, lints, tests, both caches, Miri, rules, supply chain, smoke runs
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
@@ -31,7 +31,7 @@ usage: cargo xtask <task>
   numbers --check   fail if a number in prose differs from its record
   interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if README.md names a command or flag that does not exist
-  miri              tests of the cache under Miri, for which a nightly toolchain must be installed; not part of test
+  miri              unit tests of the cache and of what it shares memory through, under Miri
 ";
 
 fn main() -> ExitCode {
