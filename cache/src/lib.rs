@@ -46,6 +46,7 @@
 //! ```
 
 mod counter;
+mod histogram;
 #[cfg(feature = "engine")]
 mod inbox;
 mod observe;
@@ -66,6 +67,7 @@ mod engine;
 pub use baseline::Baseline;
 #[cfg(feature = "engine")]
 pub use engine::{Engine, EngineConfig, EngineSession, Flights, Sketch};
+pub use histogram::Histogram;
 pub use observe::{
     Exposition, Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder,
     Sampled,

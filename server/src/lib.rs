@@ -15,7 +15,6 @@ pub mod config;
 pub mod credentials;
 pub mod demo;
 mod directory;
-mod durations;
 pub mod issuer;
 mod lingering;
 mod listener;

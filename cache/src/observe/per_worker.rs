@@ -9,12 +9,12 @@
 //! somebody reads the totals, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
-use super::latency::{Latency, Shared};
+use super::latency::{Latency, STEPS};
 use super::pattern::{Detector, Pattern, PatternCounts, Published};
 use super::throughput::Throughput;
 use super::{Hint, Observer, Operation, Recorder, Sampled};
 use crate::counter::bump;
-use crate::{Event, Key, Stats, Tenant};
+use crate::{Event, Histogram, Key, Stats, Tenant};
 #[expect(clippy::disallowed_types, reason = "guards the registry of stripes, off the operation path")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -56,11 +56,10 @@ struct Stripe {
     shared: Counts,
     /// Of tenants 1, 2 and so on.
     counts: Box<[Counts]>,
-    durations: [Shared; Operation::ALL.len()],
+    durations: [Histogram<STEPS>; Operation::ALL.len()],
     published: Published,
 }
 
-#[derive(Clone)]
 struct Totals {
     /// One for each tenant.
     counts: Vec<[u64; Event::COUNT]>,
@@ -115,7 +114,7 @@ impl PerWorker {
 
     /// How often each pattern was found, over all sessions, open and closed.
     pub fn pattern_counts(&self) -> PatternCounts {
-        self.registry.totals().patterns
+        self.registry.total(|totals| &totals.patterns, |total, stripe| stripe.published.add_to(total))
     }
 }
 
@@ -131,7 +130,7 @@ impl Observer for PerWorker {
         let stripe = Arc::new(Stripe {
             shared: none(0),
             counts: (1..self.tenants).map(none).collect(),
-            durations: std::array::from_fn(|_| Shared::new()),
+            durations: Default::default(),
             published: Published::default(),
         });
         let mut stripes = self.registry.lock();
@@ -150,13 +149,13 @@ impl Observer for PerWorker {
     }
 
     fn stats(&self) -> Stats {
-        let counts = self.registry.totals().counts;
+        let counts = self.registry.counts();
         let sum = std::array::from_fn(|event| counts.iter().map(|counts| counts[event]).sum());
         Stats::from_counts(&sum)
     }
 
     fn tenant_stats(&self, tenant: Tenant) -> Stats {
-        let counts = self.registry.totals().counts;
+        let counts = self.registry.counts();
         Stats::from_counts(counts.get(usize::from(tenant.0)).unwrap_or(&counts[0]))
     }
 
@@ -165,13 +164,8 @@ impl Observer for PerWorker {
     }
 
     fn durations(&self, operation: Operation) -> Latency {
-        let [get, put, admission, miss] = self.registry.totals().durations;
-        match operation {
-            Operation::Get => get,
-            Operation::Put => put,
-            Operation::Admission => admission,
-            Operation::Miss => miss,
-        }
+        let of = operation as usize;
+        self.registry.total(|totals| &totals.durations[of], |total, stripe| total.add(&stripe.durations[of]))
     }
 }
 
@@ -180,6 +174,15 @@ impl Stripe {
     fn counts(&self, tenant: Tenant) -> &Counts {
         let other = usize::from(tenant.0).checked_sub(1).and_then(|index| self.counts.get(index));
         other.unwrap_or(&self.shared)
+    }
+
+    fn add_counts_to(&self, totals: &mut [[u64; Event::COUNT]]) {
+        let all = std::iter::once(&self.shared).chain(&self.counts);
+        for (totals, counts) in totals.iter_mut().zip(all) {
+            for (total, count) in totals.iter_mut().zip(&counts.0) {
+                *total += count.load(Relaxed);
+            }
+        }
     }
 }
 
@@ -231,7 +234,7 @@ impl Recorder for Worker {
     #[inline(never)]
     fn end(&mut self, operation: Operation, began: Instant) {
         let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.stripe.durations[operation as usize].record(ns);
+        self.stripe.durations[operation as usize].record_alone(ns);
     }
 
     #[cold]
@@ -259,13 +262,16 @@ impl Registry {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn totals(&self) -> Totals {
+    /// A part of the totals: that of the retired sessions, and what `add` adds of each live one.
+    fn total<T: Clone>(&self, part: impl Fn(&Totals) -> &T, add: impl Fn(&mut T, &Stripe)) -> T {
         let stripes = self.lock();
-        let mut totals = stripes.retired.clone();
-        for stripe in &stripes.live {
-            totals.add(stripe);
-        }
-        totals
+        let mut total = part(&stripes.retired).clone();
+        stripes.live.iter().for_each(|stripe| add(&mut total, stripe));
+        total
+    }
+
+    fn counts(&self) -> Vec<[u64; Event::COUNT]> {
+        self.total(|totals| &totals.counts, |total, stripe| stripe.add_counts_to(total))
     }
 }
 
@@ -279,14 +285,9 @@ impl Totals {
     }
 
     fn add(&mut self, stripe: &Stripe) {
-        let all = std::iter::once(&stripe.shared).chain(&stripe.counts);
-        for (totals, counts) in self.counts.iter_mut().zip(all) {
-            for (total, count) in totals.iter_mut().zip(&counts.0) {
-                *total += count.load(Relaxed);
-            }
-        }
+        stripe.add_counts_to(&mut self.counts);
         for (total, durations) in self.durations.iter_mut().zip(&stripe.durations) {
-            durations.add_to(total);
+            total.add(durations);
         }
         stripe.published.add_to(&mut self.patterns);
     }

@@ -1,7 +1,6 @@
 //! Counters of the proof intake, in Prometheus text. Never labelled by caller or subject.
 
-use crate::durations::Durations;
-use crate::metrics::Text;
+use crate::metrics::{Durations, Text};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What can happen to an upload before and instead of its verification.
@@ -93,12 +92,7 @@ impl ProofMetrics {
             ("trefoil_proof_verify_seconds", "Time of a verification", &self.verify),
         ] {
             text.family(name, "summary", help);
-            for q in [0.5, 0.99] {
-                let seconds = durations.quantile_ns(q).map_or(f64::NAN, |ns| ns / 1e9);
-                text.sample(name, &format!("{{quantile=\"{q}\"}}"), seconds);
-            }
-            text.sample(&format!("{name}_sum"), "", durations.sum_ns() as f64 / 1e9);
-            text.sample(&format!("{name}_count"), "", durations.count() as f64);
+            text.summary(name, "", durations);
         }
         let ProofGauges { depth, open } = *gauges;
         text.single("trefoil_proof_queue_depth", "gauge", "Proofs that wait for a thread", depth as f64);
@@ -130,7 +124,10 @@ mod tests {
             let line = format!("trefoil_proof_uploads_total{{event=\"{name}\"}} {}\n", at + 1);
             assert!(text.contains(&line), "{line} in {text}");
         }
-        assert!(text.contains("trefoil_proof_verify_seconds_sum 0.002\n"), "{text}");
+        for line in ["{quantile=\"0.5\"} 0.0020152315", "_sum 0.002", "_count 1"] {
+            let line = format!("\ntrefoil_proof_verify_seconds{line}\n");
+            assert!(text.contains(&line), "{line} in {text}");
+        }
         assert!(
             text.contains("trefoil_proof_queue_depth 3\n") && text.contains("uploads_open 4\n"),
             "{text}"
