@@ -7,7 +7,8 @@ use crate::wiring::{VerdictCache, verdict_cache};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trefoil_cache::{Cache, Session as _, Stats};
+use std::time::Instant;
+use trefoil_cache::{Cache, Exposition, Session as _, Stats};
 use trefoil_pipeline::{SessionId, Verdict};
 
 type CacheSession = <VerdictCache as Cache<Verdict>>::Session;
@@ -56,6 +57,11 @@ impl Verdicts {
         self.cache.stats()
     }
 
+    /// Durations, throughput and patterns of traffic, as Prometheus text: never a key.
+    pub(crate) fn observations(&self) -> String {
+        Exposition::Prometheus.render(self.cache.observer(), "trefoil_verdict_cache", Instant::now())
+    }
+
     fn with<R>(&self, operate: impl FnOnce(&mut CacheSession) -> R) -> R {
         SESSIONS.with_borrow_mut(|sessions| {
             let at = sessions.iter().position(|(tag, _)| *tag == self.tag).unwrap_or_else(|| {
@@ -64,5 +70,32 @@ impl Verdicts {
             });
             operate(&mut sessions[at].1)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_see_durations_and_patterns_of_the_traffic() {
+        let verdicts = Verdicts::new(64);
+        // Enough look-ups for two windows of samples, all of them in vain.
+        for n in 0..40_000u32 {
+            let mut id = [0; 32];
+            id[..4].copy_from_slice(&n.to_le_bytes());
+            assert!(verdicts.get(&id, 0).is_none());
+        }
+        let page = verdicts.observations();
+        for line in [
+            "trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"absent\"} 40000\n",
+            "trefoil_verdict_cache_patterns_total{kind=\"window\"} 2\n",
+            "trefoil_verdict_cache_sessions_in_scan 1\n",
+            "# TYPE trefoil_verdict_cache_duration_seconds histogram\n",
+        ] {
+            assert!(page.contains(line), "{line}{page}");
+        }
+        // Beside the counters of the service, which have other names.
+        assert!(!page.contains("trefoil_verdict_cache_total"));
     }
 }

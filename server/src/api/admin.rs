@@ -93,7 +93,8 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-/// `GET /metrics`: Prometheus text.
+/// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], app.metrics.render(&app.gauges())).into_response()
+    let page = app.metrics.render(&app.gauges()) + &app.verdicts.observations();
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }
