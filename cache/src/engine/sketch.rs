@@ -155,6 +155,17 @@ mod tests {
         assert_eq!(estimate(&sketch, 1), 0);
     }
 
+    /// All four rows: an estimate is the least of them, and would not show one that is not halved.
+    #[test]
+    fn a_line_is_halved_in_every_word() {
+        let line = Line::default();
+        line.0.iter().flatten().for_each(|word| word.store(0x6666_6666_6666_6666, Relaxed));
+        halve(&line, 0x6666, 0x6667);
+        let words: Vec<u64> = line.0.iter().flatten().map(|word| word.load(Relaxed)).collect();
+        assert_eq!(words[..7], [0x3333_3333_3333_3333; 7]);
+        assert_eq!(words[7], 0x6667_3333_3333_3333, "the epoch above 12 counters");
+    }
+
     proptest! {
         #[test]
         fn never_counts_too_little_within_an_epoch(keys in prop::collection::vec(0u64..40, 1..SIGHTINGS)) {
