@@ -269,7 +269,7 @@ mod tests {
     fn keys_of_one_hash_are_told_apart() {
         let secret = [0x1234_5678_9ABC_DEF0, 2, 3, 4, 5];
         let placement = Placement::with_secret(secret);
-        let engine = Arc::new(Engine::<u64>::with_placement(&[1024], PerWorker::default(), placement));
+        let engine = Arc::new(Engine::<u64>::with_placement(&[1024], PerWorker::<64>::default(), placement));
         let keys: Vec<Key> = colliding_keys(secret).take(33).collect();
         let hashes: Vec<u64> = keys.iter().map(|key| engine.hash(&pack(key))).collect();
         assert!(hashes.iter().all(|&h| h == hashes[0]));

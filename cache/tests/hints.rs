@@ -97,20 +97,26 @@ fn drawn(session: &mut impl Session<Unit>) -> usize {
 
 #[test]
 fn nothing_is_fetched_ahead_during_a_scan() {
-    /// Two windows of 256 samples, one in 64 look-ups each.
-    const WINDOWS: u64 = 2 * 256 * 64;
-    let engine = Arc::new(Engine::<Unit, PerWorker>::new(EngineConfig { capacity: 1000 }));
+    a_scan_comes_and_goes::<64>();
+    a_scan_comes_and_goes::<8>();
+}
+
+/// Whoever samples more look-ups sees it in fewer.
+fn a_scan_comes_and_goes<const EVERY: u64>() {
+    // Two windows of 256 samples.
+    let windows = 2 * 256 * EVERY;
+    let engine = Arc::new(Engine::<Unit, PerWorker<EVERY>>::new(EngineConfig { capacity: 1000 }));
     let mut session = engine.session();
     for n in 0..100 {
         session.insert(key(n), Unit, 10, 0);
     }
     assert_eq!(drawn(&mut session), 40);
-    for n in 1000..1000 + 2 * WINDOWS {
+    for n in 1000..1000 + 2 * windows {
         session.get(&key(n), 0);
     }
     assert_eq!(engine.observer().patterns()[0].phase, Phase::Scan);
     assert_eq!(drawn(&mut session), 0);
-    for n in 0..2 * WINDOWS {
+    for n in 0..2 * windows {
         session.get(&key(n % 100), 0);
     }
     assert_eq!(drawn(&mut session), 40, "the scan is over");

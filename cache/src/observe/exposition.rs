@@ -29,7 +29,7 @@ impl Exposition {
 
     /// All that `observer` has counted by `now`, as metrics whose names begin with `prefix`.
     #[must_use]
-    pub fn render(self, observer: &PerWorker, prefix: &str, now: Instant) -> String {
+    pub fn render<const EVERY: u64>(self, observer: &PerWorker<EVERY>, prefix: &str, now: Instant) -> String {
         let mut page = Page { form: self, prefix, text: String::with_capacity(16 << 10) };
         page.counts(observer);
         page.family("duration", "histogram", "seconds", "Sampled durations by operation");
@@ -51,7 +51,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn counts(&mut self, observer: &PerWorker) {
+    fn counts<const EVERY: u64>(&mut self, observer: &PerWorker<EVERY>) {
         self.family("operations", "counter", "", "Operations by tenant and outcome");
         for tenant in (0..=u16::MAX).take(observer.tenants()) {
             let Stats {
@@ -106,7 +106,7 @@ impl Page<'_> {
         self.sample("duration_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
     }
 
-    fn traffic(&mut self, observer: &PerWorker, now: Instant) {
+    fn traffic<const EVERY: u64>(&mut self, observer: &PerWorker<EVERY>, now: Instant) {
         let counts = observer.pattern_counts();
         self.family("patterns", "counter", "", "Windows of sampled traffic, and what was found in them");
         for (kind, count) in [
@@ -155,7 +155,7 @@ mod tests {
     use std::time::Duration;
 
     fn page(form: Exposition) -> String {
-        let observer = PerWorker::new(2);
+        let observer = PerWorker::<64>::new(2);
         let began = Instant::now();
         observer.operations_per_second(began);
         let mut worker = observer.worker();

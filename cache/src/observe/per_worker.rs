@@ -21,15 +21,24 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The key of one look-up in 64 is shown to the detector, and one insert in 64 is timed.
-const SAMPLE_PERIOD: u64 = 64;
 /// One in eight of the look-ups that are shown is timed. Reading the clock waits for everything that is under way, so it costs
 /// a look-up that misses the nearest caches far more than the 25 ns of the reading: timing one look-up in 64 raised the
 /// mean by 3 to 6 ns, one in 512 by less than 1 ns.
 const TIMED: u64 = 8;
 
 /// Counts every event; samples durations and keys; per session. See the module's text.
-pub struct PerWorker {
+///
+/// The key of one look-up in `EVERY` is shown to the pattern detector, one look-up in eight times as many is timed, and so is one
+/// insert in `EVERY`: a power of two up to 64, which is what costs least. Smaller ones see patterns sooner.
+///
+/// ```
+/// use trefoil_cache::{Engine, EngineConfig, PerWorker, Value};
+///
+/// fn watched<V: Value>() -> Engine<V, PerWorker<8>> {
+///     Engine::new(EngineConfig { capacity: 1000 })
+/// }
+/// ```
+pub struct PerWorker<const EVERY: u64 = 64> {
     registry: Arc<Registry>,
     tenants: usize,
     throughput: Throughput,
@@ -68,7 +77,7 @@ struct Totals {
 }
 
 /// The recorder of one session.
-pub struct Worker {
+pub struct Worker<const EVERY: u64> {
     stripe: Arc<Stripe>,
     /// Look-ups that were shown.
     shown: u64,
@@ -77,16 +86,17 @@ pub struct Worker {
     registry: Arc<Registry>,
 }
 
-impl Default for PerWorker {
+impl<const EVERY: u64> Default for PerWorker<EVERY> {
     fn default() -> Self {
         Self::new(1)
     }
 }
 
-impl PerWorker {
+impl<const EVERY: u64> PerWorker<EVERY> {
     /// Keeps the counts of `tenants` tenants apart.
     #[must_use]
     pub fn new(tenants: usize) -> Self {
+        const { assert!(EVERY.is_power_of_two() && EVERY <= 64, "a power of two up to 64") };
         let tenants = tenants.max(1);
         let retired = Totals::none(tenants);
         #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
@@ -118,14 +128,14 @@ impl PerWorker {
     }
 }
 
-impl Observer for PerWorker {
-    type Worker = Worker;
+impl<const EVERY: u64> Observer for PerWorker<EVERY> {
+    type Worker = Worker<EVERY>;
 
     fn for_tenants(tenants: usize) -> Self {
         Self::new(tenants)
     }
 
-    fn worker(&self) -> Worker {
+    fn worker(&self) -> Worker<EVERY> {
         let none = |_| Counts(std::array::from_fn(|_| AtomicU64::new(0)));
         let stripe = Arc::new(Stripe {
             shared: none(0),
@@ -186,8 +196,8 @@ impl Stripe {
     }
 }
 
-impl Recorder for Worker {
-    const SHOWN_EVERY: u64 = SAMPLE_PERIOD;
+impl<const EVERY: u64> Recorder for Worker<EVERY> {
+    const SHOWN_EVERY: u64 = EVERY;
 
     fn phase(&self) -> u64 {
         self.shown
@@ -227,7 +237,7 @@ impl Recorder for Worker {
 
     #[inline]
     fn begin_admission(&mut self) -> Option<Instant> {
-        if self.puts.is_multiple_of(SAMPLE_PERIOD) { Some(Instant::now()) } else { None }
+        if self.puts.is_multiple_of(EVERY) { Some(Instant::now()) } else { None }
     }
 
     #[cold]
@@ -248,7 +258,7 @@ impl Recorder for Worker {
     }
 }
 
-impl Drop for Worker {
+impl<const EVERY: u64> Drop for Worker<EVERY> {
     fn drop(&mut self) {
         let mut stripes = self.registry.lock();
         stripes.retired.add(&self.stripe);
@@ -299,7 +309,7 @@ mod tests {
 
     #[test]
     fn totals_survive_the_session_that_made_them() {
-        let observer = PerWorker::new(2);
+        let observer = PerWorker::<64>::new(2);
         let mut first = observer.worker();
         let mut second = observer.worker();
         first.record(Event::Hit);
@@ -321,17 +331,16 @@ mod tests {
         assert_eq!(observer.registry.lock().live.len(), 0);
     }
 
-    #[test]
-    fn one_of_eight_shown_look_ups_and_one_of_64_inserts_is_timed_at_staggered_phases() {
-        let observer = PerWorker::default();
+    fn samples<const EVERY: u64>() {
+        let observer = PerWorker::<EVERY>::default();
         let mut phases = Vec::new();
         for _ in 0..4 {
             let mut worker = observer.worker();
-            phases.push(worker.phase() % Worker::SHOWN_EVERY);
+            phases.push(worker.phase() % EVERY);
             let timed: Vec<_> = (0..80).filter_map(|_| worker.begin_get(&[0; 32]).began()).collect();
             assert_eq!(timed.len(), 10);
             timed.into_iter().for_each(|began| worker.end_get(began));
-            let puts = (0..640).filter(|_| worker.begin_put().is_some()).count();
+            let puts = (0..10 * EVERY).filter(|_| worker.begin_put().is_some()).count();
             assert_eq!(puts, 10);
         }
         phases.dedup();
@@ -340,8 +349,14 @@ mod tests {
     }
 
     #[test]
+    fn one_of_eight_shown_look_ups_and_one_of_so_many_inserts_is_timed_at_staggered_phases() {
+        samples::<64>();
+        samples::<8>();
+    }
+
+    #[test]
     fn throughput_is_the_difference_of_totals() {
-        let observer = PerWorker::default();
+        let observer = PerWorker::<64>::default();
         let mut worker = observer.worker();
         let start = Instant::now();
         assert_eq!(observer.operations_per_second(start), None);
