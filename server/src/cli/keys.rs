@@ -5,7 +5,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, Overrides};
 use crate::data_dir::DataDir;
 use crate::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
-use crate::trust;
+use crate::trust::{self, Pin};
 use clap::{Subcommand, ValueEnum};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         new_passphrase_file: PathBuf,
     },
-    /// Issuer, version, key sets and their validity.
+    /// Issuer, version, fingerprint (`trefoil log audit --pin`), key sets and their validity.
     Show(Public),
     /// The trust root that `trefoil verify --trust-root` reads. Deliver it over a channel you trust.
     ExportTrustRoot {
@@ -244,7 +244,8 @@ fn export(root: &TrustRoot, format: Form, output: Option<&Path>) -> Result<(), S
 }
 
 fn describe(root: &TrustRoot) -> String {
-    let mut text = format!("issuer   {}\nversion  {}\n", root.issuer(), root.version());
+    let mut text =
+        format!("issuer   {}\nversion  {}\npin      {}\n", root.issuer(), root.version(), Pin::of(root));
     for TrustedKeySet { keys, status } in root.key_sets() {
         let status = match *status {
             KeySetStatus::Active => "active".to_owned(),

@@ -6,7 +6,7 @@ use crate::clock::SystemClock;
 use crate::log_audit::{self, AuditError, Head, Source};
 use crate::log_store;
 use crate::store::SealReader;
-use crate::trust;
+use crate::trust::{self, Pin};
 use clap::Subcommand;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -27,6 +27,7 @@ const UNDECIDED: u8 = 3;
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 the log passed, 1 it did not, 2 wrong usage, 3 cannot decide.\n\n\
     Examples:\n  trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --head head.json\n  \
+    trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --pin sha3-256:5f3a...\n  \
     trefoil log audit --service https://auth.example:8443 --ca certificate.pem \\\n    \
     --trust-root trust-root.json --head head.json --witness 'w.example+...' --witnesses 1\n  \
     trefoil log witness-key --name w.example/1 --output witness.key\n  \
@@ -89,6 +90,9 @@ struct Audit {
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
     trust_root: PathBuf,
+    /// The trust root must have this fingerprint, as `trefoil keys show` prints it at the issuer.
+    #[arg(long, value_name = "SHA3-256:HEX")]
+    pin: Option<Pin>,
     /// What the last audit saw; absent, or no such file: the audit begins at the first seal. Replaced if the log passes.
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
@@ -142,6 +146,10 @@ impl Log {
 impl Audit {
     fn run(self) -> Result<(), Failure> {
         let trust_root = read_root(&self.trust_root)?;
+        if let Some(pin) = self.pin {
+            pin.check(&trust_root)
+                .map_err(|cause| (format!("{}: {cause}", self.trust_root.display()), INVALID))?;
+        }
         let seen = match &self.head {
             Some(path) if path.exists() => read_head(path, &trust_root)?,
             _ => Head::default(),

@@ -24,6 +24,12 @@ fn ends(output: &Output, code: i32, said: &str) -> String {
     text
 }
 
+/// What `trefoil keys show` says that a relying party may pin.
+fn shown_pin(data_dir: &str) -> String {
+    let shown = ends(&trefoil(&["keys", "show", "--data-dir", data_dir]), 0, "sha3-256:");
+    shown.lines().find_map(|line| line.strip_prefix("pin      ")).expect("a line for the pin").to_owned()
+}
+
 /// Makes `count` seals, one after the other.
 async fn seal(service: &Service, person: &service::Person, from: u64, count: u64) -> Vec<Vec<u8>> {
     let mut attestations = Vec::new();
@@ -111,6 +117,14 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     seal(&service, &people[0], 10, 2).await;
     ends(&remote(&[]), 0, "are right");
     ends(&remote(&[]), 0, "0 seals checked");
+
+    let pin = shown_pin(&data_dir);
+    ends(&remote(&["--pin", &pin]), 0, "0 seals checked");
+    let other = format!("sha3-256:{}", "5f".repeat(32));
+    let refused = ends(&remote(&["--pin", &other]), 1, "version 1 of the trust root of https://auth.example");
+    assert!(refused.contains(&format!("is {pin}, and {other} is pinned")), "{refused}");
+    ends(&remote(&["--pin", &pin[..pin.len() - 2]]), 2, "64 hexadecimal digits");
+    ends(&remote(&["--pin", &pin["sha3-256:".len()..]]), 2, "64 hexadecimal digits");
 
     let (name, key, note) = ("w.example/1", file("witness.key"), directory.path().join("note"));
     let witness = ends(&trefoil(&["log", "witness-key", "--name", name, "--output", &key]), 0, name);
@@ -258,6 +272,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let pinned = directory.path().join("pinned.json");
     std::fs::copy(service.server.trust_root_path(), &pinned).unwrap();
 
+    let old_pin = shown_pin(&data_dir);
     // The clock of the program is the machine's, that of the service the tests'; validity covers both.
     let rotate = [
         "keys",
@@ -284,8 +299,18 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
         &text(&exported),
     ];
     ends(&trefoil(&export), 0, "");
+    let exported_root = text(&exported);
+    let audit = ["log", "audit", "--data-dir", &data_dir, "--trust-root", &exported_root, "--pin"];
+    ends(
+        &trefoil(&[&audit[..], &[&old_pin]].concat()),
+        1,
+        "version 2 of the trust root of https://auth.example follows",
+    );
     let accept = ["keys", "accept", "--pinned", &text(&pinned), "--next", &text(&exported)];
-    ends(&trefoil(&accept), 0, "version  2");
+    let accepted = ends(&trefoil(&accept), 0, "version  2");
+    let new_pin = shown_pin(&data_dir);
+    assert!(new_pin != old_pin && accepted.contains(&new_pin), "{accepted}");
+    ends(&trefoil(&[&audit[..], &[&new_pin]].concat()), 0, "are right");
     let next = TrustRoot::from_json(&std::fs::read_to_string(&pinned).unwrap()).unwrap();
     service.trust_root.accept(&next).unwrap();
     ends(
