@@ -1,13 +1,12 @@
 //! `trefoil keys`
 
-use super::{USAGE, fail, time};
+use super::{USAGE, fail, remote, time};
 use crate::clock::SystemClock;
 use crate::config::{Config, Overrides};
 use crate::data_dir::DataDir;
 use crate::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
 use crate::trust::{self, Pin};
 use clap::{Subcommand, ValueEnum};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
@@ -237,10 +236,7 @@ fn export(root: &TrustRoot, format: Form, output: Option<&Path>) -> Result<(), S
         Form::Json => trust::to_json(root).into_bytes(),
         Form::Cbor => root.encode(),
     };
-    match output {
-        Some(path) => std::fs::write(path, bytes).map_err(|cause| format!("{}: {cause}", path.display())),
-        None => std::io::stdout().write_all(&bytes).map_err(|cause| format!("standard output: {cause}")),
-    }
+    remote::write(output, &bytes)
 }
 
 fn describe(root: &TrustRoot) -> String {

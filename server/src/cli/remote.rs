@@ -2,6 +2,7 @@
 
 use crate::client::{Client, ClientError};
 use std::path::{Path, PathBuf};
+use trefoil_key_holder::output;
 
 #[derive(clap::Args)]
 pub(super) struct Remote {
@@ -47,9 +48,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 /// Writes to a file, or to standard output without one.
 pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
-    use std::io::Write as _;
     match path {
         Some(path) => std::fs::write(path, bytes).map_err(|cause| format!("{}: {cause}", path.display())),
-        None => std::io::stdout().write_all(bytes).map_err(|cause| format!("standard output: {cause}")),
+        None => output::write(bytes).map_err(|cause| format!("standard output: {cause}")),
     }
 }

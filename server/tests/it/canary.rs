@@ -4,8 +4,8 @@
 use crate::enrolment::join_all;
 use crate::gateway::Plan;
 use crate::http::Reply;
-use crate::key_holder::{KeyHolder, listen};
-use crate::modes::{sealing_key, shared, welcome};
+use crate::key_holder::listen;
+use crate::modes::Devices;
 use crate::scan::{Patterns, face_patterns, memory, patterns, search};
 use crate::service::{self, Customer, Person, TestClock, answer};
 use base64::Engine as _;
@@ -41,20 +41,12 @@ fn shown(people: &[Person], index: usize) -> &[f32; 128] {
 
 /// Has everybody enrol and log in, in one batch or a few.
 async fn log_in(customer: &Customer, people: &[Person], probe: &str) -> Vec<Reply> {
-    let key = match probe {
-        "shared" => Some(sealing_key(customer).await.0),
-        _ => None,
-    };
+    let devices = Devices::of(customer, probe).await;
     for person in people {
-        match &key {
-            Some(key) => welcome(customer, key, person).await,
-            None => customer.welcome(person).await,
-        }
+        devices.welcome(customer, person).await;
     }
-    let request = |index: usize| match &key {
-        Some(key) => shared(customer, key, &people[index], shown(people, index), index as u64),
-        None => customer.request(&people[index], shown(people, index), index as u64),
-    };
+    let request =
+        |index: usize| devices.request(customer, &people[index], shown(people, index), index as u64);
     let requests: Vec<_> = (0..people.len()).map(request).collect();
     join_all(requests.iter().map(|request| customer.authenticate(request))).await
 }
@@ -75,11 +67,8 @@ fn scores(people: &[Person], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]>
 
 async fn watch(keys: &str, probe: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let (vault, listen) = (folder.path().join("keys"), listen());
-    let mut plan = Plan::new(folder.path());
-    KeyHolder::init(&vault, &plan.data, &listen);
-    let keyholder = KeyHolder::start(&vault, &listen);
-    plan.key_holder = keyholder.url().to_owned();
+    let vault = folder.path().join("keys");
+    let (mut plan, keyholder) = Plan::apart(folder.path(), &vault, &listen());
     // Long enough for everybody to be in it on most machines; a batch with few lanes is not looked for.
     plan.batch_delay_us = 1_000_000;
     let clock = Arc::new(TestClock::default());

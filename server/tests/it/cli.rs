@@ -139,11 +139,37 @@ fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
 
 #[test]
 fn output_that_nobody_reads_ends_a_program_quietly() {
-    for arguments in [&["serve", "--print-config"][..], &["key-holder", "--print-config"]] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let ended =
-            Command::new(env!("CARGO_BIN_EXE_trefoil")).args(arguments).stdout(writer).output().unwrap();
-        assert_eq!((code(&ended), String::from_utf8_lossy(&ended.stderr).into_owned()), (141, String::new()));
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = ["--data-dir", data.to_str().unwrap()];
+    let quietly = |output: Output| {
+        assert_eq!(
+            (code(&output), String::from_utf8_lossy(&output.stderr).into_owned()),
+            (141, String::new())
+        );
+    };
+    for arguments in [
+        &["serve", "--print-config"][..],
+        &["key-holder", "--print-config"],
+        // Says that it made keys, after it has made them.
+        &["keys", "init", "--issuer", "auth.example", data[0], data[1]],
+        &["keys", "show", data[0], data[1]],
+        &["keys", "export-trust-root", data[0], data[1]],
+        &["keys", "export-trust-root", "--format", "cbor", data[0], data[1]],
+    ] {
+        quietly(unread(arguments).output().unwrap());
     }
+    // What went wrong is told to nobody either.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    quietly(unread(&["keys", "show", "--data-dir", "/nonexistent"]).stderr(writer).output().unwrap());
+}
+
+/// The program, whose standard output has lost its reader.
+fn unread(arguments: &[&str]) -> Command {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    program.args(arguments).stdout(writer);
+    program
 }

@@ -1,7 +1,7 @@
 //! Real faces through the API, in every key structure and probe mode: each decision is that of the plain inner product.
 
 use crate::enrolment::join_all;
-use crate::modes::{sealing_key, shared, welcome};
+use crate::modes::Devices;
 use crate::service::{self, Person, Service, answer};
 use serde_json::json;
 use std::path::Path;
@@ -45,20 +45,14 @@ async fn decide_as_the_plain_product_does(keys: &str, probe: &str) {
     let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant).await;
     let trials = trials();
     let mut people = service.people(PEOPLE as u32, 1, 71).await;
-    let key = (probe == "shared").then_some(sealing_key(&service).await.0);
+    let devices = Devices::of(&service, probe).await;
     let mut requests = Vec::new();
     let mut wanted = Vec::new();
     for (index, person) in people.iter_mut().enumerate() {
         person.face = trials.templates[index].vector;
-        match &key {
-            Some(key) => welcome(&service, key, person).await,
-            None => service.welcome(person).await,
-        }
+        devices.welcome(&service, person).await;
         for (n, face) in (0..).zip(shown(&trials, index)) {
-            requests.push(match &key {
-                Some(key) => shared(&service, key, person, &face, n),
-                None => service.request(person, &face, n),
-            });
+            requests.push(devices.request(&service, person, &face, n));
             wanted.push(expected(person, &face));
         }
     }

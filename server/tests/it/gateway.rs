@@ -1,6 +1,7 @@
 //! A gateway in a process of its own, which can be killed and looked into. Who uses it is in this process.
 
 use crate::http::{Endpoint, tls};
+use crate::key_holder::KeyHolder;
 use crate::service::{self, Customer, TestClock};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -24,7 +25,7 @@ pub(crate) struct Gateway {
 /// How to run it.
 pub(crate) struct Plan {
     pub(crate) data: PathBuf,
-    /// Where the key-holder is; empty for one inside.
+    /// Where the key-holder is.
     pub(crate) key_holder: String,
     pub(crate) batch_delay_us: u64,
     /// Everything is logged there.
@@ -32,9 +33,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(folder: &Path) -> Plan {
+    /// With a key-holder process, which is started with the credentials of both sides.
+    pub(crate) fn apart(folder: &Path, vault: &Path, listen: &str) -> (Plan, KeyHolder) {
         let (data, log) = (folder.join("data"), folder.join("gateway.log"));
-        Plan { data, key_holder: String::new(), batch_delay_us: 0, log }
+        KeyHolder::init(vault, &data, listen);
+        let keyholder = KeyHolder::start(vault, listen);
+        (Plan { data, key_holder: keyholder.url().to_owned(), batch_delay_us: 0, log }, keyholder)
     }
 
     /// Starts the process; its clock begins where this one stands.

@@ -25,7 +25,7 @@ async fn start(config: Config, probe: &str) -> Service {
 }
 
 /// The key that devices seal to, as the service serves it.
-pub(crate) async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
+async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
     let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await;
     assert_eq!(keys.status, 200, "{}", keys.text());
     let keys = keys.json();
@@ -35,7 +35,7 @@ pub(crate) async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
 }
 
 /// Enrols a face that the device has split, and opens the session.
-pub(crate) async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
+async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
     let name = hex::encode(person.session_id);
     let context = Context::template(&service.tenant, &person.handle, name.as_bytes());
     let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
@@ -51,7 +51,7 @@ pub(crate) async fn welcome(service: &Customer, key: &SealingKey, person: &Perso
 }
 
 /// A request whose probe the device has split.
-pub(crate) fn shared(
+fn shared(
     service: &Customer,
     key: &SealingKey,
     person: &Person,
@@ -65,6 +65,46 @@ pub(crate) fn shared(
     (request.embedding, request.shares) = (None, Some(Shares::new(&split)));
     sign(&mut request, &person.key);
     request
+}
+
+/// How the people of a customer show their faces.
+pub(crate) enum Devices {
+    /// As they are.
+    Plain,
+    /// Split, one share sealed to this key.
+    Shared(Box<SealingKey>),
+}
+
+impl Devices {
+    /// The devices of a customer whose policy has this probe mode.
+    pub(crate) async fn of(service: &Customer, probe: &str) -> Devices {
+        match probe {
+            "shared" => Devices::Shared(sealing_key(service).await.0.into()),
+            _ => Devices::Plain,
+        }
+    }
+
+    /// Enrols the person's face and opens the session.
+    pub(crate) async fn welcome(&self, service: &Customer, person: &Person) {
+        match self {
+            Devices::Plain => service.welcome(person).await,
+            Devices::Shared(key) => welcome(service, key, person).await,
+        }
+    }
+
+    /// A request that shows `face`.
+    pub(crate) fn request(
+        &self,
+        service: &Customer,
+        person: &Person,
+        face: &[f32; 128],
+        nonce: u64,
+    ) -> Authentication {
+        match self {
+            Devices::Plain => service.request(person, face, nonce),
+            Devices::Shared(key) => shared(service, key, person, face, nonce),
+        }
+    }
 }
 
 fn mode(answer: &Authenticated) -> ProbeMode {

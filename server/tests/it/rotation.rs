@@ -274,10 +274,7 @@ async fn survives_kills(keys: &str) {
     const SUBJECTS: usize = 200;
     let folder = tempfile::tempdir().unwrap();
     let (vault, listen) = (folder.path().join("keys"), listen());
-    let mut plan = Plan::new(folder.path());
-    KeyHolder::init(&vault, &plan.data, &listen);
-    let keyholder = KeyHolder::start(&vault, &listen);
-    plan.key_holder = keyholder.url().to_owned();
+    let (plan, keyholder) = Plan::apart(folder.path(), &vault, &listen);
     let clock = Arc::new(TestClock::default());
     let gateway = plan.start(&clock);
     let customer = gateway.customer(Arc::clone(&clock), tenant(keys, None)).await;
