@@ -1,3 +1,4 @@
+//! libFuzzer's entry: every input goes through [`Target::execute`].
 #![no_main]
 
 use std::sync::LazyLock;

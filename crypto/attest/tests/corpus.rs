@@ -1,0 +1,33 @@
+//! The inputs that the fuzzer kept, through the function that it calls: what coverage feedback once found is tried on
+//! every machine, on the stable compiler. NOTES.md says how the folder is made.
+#![cfg(feature = "json")]
+
+#[path = "../fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
+mod target;
+
+use std::path::PathBuf;
+
+use target::Target;
+
+/// Fewest files that still are the minimised corpus and not what a lost folder left behind.
+const FILES_MIN: usize = 100;
+
+#[test]
+fn no_input_of_the_kept_corpus_panics_verifies_or_has_two_encodings() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/verify");
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    assert!(files.len() >= FILES_MIN, "{} files in {}", files.len(), folder.display());
+
+    let target = Target::new();
+    let mut decoded = 0;
+    for file in &files {
+        // Shown only on failure; the last name is the culprit.
+        println!("{}", file.display());
+        decoded += usize::from(target.execute(&std::fs::read(file).expect("readable")));
+    }
+    // After a change of format the corpus would stop at the decoders; it has to be made anew then.
+    assert!(decoded * 10 > files.len(), "{decoded} of {} decoded", files.len());
+}
