@@ -4,7 +4,9 @@ use crate::three::{Gateway, Houses, expected};
 use crate::world::{House, TENANT, frame, handle, lenient};
 use trefoil_key_holder::{Role as _, job_log};
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
-use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, MemoryVault, split};
+use trefoil_matching::{
+    KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, Matcher, MemoryVault, Tier, split,
+};
 
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
@@ -90,15 +92,19 @@ fn parts_are_for_key_holders_only() {
     let [pieces, ..] = Pieces::deal(&mut rand::rng());
     let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng).unwrap();
     let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
-    forger.create_tenant(TENANT, lenient(0)).unwrap();
+    let key = forger.create_tenant(TENANT, lenient(0)).unwrap();
     for (index, (template, _)) in (0u8..).zip(&gateway.people) {
         let (blinded, _) = split(&gateway.people[0].1, &mut gateway.rng);
         let lane = template[0].lane;
         forger.enrol(TENANT, handle(index), 0, lane, &blinded, &[[0; 32]; 3]).unwrap();
     }
+    // Somebody's who has a tenant of the same name, and tags by keys of their own.
+    let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
+    let forged =
+        Matcher::new(Tier::detected(), [7; 32]).mask_for_three([1; 16], TENANT, &key, &lanes).unwrap();
+    let forged = SeatJob::from_bytes(&SeatJob::encode(&forged).unwrap()[0]).unwrap();
+    let parts = forger.begin(&forged, 0).unwrap().parts_for(Seat::ALL[1]);
     let frames = SeatJob::encode(&job).unwrap();
-    let first = SeatJob::from_bytes(&frames[0]).unwrap();
-    let parts = forger.begin(&first, 0).unwrap().parts_for(Seat::ALL[1]);
     let mut raw = holders[0].raw(houses.identity());
     // Neither can a gateway send parts or a contribution, nor is there a request that asks for any.
     raw.send(&frame(32, &parts.to_bytes()));
