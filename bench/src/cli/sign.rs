@@ -39,8 +39,8 @@ pub(super) struct SignArgs {
     /// Time nothing: only what --falcon-salts and --timing ask for
     #[arg(long)]
     alone: bool,
-    /// How much of SLH-DSA is computed once: brief, usual (what a service does) or large. Large takes most of a minute
-    #[arg(long, default_value = "large", value_parser = extent)]
+    /// How much of SLH-DSA is computed once: brief, usual (what a service does) or large, which takes most of a minute
+    #[arg(long, default_value = "usual", value_parser = extent)]
     extent: Extent,
     #[command(flatten)]
     pub(super) output: Output,
