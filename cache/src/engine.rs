@@ -9,6 +9,7 @@
 //!
 //! No operation allocates.
 
+mod entry;
 mod eviction;
 mod flight;
 mod insert;
@@ -22,11 +23,12 @@ mod writer;
 use crate::placement::{KeyWords, Placement};
 use crate::value::unpack;
 use crate::{Cache, Copied, Departure, Observer, PerWorker, Stats, Tenant, Value};
+use entry::{Entries, Entry};
 use eviction::WAYS;
 pub use flight::Flights;
 use partition::Partition;
 pub use session::EngineSession;
-use set::{Entries, Entry, Ledger, Place, Set, Shown};
+use set::{Ledger, Place, Set, Shown};
 pub use sketch::Sketch;
 use std::sync::Arc;
 use trefoil_kernels::pages::collect_in_large_pages;

@@ -1,6 +1,6 @@
 //! What an insert does, in the order in which it does it: learns, decides, stores, tells.
 
-use super::set::Held;
+use super::entry::Held;
 use super::writer::{Displaced, Newcomer, Terms};
 use super::{Engine, EngineSession, dither};
 use crate::placement::KeyWords;

@@ -8,6 +8,7 @@
 //! `recent` and `settled` also readers, with plain stores: they are hints to eviction, and a count that is
 //! lost or lands on a successor is harmless. A hit on a settled way stores nothing.
 
+use super::entry::{Entries, Held};
 use super::eviction::{Standing, WAYS, Ways, lowest};
 use super::sketch::MAX_COUNT;
 use super::writer::Writer;
@@ -61,24 +62,6 @@ pub(super) struct Ledger {
     pub(super) main: AtomicU32,
 }
 
-/// One entry, on its own cache lines. The value comes first and the key lies on a boundary of its size, so that nothing
-/// that is read at once lies on two lines.
-#[repr(C, align(128))]
-pub(super) struct Entry<W: Words> {
-    pub(super) value: W::Cells,
-    pub(super) expires_at: AtomicU64,
-    /// The tenant's generation in which the value was obtained.
-    pub(super) generation: AtomicU64,
-    pub(super) key: KeyCells,
-}
-
-#[derive(Default)]
-#[repr(align(32))]
-pub(super) struct KeyCells(pub(super) [AtomicU64; 4]);
-
-/// The entries of one set.
-pub(super) type Entries<W> = [Entry<W>; WAYS];
-
 /// What a look-up reads of a set.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a, W: Words> {
@@ -98,21 +81,6 @@ impl<'a, W: Words> Deref for Place<'a, W> {
 
     fn deref(&self) -> &Shown<'a, W> {
         &self.shown
-    }
-}
-
-/// A value with what bounds its use.
-#[derive(Clone, Copy)]
-pub(super) struct Held<W> {
-    pub(super) words: W,
-    /// Unix seconds; usable before that.
-    pub(super) expires_at: u64,
-    pub(super) generation: u64,
-}
-
-impl<W> Held<W> {
-    pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
-        now < self.expires_at && self.generation == generation
     }
 }
 
@@ -235,65 +203,6 @@ impl Ledger {
         for (bytes, word) in rank.as_chunks::<8>().0.iter().zip(&self.rank) {
             word.store(u64::from_le_bytes(*bytes), Relaxed);
         }
-    }
-}
-
-impl<W: Words> Entry<W> {
-    pub(super) fn empty() -> Self {
-        Self {
-            value: W::zeroed(),
-            expires_at: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
-            key: KeyCells::default(),
-        }
-    }
-
-    /// Overwrites key and value. Compilers do not remove atomic stores, so this also serves to take
-    /// secrets out of memory that is about to be freed.
-    pub(super) fn wipe(&self) {
-        <KeyWords as Words>::wipe(&self.key.0);
-        self.expires_at.store(0, Relaxed);
-        self.generation.store(0, Relaxed);
-        W::wipe(&self.value);
-    }
-
-    /// Reads a word of each line.
-    #[inline(always)]
-    fn touch(&self) -> u64 {
-        self.key.0[0].load(Relaxed) ^ W::touch(&self.value)
-    }
-
-    #[inline(always)]
-    pub(super) fn held(&self) -> Held<W> {
-        Held {
-            expires_at: self.expires_at.load(Relaxed),
-            generation: self.generation.load(Relaxed),
-            words: W::load(&self.value),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn key(&self) -> KeyWords {
-        <KeyWords as Words>::load(&self.key.0)
-    }
-
-    #[cfg(test)]
-    pub(super) fn is_wiped(&self) -> bool
-    where
-        W: AsRef<[u64]>,
-    {
-        let Held { words, expires_at, generation } = self.held();
-        self.has_key(&[0; 4]) && expires_at | generation == 0 && words.as_ref().iter().all(|&w| w == 0)
-    }
-
-    #[inline(always)]
-    pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
-        now < self.expires_at.load(Relaxed) && self.generation.load(Relaxed) == generation
-    }
-
-    #[inline(always)]
-    fn has_key(&self, key: &KeyWords) -> bool {
-        cells::are(&self.key.0, key)
     }
 }
 

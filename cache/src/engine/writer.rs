@@ -1,7 +1,8 @@
 //! What the only writer in a set does: stores, removes, makes room.
 
+use super::entry::Held;
 use super::eviction::{Standing, Tactic, WAYS, lowest};
-use super::set::{HEATS_PER_WORD, Held, Place, Set, Shown, heat_position};
+use super::set::{HEATS_PER_WORD, Place, Set, Shown, heat_position};
 use crate::Cause;
 use crate::placement::KeyWords;
 use crate::value::Words;
