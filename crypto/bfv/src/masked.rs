@@ -120,7 +120,8 @@ fn zeros(scheme: &Scheme, polynomials: usize) -> Lines<u64> {
     Lines::new(scheme.folded_words() + polynomials * scheme.polynomial_words())
 }
 
-fn to_bytes(words: &[u64]) -> Vec<u8> {
+/// Every residue in six bytes, little-endian.
+pub(crate) fn to_bytes(words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; packed::RESIDUE_BYTES * words.len()];
     packed::pack(Cpu::detected(), words, &mut bytes);
     bytes
@@ -129,11 +130,7 @@ fn to_bytes(words: &[u64]) -> Vec<u8> {
 /// Reads `c0` and `polynomials` polynomials, each reduced and none of them zero modulo a prime.
 fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Lines<u64>, MaskedError> {
     let mut words = zeros(scheme, polynomials);
-    let expected = packed::RESIDUE_BYTES * words.len();
-    if bytes.len() != expected {
-        return Err(MaskedError::Length { found: bytes.len(), expected });
-    }
-    packed::unpack(scheme.cpu(), bytes, &mut words);
+    unpack(scheme, bytes, &mut words)?;
     let (c0, rest) = words.split_at(scheme.folded_words());
     check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
     for (i, polynomial) in rest.chunks_exact(scheme.polynomial_words()).enumerate() {
@@ -144,4 +141,20 @@ fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Lines<u64>,
         return Err(MaskedError::Transparent);
     }
     Ok(words)
+}
+
+/// Reads 32 reduced coefficients per prime into `words`, which has as many.
+pub(crate) fn read_folded(scheme: &Scheme, bytes: &[u8], words: &mut [u64]) -> Result<(), MaskedError> {
+    unpack(scheme, bytes, words)?;
+    check_reduced(scheme, words, LANES).map_err(MaskedError::NotReduced)
+}
+
+/// Residues that fill `words` and need not be reduced.
+fn unpack(scheme: &Scheme, bytes: &[u8], words: &mut [u64]) -> Result<(), MaskedError> {
+    let expected = packed::RESIDUE_BYTES * words.len();
+    if bytes.len() != expected {
+        return Err(MaskedError::Length { found: bytes.len(), expected });
+    }
+    packed::unpack(scheme.cpu(), bytes, words);
+    Ok(())
 }

@@ -57,12 +57,23 @@ fn blinded(
     blind: &Share,
     rng: &mut impl CryptoRng,
 ) -> TemplateCiphertext {
+    let mut drbg = Drbg::from_rng(rng);
+    let flooding: Zeroizing<Vec<i128>> = Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
+    blinded_by(scheme, lane, c0, blind, &flooding)
+}
+
+/// The same with the flooding given: 4096 integers of at most 2^80.
+fn blinded_by(
+    scheme: &Scheme,
+    lane: usize,
+    c0: &[u8],
+    blind: &Share,
+    flooding: &[i128],
+) -> TemplateCiphertext {
     let mut values = vec![0; scheme.polynomial_words()];
     packed::unpack(scheme.cpu(), c0, &mut values);
     let mut message = Zeroizing::new(vec![0; N]);
     scheme.lanes().place_template(lane, blind, &mut message);
-    let mut drbg = Drbg::from_rng(rng);
-    let flooding: Zeroizing<Vec<i128>> = Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
     let (no_error, mut part) = (vec![0; N], Zeroizing::new(vec![0; N]));
     for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
         let m = limb.modulus();
@@ -73,7 +84,7 @@ fn blinded(
         };
         limb.transform_scaled(&message, &no_error, &mut part);
         add(&part);
-        for (part, &flood) in part.iter_mut().zip(flooding.iter()) {
+        for (part, &flood) in part.iter_mut().zip(flooding) {
             // Non-negative after adding a multiple of the modulus that exceeds the flood.
             *part = m.reduce_wide((flood + (i128::from(m.value()) << 40)) as u128);
         }
@@ -169,6 +180,7 @@ const RENEWED_MAX: u128 = FLOOD_MAX + (1 << 30);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::BAND_MAX;
     use crate::{MasterKey, Salt};
 
     const LANE: usize = 13;
@@ -231,5 +243,25 @@ mod tests {
         let nothing = TemplateCiphertext::pack(&vec![0; scheme.polynomial_words()]);
         let nothing = nothing.blinded(scheme, LANE, &blind, &mut world.rng);
         assert!(tenant.open_blinded(&key, LANE, &nothing).is_none());
+    }
+    /// What an attacker adds to the error shows in a coefficient that exceeds every honest one, and in no score.
+    #[test]
+    fn an_error_larger_than_flooding_gives_opens_nothing() {
+        let mut world = World::new();
+        let (key, scheme) = (world.subject(), Scheme::shared());
+        let [template, blind] = [0; 2].map(|_| Share::random(&mut world.rng));
+        let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
+        let opened = |coefficient: usize, error: u128| {
+            let mut flooding = vec![FLOOD_MAX as i128; N];
+            flooding[coefficient] = -(error as i128);
+            let blinded = blinded_by(scheme, LANE, own.as_bytes(), &blind, &flooding);
+            world.basis.open_blinded(&key, LANE, &blinded).is_some()
+        };
+        let above = RENEWED_MAX + (1 << 24);
+        assert!(above < BAND_MAX, "a batch may have such an error");
+        for coefficient in [0, 1777, N - 1] {
+            assert!(opened(coefficient, FLOOD_MAX));
+            assert!(!opened(coefficient, above), "coefficient {coefficient}");
+        }
     }
 }

@@ -10,14 +10,15 @@
 //! Without it `c1'` could be anything: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
 //! the error nor an empty lane tells. Whoever adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
 
-use crate::ciphertext::{CiphertextError, check_reduced};
+use crate::ciphertext::CiphertextError;
 use crate::decrypt::Phases;
 use crate::lines::{Lines, Secret};
 use crate::mask::add_flood;
+use crate::masked;
 use crate::noise::BAND_MAX;
 use crate::packed_bytes::PackedBytes;
 use crate::sample::{ErrorSampler, TernarySampler, flood};
-use crate::{Basis, Cpu, Drbg, LANES, MaskedBatch, MaskedError, Masker, MasterKey, N, Scheme, SubjectKey};
+use crate::{Basis, Drbg, LANES, MaskedBatch, MaskedError, Masker, MasterKey, N, Scheme, SubjectKey};
 use std::sync::Arc;
 use trefoil_kernels::packed;
 
@@ -114,9 +115,7 @@ impl Masker {
 impl TagBasis {
     /// The canonical encoding: every residue in six bytes, little-endian; [`Scheme::template_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.values.len()];
-        packed::pack(Cpu::detected(), &self.values, &mut bytes);
-        bytes
+        masked::to_bytes(&self.values)
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -135,9 +134,7 @@ impl Tag {
 
     /// The canonical encoding: every residue in six bytes, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
-        packed::pack(Cpu::detected(), &self.words, &mut bytes);
-        bytes
+        masked::to_bytes(&self.words)
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -146,12 +143,7 @@ impl Tag {
     /// [`MaskedError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Tag, MaskedError> {
         let mut words = Lines::new(scheme.folded_words());
-        let expected = packed::RESIDUE_BYTES * words.len();
-        if bytes.len() != expected {
-            return Err(MaskedError::Length { found: bytes.len(), expected });
-        }
-        packed::unpack(scheme.cpu(), bytes, &mut words);
-        check_reduced(scheme, &words, LANES).map_err(MaskedError::NotReduced)?;
+        masked::read_folded(scheme, bytes, &mut words)?;
         Ok(Tag { words })
     }
 }

@@ -20,9 +20,10 @@ pub use witness::Witness;
 
 use crate::decrypt::Phases;
 use crate::mask::add_flood;
+use crate::masked;
 use crate::noise::{FLOOD_MAX, HONEST_MAX};
 use crate::{
-    Basis, Cpu, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
+    Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
     TemplateCiphertext,
 };
 use rand::CryptoRng;
@@ -230,9 +231,7 @@ impl Partial {
 
     /// The canonical encoding: every residue in six bytes, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; packed::RESIDUE_BYTES * self.words.len()];
-        packed::pack(Cpu::detected(), &self.words, &mut bytes);
-        bytes
+        masked::to_bytes(&self.words)
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -240,14 +239,9 @@ impl Partial {
     /// # Errors
     /// [`MaskedError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Partial, MaskedError> {
-        let mut words: Box<[u64]> = vec![0; scheme.folded_words()].into();
-        let expected = packed::RESIDUE_BYTES * words.len();
-        if bytes.len() != expected {
-            return Err(MaskedError::Length { found: bytes.len(), expected });
-        }
-        packed::unpack(scheme.cpu(), bytes, &mut words);
-        crate::ciphertext::check_reduced(scheme, &words, LANES).map_err(MaskedError::NotReduced)?;
-        Ok(Partial { words })
+        let mut partial = Partial { words: vec![0; scheme.folded_words()].into() };
+        masked::read_folded(scheme, bytes, &mut partial.words)?;
+        Ok(partial)
     }
 }
 
