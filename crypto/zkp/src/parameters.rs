@@ -141,9 +141,16 @@ pub(crate) fn fri<M>(parameters: &Parameters, mmcs: M) -> FriParameters<M> {
     }
 }
 
-/// The transcript's head: protocol, circuit id, every parameter, context and the digest of the whole statement.
-/// The constraints themselves are not in `p3-uni-stark`'s transcript, so the id must stand for them.
+/// The transcript of a proof of `statement`, before anything was committed to.
 pub(crate) fn challenger(parameters: &Parameters, statement: &Statement) -> Challenger {
+    Challenger::from_hasher(head(parameters, statement), Transcript)
+}
+
+/// The transcript's head: protocol, circuit id, every parameter, context and the digest of the whole statement.
+///
+/// The constraints themselves are not in `p3-uni-stark`'s transcript, so the id must stand for them. Id and context are in the
+/// digest too: here they are bound whatever becomes of the statement's encoding.
+fn head(parameters: &Parameters, statement: &Statement) -> Vec<u8> {
     let Parameters {
         log_blowup,
         queries,
@@ -171,8 +178,37 @@ pub(crate) fn challenger(parameters: &Parameters, statement: &Statement) -> Chal
     head.extend(numbers.iter().flat_map(|&number| (number as u32).to_le_bytes()));
     head.extend(statement.ctx);
     head.extend(statement.digest());
-    Challenger::from_hasher(head, Transcript)
+    head
 }
 
 /// Names everything that the parameters do not: field, extension, circuit hash, tree hash, transcript hash.
 const PROTOCOL: &[u8] = b"trefoil/credential-proof/1/plonky3-0.8/koalabear-5/poseidon2-24/sha-256/sha3-256";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use sha3::{Digest as _, Sha3_256};
+
+    use super::*;
+
+    /// Proofs that are stored must verify for ever, and what is left out of the head is bound by nothing that a test of the
+    /// verifier could miss.
+    #[test]
+    fn the_transcript_begins_as_the_references() {
+        let vectors: Value = serde_json::from_str(include_str!("../testdata/vectors.json")).expect("JSON");
+        let mut heads = 0;
+        for member in vectors["members"].as_array().expect("members") {
+            let statement = hex::decode(member["statement"].as_str().expect("hex")).expect("hex");
+            let statement = Statement::decode(&statement).expect("canonical");
+            for (circuit, expected) in
+                Circuit::ALL.iter().zip(member["transcript_heads"].as_array().expect("two"))
+            {
+                let statement = Statement { circuit: *circuit, ..statement.clone() };
+                let head = head(&parameters(*circuit), &statement);
+                assert_eq!(Value::from(hex::encode(Sha3_256::digest(head))), *expected, "{}", circuit.name());
+                heads += 1;
+            }
+        }
+        assert_eq!(heads, 6);
+    }
+}

@@ -43,7 +43,11 @@ pub fn security_report(circuit: Circuit) -> SecurityReport {
 
 /// Refuses parameters below their promise. To be called once before the first verification.
 pub fn check_parameters() -> Result<(), ParameterError> {
-    let (one, one_u) = (security_report(Circuit::Cred1), security_report(Circuit::Cred1u));
+    check(Circuit::ALL.map(parameters))
+}
+
+fn check([one, one_u]: [Parameters; 2]) -> Result<(), ParameterError> {
+    let (one, one_u) = (report(&one), report(&one_u));
     require(Circuit::Cred1, one.proven_list_decoding, CRED1_LIST_DECODING_BITS)?;
     require(Circuit::Cred1u, one_u.proven_unique_decoding, CRED1U_UNIQUE_DECODING_BITS)
 }
@@ -107,10 +111,12 @@ mod tests {
     #[test]
     fn shipped_parameters_pass_and_weaker_ones_do_not() {
         assert_eq!(check_parameters(), Ok(()));
-        let weaker = Parameters { queries: 50, ..parameters(Circuit::Cred1) };
-        let bits = report(&weaker).proven_list_decoding;
-        let error =
-            require(Circuit::Cred1, bits, CRED1_LIST_DECODING_BITS).expect_err("50 queries are too few");
-        assert_eq!(error, ParameterError { circuit: "cred/1", got: bits, required: 120 });
+        let [one, one_u] = Circuit::ALL.map(parameters);
+        let weaker = Parameters { queries: 50, ..one };
+        let got = report(&weaker).proven_list_decoding;
+        assert_eq!(check([weaker, one_u]), Err(ParameterError { circuit: "cred/1", got, required: 120 }));
+        let weaker = Parameters { queries: 110, ..one_u };
+        let got = report(&weaker).proven_unique_decoding;
+        assert_eq!(check([one, weaker]), Err(ParameterError { circuit: "cred/1u", got, required: 118 }));
     }
 }

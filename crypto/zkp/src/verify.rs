@@ -92,10 +92,7 @@ fn argue(statement: &Statement, proof: &Proof) -> Result<(), ProofError> {
 /// `postcard` reads padded integers and ignores what follows; encoding the result again and comparing excludes
 /// both, so that a proof has one digest. Field elements at or above the modulus are refused while reading.
 fn decode(bytes: &[u8]) -> Result<Proof, ProofError> {
-    let (proof, rest) = postcard::take_from_bytes::<Proof>(bytes).map_err(|_| ProofError::Encoding)?;
-    if !rest.is_empty() {
-        return Err(ProofError::Encoding);
-    }
+    let proof: Proof = postcard::from_bytes(bytes).map_err(|_| ProofError::Encoding)?;
     postcard::serialize_with_flavor(&proof, Expected(bytes)).map_err(|_| ProofError::Encoding)?;
     Ok(proof)
 }

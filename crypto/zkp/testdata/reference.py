@@ -149,6 +149,16 @@ def chain_of(seed, context, length):
     return values[::-1]
 
 
+def transcript_head(circuit, queries, statement):
+    """What the transcript of a proof begins with; the statement is another circuit's but for the number."""
+    statement = statement[:4] + struct.pack("<H", circuit) + statement[6:]
+    protocol = b"trefoil/credential-proof/1/plonky3-0.8/koalabear-5/poseidon2-24/sha-256/sha3-256"
+    blowup, grinding, arity, final_length, cap_height, codewords, salt_limbs = 4, (8, 0, 16), 3, 3, 0, 5, 4
+    numbers = (blowup, queries, *grinding, arity, final_length, cap_height, codewords, salt_limbs)
+    digest = sha3(b"trefoil/statement/1", statement)
+    return protocol + struct.pack("<H10I", circuit, *numbers) + statement[-32:] + digest
+
+
 def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     """Everything that follows from one member's secret, drawn from a labelled hash."""
     secret = hash_to_field(sha3(b"vector secret", u32(seed)))
@@ -202,6 +212,7 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "tag": pack(tag).hex(),
         "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
+        "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((1, 54), (2, 114))],
         "chain": {
             "length": length, "seed": chain[length].hex(), "tip": chain[0].hex(), "ctx": chained_ctx.hex(),
             "statement_digest": chained_id.hex(), "position": position, "request_mac": chained_mac.hex(),

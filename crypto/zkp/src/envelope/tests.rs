@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    SessionClaim, StatementError,
+    EPOCH_LIMIT, SessionClaim, StatementError,
     chain::{CHAIN_LENGTH_MAX, Chain, ChainLength},
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
     proof_size_window, scope,
@@ -177,6 +177,10 @@ fn an_envelope_that_cannot_be_read_cannot_be_written() {
     assert_eq!(long.encode().err(), Some(EnvelopeError::AudienceLength(256)));
     let short = ProofEnvelope { proof: vec![0; 10], ..envelope() };
     assert!(matches!(short.encode().err(), Some(EnvelopeError::ProofLength { got: 10, .. })));
+    let mut late = envelope();
+    late.statement.epoch = EPOCH_LIMIT;
+    let error = EnvelopeError::Statement(StatementError::Epoch(EPOCH_LIMIT));
+    assert_eq!(late.encode().err(), Some(error));
     let other_policy = ProofEnvelope { policy_id: POLICY + 1, ..envelope() };
     assert_eq!(other_policy.encode().err(), Some(EnvelopeError::Context));
 }

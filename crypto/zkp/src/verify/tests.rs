@@ -117,6 +117,18 @@ fn honest_proofs_lie_well_inside_the_window() {
 }
 
 #[test]
+fn an_encoding_is_checked_without_a_statement() {
+    for (statement, proof) in PROVEN.iter() {
+        let check = |bytes: &[u8]| check_encoding(statement.circuit, bytes);
+        assert_eq!(check(proof), Ok(()));
+        assert_eq!(check(&proof[..proof.len() - 1]), Err(ProofError::Encoding));
+        assert_eq!(check(&[proof.as_slice(), &[0]].concat()), Err(ProofError::Encoding));
+        let longest = *proof_size_window(statement.circuit).end();
+        assert!(matches!(check(&vec![0; longest + 1]), Err(ProofError::Size { .. })));
+    }
+}
+
+#[test]
 fn a_limb_at_the_modulus_is_refused() {
     let (statement, proof) = &PROVEN[0];
     let final_limb = proof.len() - 4;
