@@ -102,8 +102,18 @@ mod tests {
         assert!((0..3).all(|k| record.charge(&POLICY, tomorrow + 100 * k)));
         // Eight in all: this generation is spent for good.
         assert!(!record.charge(&POLICY, tomorrow + 5 * SECONDS_PER_DAY));
-        // A clock set back to yesterday opens nothing.
-        assert!(!record.charge(&POLICY, NOON));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_opens_no_day_again_and_a_late_match_takes_nothing_from_another_day() {
+        let mut record = AttemptRecord::default();
+        let policy = AttemptPolicy { consecutive: u32::MAX, ..POLICY };
+        assert!((0..5).all(|_| record.charge(&policy, NOON)));
+        assert!(!record.charge(&policy, NOON - SECONDS_PER_DAY));
+        let tomorrow = NOON + SECONDS_PER_DAY;
+        assert!(record.charge(&policy, tomorrow));
+        record.refund(NOON);
+        assert_eq!((record.day_failures, record.generation_failures), (1, 5));
     }
 
     #[test]

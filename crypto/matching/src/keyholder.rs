@@ -285,21 +285,18 @@ impl KeyHolder {
     #[inline(never)]
     fn compare(&self, admitted: &Admitted, job: &MatchJob) -> Option<LaneSet> {
         let mut decryptor = self.decryptor();
-        let tenant_key = admitted.epoch.tenant_key();
-        let tag_key = admitted.epoch.tag_key();
-        // Decrypted whatever the tag says: how long a refusal takes does not tell why.
-        let vouched = match (&job.masked, tag_key) {
-            (Masked::Own(tag, batch), Some(key)) => key.vouches(batch, tag),
-            _ => tag_key.is_none(),
-        };
-        let opened = match (&job.masked, tenant_key) {
-            (Masked::Own(_, batch), _) => Some(decryptor.decrypt(admitted.keys.iter().flatten(), batch)),
-            (Masked::Pairs(batch), Some(key)) => Some(decryptor.decrypt_pairs(key, batch)),
-            (Masked::Product(product), Some(key)) => Some(decryptor.decrypt_product(key, product)),
-            (_, None) => None,
+        let epoch = &admitted.epoch;
+        let (vouched, opened) = match (&job.masked, epoch.tag_key(), epoch.tenant_key()) {
+            // Decrypted whatever the tag says: how long a refusal takes does not tell why.
+            (Masked::Own(tag, batch), Some(key), _) => {
+                (key.vouches(batch, tag), decryptor.decrypt(admitted.keys.iter().flatten(), batch))
+            }
+            (Masked::Pairs(batch), _, Some(key)) => (true, decryptor.decrypt_pairs(key, batch)),
+            (Masked::Product(product), _, Some(key)) => (true, decryptor.decrypt_product(key, product)),
+            // Of another key structure: refused before, and no key here would open it.
+            _ => return None,
         };
         self.put_back(decryptor);
-        let opened = opened?;
         let threshold = admitted.threshold;
         let reached =
             opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));

@@ -9,7 +9,9 @@
 //! request that was delayed on its way has a lower one and is refused: nothing that is stored is ever taken back.
 
 use crate::keyholder::{KeyHolder, KeyHolderError};
-use crate::{BlindedCiphertext, EncryptedTemplate, Handle, PublicKey, SubjectRecord, Template, TenantId};
+use crate::{
+    AttemptRecord, BlindedCiphertext, EncryptedTemplate, Handle, PublicKey, SubjectRecord, Template, TenantId,
+};
 use trefoil_bfv::Drbg;
 
 impl KeyHolder {
@@ -40,7 +42,7 @@ impl KeyHolder {
         now: u64,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
         let of = self.tenant(&tenant)?;
-        let renewal = of.renewal(&handle, from, to)?;
+        let renewal = of.renewal(&handle, from)?;
         let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
             of.count_malformed(self.vault(), now)?;
             return Err(KeyHolderError::Malformed);
@@ -48,7 +50,8 @@ impl KeyHolder {
         let (lane, epoch) = (renewal.lane, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());
         rng.fill(&mut salt);
-        let record = SubjectRecord { handle, generation: to, lane, epoch, salt, attempts: renewal.attempts };
+        let attempts = AttemptRecord::default();
+        let record = SubjectRecord { handle, generation: to, lane, epoch, salt, attempts };
         of.succeed(self.vault(), &renewal.new, from, &record)?;
         let ciphertext = renewal.new.encrypt(&record, &share, &mut rng);
         let template = Template { tenant, handle, generation: to, lane, epoch, ciphertext };

@@ -44,7 +44,6 @@ pub(crate) struct Renewal {
     /// The key of the template as it is.
     pub(crate) key: SubjectKey,
     pub(crate) lane: Lane,
-    pub(crate) attempts: AttemptRecord,
 }
 
 impl Tenant {
@@ -130,8 +129,8 @@ impl Tenant {
         self.newest()
     }
 
-    /// What it takes to renew generation `from` of a subject as `to`.
-    pub(crate) fn renewal(&self, handle: &Handle, from: u32, to: u32) -> Result<Renewal, KeyHolderError> {
+    /// What it takes to renew generation `from` of a subject. As what it may be renewed is for [`Tenant::succeed`] to say.
+    pub(crate) fn renewal(&self, handle: &Handle, from: u32) -> Result<Renewal, KeyHolderError> {
         let state = locked(&self.state);
         if state.frozen {
             return Err(KeyHolderError::Frozen);
@@ -140,16 +139,12 @@ impl Tenant {
         let subject = state.subjects.get(&(*handle, from));
         let subject = subject.filter(|subject| subject.epoch == old.number());
         let subject = subject.ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
-        if to <= subject.successor.unwrap_or(from) {
-            return Err(KeyHolderError::Rotation);
-        }
-        let ledger = state.ledger((*handle, from));
-        let attempts = state.subjects.get(&ledger).map_or(subject.attempts, |subject| subject.attempts);
         let (old, new) = (Arc::clone(old), Arc::clone(new));
-        Ok(Renewal { old, new, key: subject.key.clone(), lane: subject.lane, attempts })
+        Ok(Renewal { old, new, key: subject.key.clone(), lane: subject.lane })
     }
 
-    /// Adds the generation that `from` was renewed as, in the vault first, and forgets one that was made before.
+    /// Adds the generation that `from` was renewed as, in the vault first, and forgets one that was made before. Its attempts are
+    /// those that have been counted, whatever the record says.
     pub(crate) fn succeed(
         &self,
         vault: &dyn Vault,
@@ -162,8 +157,8 @@ impl Tenant {
         let mut record = record.clone();
         let before = {
             let state = locked(&self.state);
-            let subject = state.subjects.get(&(handle, from)).filter(|_| state.epochs.len() == 2);
-            let before = subject.ok_or(KeyHolderError::Rotation)?.successor;
+            // Gone with its keys, if the rotation has ended meanwhile.
+            let before = state.subjects.get(&(handle, from)).ok_or(KeyHolderError::Rotation)?.successor;
             if to <= before.unwrap_or(from) || state.subjects.contains_key(&(handle, to)) {
                 return Err(KeyHolderError::Rotation);
             }
@@ -336,3 +331,6 @@ impl Tenant {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panicked while it held this lock")
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,8 +85,8 @@ impl QuorumHolder {
         Ok(Begun { seat: job.seat, digest: job.digest, own, for_others: [for_a, for_b], admitted, now })
     }
 
-    /// What follows from the parts that other key-holders sent. `last` says that no others will come: only then, or when both are
-    /// here, is a job judged malformed.
+    /// What follows from the parts that other key-holders sent. `last` says that no others will come: only then is a job judged
+    /// malformed.
     pub fn judge(&self, job: &SeatJob, begun: &Begun, parts: &[(Seat, Parts)], last: bool) -> Judgement {
         let judgement = self.compare(job, begun, parts, last);
         wipe_stack();
@@ -131,7 +131,7 @@ impl QuorumHolder {
         judgement.outcome = match first {
             Some(matched) if unanimous => Outcome::Matched(matched),
             Some(_) => Outcome::Undecided,
-            None if outcomes.len() == 2 || (last && !outcomes.is_empty()) => Outcome::Malformed,
+            None if last && !outcomes.is_empty() => Outcome::Malformed,
             None => Outcome::Undecided,
         };
         let misfits = outcomes.iter().filter(|(.., matched)| first.is_some() && matched.is_none());

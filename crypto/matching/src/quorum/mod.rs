@@ -91,6 +91,7 @@ impl QuorumHolder {
         contributions: &[[u8; 32]; PIECES],
     ) -> Result<[EncryptedTemplate; 2], KeyHolderError> {
         let of = self.keyholder.tenant(&tenant)?;
+        // What the key is derived from anyway comes first: no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
         let salt =
             hash(&[b"trefoil/quorum/salt/1", &tenant, &handle, &generation.to_le_bytes(), contributed]);

@@ -102,6 +102,19 @@ fn a_generation_is_enrolled_once() {
 }
 
 #[test]
+fn an_answer_to_another_question_is_told_apart() {
+    let mut world = World::new(lenient(0));
+    let (blinded, _) = split(&world.face(), &mut world.rng);
+    let lane = lane_of(2);
+    let answer = world.keyholder.enrol(TENANT, handle(1), 3, lane, &blinded.into()).expect("new");
+    assert!(answer.is_of(&TENANT, &handle(1), 3, lane) && answer.is_renewal(&TENANT, &handle(1), 3));
+    assert!(!answer.is_of(&[8; 16], &handle(1), 3, lane) && !answer.is_renewal(&[8; 16], &handle(1), 3));
+    assert!(!answer.is_of(&TENANT, &handle(2), 3, lane) && !answer.is_renewal(&TENANT, &handle(2), 3));
+    assert!(!answer.is_of(&TENANT, &handle(1), 4, lane) && !answer.is_renewal(&TENANT, &handle(1), 4));
+    assert!(!answer.is_of(&TENANT, &handle(1), 3, lane_of(3)));
+}
+
+#[test]
 fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
     let world = World::new(lenient(0));
     let keyholder = &world.keyholder;

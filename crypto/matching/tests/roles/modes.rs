@@ -2,8 +2,8 @@
 
 use super::*;
 use trefoil_matching::{
-    BlindedTemplate, Context, EncryptedProbes, ForKeyHolder, KeyHolderError, MatchError, ProbeJob,
-    PublicKeyError, TemplateError,
+    AttemptRecord, BlindedTemplate, Context, EncryptedProbes, ForKeyHolder, KeyHolderError, MatchError,
+    ProbeJob, PublicKeyError, TemplateError, Vault as _,
 };
 use trefoil_split::{Split, split_probe, split_template};
 
@@ -139,8 +139,12 @@ fn jobs_of_another_structure_or_epoch_are_refused() {
     let probe = one.device(&b, &face, b"n");
     let gathered = one.matcher.gather([0; 16], TENANT, &one.key, &[(&b, &probe)]).expect("valid");
     assert!(matches!(own.keyholder.encrypt_probes(&gathered), Err(KeyHolderError::Structure)));
+    let refused = one.matcher.gather([0; 16], TENANT, &one.key, &[(&a, &probe)]);
+    assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
     let job = one.mask(&[(&b, &face)]);
     assert!(matches!(own.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    let attempts = own.vault.subjects(&TENANT).expect("readable")[0].attempts;
+    assert_eq!(attempts, AttemptRecord::default(), "nothing was tried");
     let mut later = job.clone();
     later.epoch = 1;
     assert!(matches!(one.keyholder.decide(&later, NOW), Err(KeyHolderError::UnknownSubjects(_))));

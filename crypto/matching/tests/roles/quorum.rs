@@ -1,6 +1,7 @@
 //! Three key-holders, any two of which decide.
 
 use crate::attacks::{add_to_end, made_up};
+use crate::malformed::MASKED;
 use crate::three::{PRIMES, Three, alone, job_of};
 use crate::{NOW, TENANT, handle, lane_of, lenient, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
@@ -38,7 +39,10 @@ fn of_a_job_that_a_matcher_made_up_there_are_no_parts() {
         // In the lane of a subject, and nowhere else.
         add_to_end(&mut bytes, &made_up(1, &mut three.rng));
         let crafted = SeatJob::from_bytes(&bytes).unwrap();
-        assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Malformed)));
+        for _ in 0..3 {
+            assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Malformed)));
+        }
+        assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Frozen)), "each counts");
     }
 }
 
@@ -73,8 +77,24 @@ fn each_seat_gets_its_own_witness_and_another_seats_job_is_refused() {
         assert!(changed(3, 0xff).is_err(), "a factor above t");
         // The third residue of the next seat's c1: parts would be of something else, and so is the name.
         let at = 1 + 128 + 384 + 8192 * 6 + 12;
-        let other = changed(at, bytes[at] ^ 1).unwrap();
-        assert_ne!(three.holders[seat.index()].begin(&other, NOW).unwrap().digest(), digests[0]);
+        // Likewise where c0 differs: no flooding is used twice.
+        for at in [at, bytes.len() - MASKED, bytes.len() - MASKED + 6 * 32] {
+            let other = changed(at, bytes[at] ^ 1).unwrap();
+            assert_ne!(three.holders[seat.index()].begin(&other, NOW).unwrap().digest(), digests[0]);
+        }
+    }
+}
+
+#[test]
+fn the_threshold_itself_is_accepted_and_one_more_is_not() {
+    let face = Three::new(lenient(0), 1).people[0].2.clone();
+    for (above, expected) in [(0, 1), (1, 0)] {
+        let mut three = Three::new(lenient(face.dot(&face) + above), 1);
+        let lanes = [(&three.people[0].0, &face)];
+        let job = three.matcher.mask_for_three([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
+        let [seat, other, _] = Seat::ALL;
+        let parts = [(other, three.parts(other, seat, &job))];
+        assert_eq!(three.decide(seat, &job, &parts).unwrap().0, expected);
     }
 }
 
@@ -168,6 +188,7 @@ fn pieces_and_parts_are_read_as_written_and_nothing_else_is() {
     assert_eq!(bytes.len(), Parts::BYTES);
     assert_eq!(*Parts::from_bytes(&bytes).unwrap().to_bytes(), *bytes);
     assert!((0..bytes.len()).all(|length| Parts::from_bytes(&bytes[..length]).is_none()));
+    assert!(Parts::from_bytes(&[b"TFD1", &bytes[4..]].concat()).is_none());
     assert!(Parts::from_bytes(&[&bytes[..40], &[0xff; 6], &bytes[46..]].concat()).is_none());
     assert_eq!(format!("{:?}", Parts::from_bytes(&bytes).unwrap()), "Parts(..)");
 }

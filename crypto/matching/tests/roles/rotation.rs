@@ -70,6 +70,8 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         assert!(kept.epochs[0].master != stolen.epochs[0].master);
         let subjects = world.vault.subjects(&TENANT).expect("readable");
         assert!(subjects.iter().all(|subject| subject.epoch == 1) && subjects.len() == 2);
+        // Nor has the memory: the name of an old template is free.
+        assert_eq!(world.enrol(1, 7, &face).epoch, 1);
         // The old master key opens nothing of now, even with the salts of now.
         let vault = MemoryVault::default();
         vault.put_tenant(&stolen).expect("memory");
@@ -99,6 +101,14 @@ fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
     assert!(world.accepts(&next, &kept, &face).expect("known"));
     assert!(matches!(world.accepts(&next, &lost, &face), Err(KeyHolderError::UnknownSubjects(_))));
     assert!(matches!(world.renew(&kept, 9), Err(KeyHolderError::UnknownSubjects(_))), "it is renewed");
+    let stored = world.vault.subjects(&TENANT).expect("readable").into_iter();
+    let mut stored: Vec<u32> = stored.map(|subject| subject.generation).collect();
+    stored.sort_unstable();
+    assert_eq!(stored, [0, 4], "what was replaced is forgotten on disk too");
+    // Nor does a renewal take the place of a template that was enrolled meanwhile.
+    let (blinded, _) = split(&face, &mut world.rng);
+    world.keyholder.enrol(TENANT, handle(1), 6, lane_of(7), &blinded.into()).expect("new");
+    assert!(matches!(world.renew(&old, 6), Err(KeyHolderError::Rotation)));
     // Deleting a template deletes what it became.
     world.keyholder.shred(TENANT, handle(1), 0).expect("there");
     assert!(matches!(world.accepts(&next, &kept, &face), Err(KeyHolderError::UnknownSubjects(_))));
