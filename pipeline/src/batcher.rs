@@ -183,6 +183,20 @@ mod tests {
     }
 
     #[test]
+    fn whoever_has_waited_longest_is_first_and_wakes_the_dispatcher() {
+        let mut batcher = Batcher::default();
+        // Seven and 32 have no common divisor: every waiting time occurs once.
+        for tenant in 0..32u8 {
+            batcher.push([tenant; 16], 0, u64::from(tenant) * 7 % 32, 100 + u64::from(tenant) * 7 % 32);
+        }
+        for since in 0..32 {
+            assert_eq!(batcher.next_deadline(500), Some(600 + since));
+            let batch = if since < 16 { batcher.poll(1000, 500) } else { batcher.flush() };
+            assert_eq!(batch.expect("due").lanes, [(0, since)]);
+        }
+    }
+
+    #[test]
     fn delay_grows_with_load() {
         let delay = Delay::default();
         assert_eq!(delay.at_load(0, 4), 500);

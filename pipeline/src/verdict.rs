@@ -207,12 +207,13 @@ impl Value for Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use trefoil_attest::ProbeMode;
 
-    #[test]
-    fn an_entry_has_at_most_160_bytes_and_reads_back_with_every_field_distinct() {
-        assert!(size_of::<<Verdict as Value>::Words>() <= 160);
-        let verdict = Verdict {
+    use super::*;
+    use crate::tenant::Policy;
+
+    fn example() -> Verdict {
+        Verdict {
             handle: [1; 32],
             tag: [2; 32],
             session_key: [3; 32],
@@ -226,9 +227,52 @@ mod tests {
             verifier: 11 << 8,
             level: 12,
             has_chain: true,
-        };
+        }
+    }
+
+    #[test]
+    fn an_entry_has_at_most_160_bytes_and_reads_back_with_every_field_distinct() {
+        assert!(size_of::<<Verdict as Value>::Words>() <= 160);
+        let verdict = example();
         assert!(Verdict::from_words(&verdict.to_words()) == verdict);
         let without = Verdict { has_chain: false, ..verdict };
         assert!(Verdict::from_words(&without.to_words()) == without);
+    }
+    #[test]
+    fn a_verdict_admits_what_it_was_reached_for_and_each_other_condition_is_named() {
+        let policy = Policy {
+            id: 9 << 8,
+            version: 1,
+            fmr_class: 3,
+            embedder: "facenet-128".to_owned(),
+            level_min: 12,
+            attestation_lifetime_s: 60,
+            probe: ProbeMode::Plain,
+        };
+        // A newer root before it, so that the generation counts.
+        let roots = vec![(8 << 24, [8; 32]), (7 << 24, [7; 32])];
+        let tenant = |id| Tenant { id, keys: Vec::new(), policy: policy.clone(), roots: roots.clone() };
+        let admits = |change: fn(&mut Verdict, &mut Tenant)| {
+            let (mut verdict, mut tenant) =
+                (Verdict { verifier: VERIFIER_VERSION, ..example() }, tenant([4; 16]));
+            change(&mut verdict, &mut tenant);
+            verdict.admits(&tenant, &[1; 32], AudienceId([5; 16]), (6 << 32) - 1)
+        };
+        assert_eq!(admits(|_, _| {}), Ok([7; 32]));
+        assert_eq!(admits(|verdict, _| verdict.level += 1), Ok([7; 32]), "more than is asked for");
+        assert_eq!(admits(|verdict, _| verdict.verifier -= 1), Err(Stale::Verifier));
+        assert_eq!(admits(|verdict, _| verdict.not_after -= 1), Err(Stale::Expired));
+        assert_eq!(admits(|verdict, _| verdict.root_generation -= 1), Err(Stale::Root));
+        assert_eq!(admits(|_, tenant| tenant.roots.truncate(1)), Err(Stale::Root));
+        let elsewhere: [fn(&mut Verdict, &mut Tenant); 5] = [
+            |_, tenant| tenant.id[15] ^= 1,
+            |verdict, _| verdict.handle[31] ^= 1,
+            |verdict, _| verdict.audience.0[15] ^= 1,
+            |_, tenant| tenant.policy.id += 1,
+            |_, tenant| tenant.policy.level_min += 1,
+        ];
+        for (which, change) in elsewhere.into_iter().enumerate() {
+            assert_eq!(admits(change), Err(Stale::Scope), "{which}");
+        }
     }
 }

@@ -19,7 +19,11 @@ macro_rules! mount {
                 withdrawn_root_is_refused_at_the_next_batch,
                 session_covers_only_its_subject_audience_and_level,
                 shredded_template_costs_only_its_own_lane,
+                lanes_of_two_epochs_are_matched_apart_and_answered_in_order,
+                probe_of_another_mode_costs_only_its_own_lane,
                 no_decision_without_the_key_holder,
+                three_key_holders_get_what_they_check_each_other_with,
+                request_that_cannot_be_attested_is_answered_as_a_fault,
                 unknown_tenant_is_refused
             }
             mount! { @cases $cache, service:

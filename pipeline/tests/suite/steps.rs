@@ -3,12 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use trefoil_attest::{Decision, Reveal, Statement};
+use crossbeam_channel::{Receiver, unbounded};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
-use trefoil_matching::{Decisions, EncryptedProbes, KeyHolderError, KeyHolding, MatchJob, ProbeJob};
-use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Refusal, Stale, Verdict};
+use trefoil_matching::quorum::SeatJob;
+use trefoil_matching::{
+    Context, Decisions, EncryptedProbes, KeyHolderError, KeyHolding, LaneSet, MatchJob, ProbeJob, Share,
+    SharedProbe, blind, unblind,
+};
+use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Probe, Refusal, Stale, Verdict};
 
-use super::world::{AUDIENCE, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, verdict_of};
+use super::world::{
+    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, verdict_of,
+};
 
 fn run<C: Cache<Verdict>>(
     pipeline: &Pipeline<C>,
@@ -32,6 +41,10 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     let outcome = run(&world.pipeline(), &clock, lanes);
     assert!(outcome.refused.is_empty());
     assert_eq!(outcome.bound.len(), PEOPLE);
+    let first = Statement::decode(&outcome.bound[0].statement).expect("canonical");
+    let again = run(&world.pipeline(), &clock, vec![world.request(CHAINED, CHAINED, 0)]);
+    let again = Statement::decode(&again.bound[0].statement).expect("canonical");
+    assert_ne!(again.batch_id, first.batch_id);
     for (i, lane) in outcome.bound.iter().enumerate() {
         assert_eq!(lane.reply, i);
         let expected = if i.is_multiple_of(2) { Decision::Match } else { Decision::NoMatch };
@@ -44,7 +57,15 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         assert_ne!(statement.handle, person.handle, "the relying party sees the pairwise pseudonym only");
         assert_eq!(statement.audience, AUDIENCE);
         assert_eq!((statement.issued_at, statement.expires_at), (NOW, NOW + 60));
-        assert_eq!(statement.proof.expect("proof claims").root, PEOPLE_ONCE.1);
+        let proven = &person.envelope.statement;
+        let proof =
+            Proof { circuit: proven.circuit.id(), root: PEOPLE_ONCE.1, level: 2, epoch: proven.epoch };
+        assert_eq!(statement.proof, Some(proof));
+        assert_eq!((statement.tenant, statement.nonce), (TENANT, &[i as u8; 16][..]));
+        assert_eq!((statement.request_digest, statement.reveal), ([i as u8; 32], person.reveal));
+        assert_eq!((statement.policy_id, statement.policy_version, statement.fmr_class), (1, 4, 3));
+        assert_eq!((statement.probe_mode, statement.template_generation), (ProbeMode::Plain, 5));
+        assert_eq!(statement.batch_id, first.batch_id);
         assert_eq!(lane.digest, trefoil_attest::statement_digest(&lane.statement));
     }
 }
@@ -88,9 +109,11 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     other_audience.audience = "elsewhere.example".into();
     let mut without_chain = world.request(3, 3, 3);
     without_chain.reveal = Some(Reveal { position: 1, value: [0; 32] });
-    let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain];
+    let mut revealing_nothing = world.request(CHAINED, CHAINED, CHAINED);
+    revealing_nothing.reveal = None;
+    let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain, revealing_nothing];
     let outcome = run(&pipeline, &clock, lanes);
-    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, scope)]);
+    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, scope), (CHAINED, scope)]);
     assert_eq!(outcome.bound.len(), 1);
     world.put_tenant(vec![(1, PEOPLE_ONCE.1)], 3);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(2, 2, 2)])), [(2, scope)]);
@@ -99,7 +122,7 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
-    world.keyholder.shred(TENANT, PEOPLE_ONCE.0[4].handle, 1).expect("shred");
+    world.keyholder.shred(TENANT, PEOPLE_ONCE.0[4].handle, 5).expect("shred");
     let lanes = (0..8).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(4, Refusal::Template)]);
@@ -107,26 +130,124 @@ pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache
     assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
 }
 
-/// A key-holder that cannot be reached.
-struct Unreachable;
+/// While keys are rotated there are two matches, and each answers for its own lanes.
+pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cache<Verdict>>(cache: C) {
+    let mut world = World::new(cache);
+    world.prove_all();
+    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let mut rng = StdRng::seed_from_u64(4);
+    for i in [0, 3, 4] {
+        let (blinded, blind) = blind(&world.templates[i], &mut rng);
+        let renewed = world.keyholder.renew(TENANT, PEOPLE_ONCE.0[i].handle, 5, 6, &blinded, NOW);
+        world.templates[i] = unblind(renewed.expect("honest"), blind);
+    }
+    let live = vec![(1, PEOPLE_ONCE.1)];
+    world.put_tenant_with(vec![world.key.clone(), next.clone()], live.clone(), 2);
+    let lanes = |reply: usize| world.request(reply, if reply < 2 { reply } else { reply + 1 }, reply);
+    let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
+    assert!(outcome.refused.is_empty());
+    let answered: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    let expected = |i| (i, if i < 2 { Decision::Match } else { Decision::NoMatch });
+    assert_eq!(answered, (0..6).map(expected).collect::<Vec<_>>());
+    // The rotation ends while requests wait: only what is under the keys that are left is matched.
+    world.put_tenant_with(vec![next], live, 2);
+    let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
+    assert_eq!(refusals(&outcome), [1, 2, 5].map(|i| (i, Refusal::Template)));
+    assert_eq!(outcome.bound.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [0, 3, 4]);
+}
 
-impl KeyHolding for Unreachable {
+pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let mut shared = world.request(1, 1, 1);
+    let context = Context::probe(&TENANT, &shared.template.handle, &shared.session, &shared.nonce);
+    let share = Share::random(&mut StdRng::seed_from_u64(5));
+    let sealed = world.keyholder.sealing_key().seal(&context, &share);
+    shared.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, context }));
+    let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
+    let outcome = run(&world.pipeline(), &clock(), lanes);
+    assert_eq!(refusals(&outcome), [(1, Refusal::ProbeMode)]);
+    assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
+    assert_eq!(outcome.bound.len(), 2);
+}
+
+/// A key-holder that answers jobs with these, in turn.
+struct Refusing(Receiver<KeyHolderError>);
+
+impl KeyHolding for Refusing {
     fn decide(&self, _: &MatchJob, _: u64) -> Result<Decisions, KeyHolderError> {
-        Err(KeyHolderError::Frozen)
+        Err(self.0.try_recv().expect("asked once more"))
     }
 
     fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        Err(KeyHolderError::Frozen)
+        unreachable!("no probe is shared")
     }
 }
 
 pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
+    let all = |why| [0, 1, 2].map(|i| (i, why));
+    let named = [(1, Refusal::SealedShare), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
+    for (answers, expected) in [
+        (vec![KeyHolderError::Frozen], all(Refusal::KeyHolder)),
+        (vec![KeyHolderError::Unavailable("away".to_owned())], all(Refusal::KeyHolderUnavailable)),
+        (vec![KeyHolderError::SealedShares(LaneSet::from_bits(0b10)), KeyHolderError::Frozen], named),
+        // Lanes that are not in the batch: leaving them out leaves the batch as it was.
+        (vec![KeyHolderError::UnknownSubjects(LaneSet::from_bits(1 << 20))], all(Refusal::KeyHolder)),
+    ] {
+        let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
+        let (send, refusing) = unbounded();
+        answers.into_iter().for_each(|answer| send.send(answer).expect("the receiver is here"));
+        let outcome = run(&world.pipeline_with(Arc::new(Refusing(refusing))), &clock(), lanes);
+        assert!(outcome.bound.is_empty());
+        assert_eq!(refusals(&outcome), expected);
+    }
+}
+
+/// Three key-holders that accept lane 1.
+struct OfThree;
+
+impl KeyHolding for OfThree {
+    fn decide(&self, job: &MatchJob, _: u64) -> Result<Decisions, KeyHolderError> {
+        assert!(SeatJob::encode(job).is_some(), "masked for one");
+        Ok(Decisions::from_lanes(LaneSet::from_bits(0b10)))
+    }
+
+    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        unreachable!("no probe is shared")
+    }
+
+    fn is_three(&self) -> bool {
+        true
+    }
+}
+
+pub(crate) fn three_key_holders_get_what_they_check_each_other_with<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
-    let outcome = run(&world.pipeline_with(Arc::new(Unreachable)), &clock(), lanes);
-    assert!(outcome.bound.is_empty());
-    assert_eq!(refusals(&outcome), [0, 1, 2].map(|i| (i, Refusal::KeyHolder)));
+    let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
+    let decisions: Vec<Decision> = outcome.bound.iter().map(|lane| lane.decision).collect();
+    assert_eq!(decisions, [Decision::NoMatch, Decision::Match, Decision::NoMatch]);
+}
+
+pub(crate) fn request_that_cannot_be_attested_is_answered_as_a_fault<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let mut long = world.request(0, 0, 0);
+    long.nonce = vec![0; 65];
+    let outcome = run(&world.pipeline(), &clock(), vec![long, world.request(1, 1, 1)]);
+    assert_eq!(refusals(&outcome), [(0, Refusal::Fault)]);
+    assert_eq!(outcome.bound.len(), 1);
+}
+
+#[test]
+fn a_verdict_is_reached_for_the_statement_that_was_proven() {
+    let [one, other] = [0, 1].map(|i| &PEOPLE_ONCE.0[i].envelope);
+    let verified = trefoil_zkp::verify(&one.statement, &one.proof).expect("valid proof");
+    assert!(Verdict::new(&verified, one, NOW).is_some_and(|verdict| verdict.not_after == NOW));
+    assert!(Verdict::new(&verified, other, NOW).is_none());
 }
 
 pub(crate) fn unknown_tenant_is_refused<C: Cache<Verdict>>(cache: C) {

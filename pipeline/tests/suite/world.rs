@@ -13,6 +13,7 @@ use trefoil_matching::{
 };
 use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict};
 use trefoil_sign::SigningKeys;
+use trefoil_zkp::chain::{Chain, Reveal};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
@@ -22,6 +23,8 @@ pub(crate) const ISSUER: &str = "trefoil.test";
 pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const NOW: u64 = 1_795_000_000;
 pub(crate) const PEOPLE: usize = 32;
+/// Whose session has a hash chain.
+pub(crate) const CHAINED: usize = 21;
 /// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
 const THRESHOLD: i32 = 18_000;
 const NO_LIMIT: AttemptPolicy =
@@ -32,6 +35,8 @@ pub(crate) struct Person {
     pub(crate) envelope: ProofEnvelope,
     pub(crate) session: [u8; 32],
     pub(crate) handle: [u8; 32],
+    /// The first value of the session's hash chain, if it has one.
+    pub(crate) reveal: Option<Reveal>,
 }
 
 /// Proofs take seconds, so the people are made once per test binary.
@@ -56,7 +61,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
         .map(|((secret, attributes), index)| {
             let witness = Witness { secret, attributes, index, path: tree.path(index).expect("index") };
             let session_key = SessionKey::random(&mut rng);
-            let statement = witness.statement(&SessionClaim {
+            let claim = SessionClaim {
                 circuit: Circuit::Cred1,
                 tenant: TENANT,
                 audience: AUDIENCE,
@@ -66,18 +71,23 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                 policy_id: 1,
                 key_commitment: &session_key.commitment(),
                 chain: None,
-            });
+            };
+            let mut chain = (index as usize == CHAINED)
+                .then(|| Chain::random(claim.context(), 4, &mut rng).expect("in range"));
+            let commitment = chain.as_ref().map(|chain| *chain.commitment());
+            let statement = witness.statement(&SessionClaim { chain: commitment.as_ref(), ..claim });
             let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
             Person {
                 face: unit(&mut rng),
                 session: statement.digest(),
                 handle: *statement.handle.as_bytes(),
+                reveal: chain.as_mut().and_then(Chain::reveal),
                 envelope: ProofEnvelope {
                     statement,
                     audience: AUDIENCE.into(),
                     session_key,
                     policy_id: 1,
-                    chain: None,
+                    chain: commitment,
                     proof,
                 },
             }
@@ -133,7 +143,7 @@ impl<C: Cache<Verdict>> World<C> {
             .map(|(person, lane)| {
                 let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
                 let encrypted =
-                    keyholder.enrol(TENANT, person.handle, 1, lane, &blinded.into()).expect("enrol");
+                    keyholder.enrol(TENANT, person.handle, 5, lane, &blinded.into()).expect("enrol");
                 unblind(encrypted, blind)
             })
             .collect();
@@ -150,12 +160,17 @@ impl<C: Cache<Verdict>> World<C> {
 
     /// (Re)publishes the tenant with these roots and this lowest level.
     pub(crate) fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
+        self.put_tenant_with(vec![self.key.clone()], roots, level_min);
+    }
+
+    /// The same with these public keys.
+    pub(crate) fn put_tenant_with(&self, keys: Vec<PublicKey>, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
         self.registry.put(Tenant {
             id: TENANT,
-            keys: vec![self.key.clone()],
+            keys,
             policy: Policy {
                 id: 1,
-                version: 1,
+                version: 4,
                 fmr_class: 3,
                 embedder: "facenet-128".into(),
                 level_min,
@@ -188,7 +203,7 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
         let people = &PEOPLE_ONCE.0;
         LaneRequest {
-            reveal: None,
+            reveal: people[person].reveal,
             session: people[person].session,
             template: self.templates[person].clone(),
             probe: Probe::Plain(Embedding::quantise(&people[shown].face).expect("face")),
