@@ -118,3 +118,23 @@ impl Clients {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bounded_and_nobody_is_listed_twice() {
+        let client = |name: &str, digit: &str| Client {
+            name: name.to_owned(),
+            fingerprint: digit.repeat(64),
+            right: Right::Match,
+        };
+        let read = |client: Vec<Client>| Clients { client }.by_fingerprint().map(|all| all.len());
+        // Two gateways of one operator may share a name, and so its tenants.
+        assert_eq!(read(vec![client("a", "1"), client("a", "2")]), Ok(2));
+        assert!(read(vec![client("a", "1"), client("b", "1")]).is_err());
+        assert_eq!(read(vec![client(&"a".repeat(64), "1")]), Ok(1));
+        assert!(read(vec![client("", "1")]).is_err() && read(vec![client(&"a".repeat(65), "1")]).is_err());
+    }
+}

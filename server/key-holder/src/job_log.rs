@@ -337,12 +337,64 @@ mod tests {
         let altered = text.replacen("enrol", "shred", 1);
         let removed = [lines[0], lines[2], lines[3], ""].join("\n");
         let inserted = [lines[0], lines[1], lines[1], lines[2], lines[3], ""].join("\n");
-        for forged in [altered, removed, inserted] {
+        // No line follows the last: only its number ties it to the one before.
+        let renumbered = text.replacen("\"n\":3", "\"n\":4", 1);
+        let beheaded = [lines[1], lines[2], lines[3], ""].join("\n");
+        for forged in [altered, removed, inserted, renumbered, beheaded] {
             std::fs::write(&path, forged).unwrap();
-            assert!(matches!(check(directory.path()), Err(JobLogError::Broken { line: 2 | 3, .. })));
+            assert!(matches!(check(directory.path()), Err(JobLogError::Broken { line: 1..=4, .. })));
             assert!(matches!(JobLog::open(&directory), Err(JobLogError::Broken { .. })));
         }
         std::fs::write(&path, text).unwrap();
         assert_eq!(check(directory.path()).unwrap(), log.head());
+    }
+    #[test]
+    fn nothing_follows_half_a_line_that_cannot_be_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDir::open(&folder.path().join("data")).unwrap();
+        let log = JobLog::open(&directory).unwrap();
+        log.append(entry("decide")).unwrap();
+        // A file that can be neither written nor cut.
+        let read_only = File::open(file_path(directory.path(), 0)).unwrap();
+        let writable = std::mem::replace(&mut log.state.lock().unwrap().file, read_only);
+        log.append(entry("decide")).unwrap_err();
+        log.state.lock().unwrap().file = writable;
+        log.append(entry("decide")).unwrap_err();
+        drop(log);
+        assert_eq!(JobLog::open(&directory).unwrap().head().next, 1, "a restart looks at what is there");
+    }
+
+    /// Whoever is shown a batch and its answer later can tell them from every other.
+    #[test]
+    fn digests_depend_on_everything_that_they_are_of_and_on_the_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &str| JobLog::open(&DataDir::open(&folder.path().join(name)).unwrap()).unwrap();
+        let (log, other) = (open("data"), open("other"));
+        let batch = |lane: usize, handle: u8, generation: u32| {
+            let mut subjects = [None; LANES];
+            subjects[lane] = Some(([handle; 32], generation));
+            subjects
+        };
+        let digests = [
+            log.subjects(&[1; 16], &batch(1, 2, 3)),
+            log.subjects(&[2; 16], &batch(1, 2, 3)),
+            log.subjects(&[1; 16], &batch(2, 2, 3)),
+            log.subjects(&[1; 16], &batch(1, 3, 3)),
+            log.subjects(&[1; 16], &batch(1, 2, 4)),
+            other.subjects(&[1; 16], &batch(1, 2, 3)),
+            log.subject(&[1; 16], &[2; 32], 3),
+            log.subject(&[2; 16], &[2; 32], 3),
+            log.subject(&[1; 16], &[3; 32], 3),
+            log.subject(&[1; 16], &[2; 32], 4),
+            other.subject(&[1; 16], &[2; 32], 3),
+            log.answer("01", LaneSet::from_bits(1)),
+            log.answer("02", LaneSet::from_bits(1)),
+            log.answer("01", LaneSet::from_bits(1 << 31)),
+            other.answer("01", LaneSet::from_bits(1)),
+        ];
+        for (i, one) in digests.iter().enumerate() {
+            assert!(digests[..i].iter().all(|other| other != one), "{i}");
+        }
+        assert_eq!(log.answer("01", LaneSet::from_bits(1)), digests[11], "and on nothing else");
     }
 }

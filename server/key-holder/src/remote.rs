@@ -185,3 +185,6 @@ impl Role for Remote {
 fn nonsense() -> KeyHolderError {
     KeyHolderError::Unavailable("it answered something that was not asked".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,10 @@ use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, Role as _, job_log, tls};
-use trefoil_matching::{KeyHolderError, KeyHolding as _, KeyStructure, Lane, split};
+use trefoil_matching::{
+    Context, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, SealedProbe, Share, blind,
+    split,
+};
 
 #[derive(Debug)]
 struct NoCertificate;
@@ -133,6 +136,18 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     unknown(other.shred(TENANT, handle(0), 0));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
     unknown(other.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded.into()).map(drop));
+    let template = &gateway.people[0].0;
+    let context = Context::probe(&TENANT, &handle(0), &[1; 32], &[1; 16]);
+    let sealed = other.sealing_key().unwrap().seal(&context, &Share::random(&mut StdRng::seed_from_u64(1)));
+    let mut probes = [const { None }; LANES];
+    probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, context });
+    unknown(
+        other.encrypt_probes(&ProbeJob { tenant: TENANT, batch_id: [1; 16], epoch: 0, probes }).map(drop),
+    );
+    unknown(other.begin_rotation(TENANT).map(drop));
+    let (blinded, _) = blind(template, &mut StdRng::seed_from_u64(1));
+    unknown(other.renew(TENANT, handle(0), 0, 1, blinded, 0).map(drop));
+    unknown(other.finish_rotation(TENANT, 0));
     let taken = other.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0));
     assert!(matches!(taken, Err(KeyHolderError::TenantExists)), "{taken:?}");
     assert_eq!(gateway.decide(&job).unwrap(), 0b11);
@@ -182,4 +197,20 @@ fn a_caller_waits_no_longer_than_its_time() {
     let remote = Remote::start(address.parse().unwrap(), house.gateway(), bounds).unwrap();
     assert!(remote.wait_until_ready(Instant::now() + Duration::from_millis(200)).is_err());
     assert!(matches!(remote.shred(TENANT, handle(0), 0), Err(KeyHolderError::Unavailable(_))));
+}
+
+#[test]
+fn a_client_beyond_the_connections_is_hung_up_on_until_there_is_room() {
+    let house = House::new("kill");
+    let config = house.folder.path().join("key-holder.toml");
+    let narrow = std::fs::read_to_string(&config).unwrap().replace("[server]", "[server]\nconnections = 1");
+    std::fs::write(&config, narrow).unwrap();
+    let running = house.start();
+    let mut first = running.raw(house.gateway());
+    first.send(&frame(0, &[]));
+    assert_eq!(first.receive(), (0, vec![]));
+    let another = || tls::client_config(house.operator(), running.address.fingerprint).unwrap();
+    assert!(is_refused(&running, another()));
+    drop(first);
+    while is_refused(&running, another()) {}
 }

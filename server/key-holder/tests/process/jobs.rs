@@ -1,9 +1,10 @@
 //! Jobs that no honest matcher sends, against the process: none is answered with anything.
 
-use crate::world::{Gateway, House, Mode, TENANT, frame, lenient};
+use crate::world::{Gateway, House, Mode, TENANT, face, frame, lenient};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::Role as _;
+use trefoil_key_holder::job_log::Entry;
 use trefoil_matching::MatchJob;
 
 /// Statuses of the protocol.
@@ -157,4 +158,24 @@ fn attack_with_random_jobs(mode: Mode, unreadable: usize) {
     let [unknown, frozen, malformed] =
         [UNKNOWN_TENANT, FROZEN, MALFORMED].map(|status| statuses[usize::from(status)]);
     assert_eq!((unknown + frozen + malformed, malformed), (1000, 3), "{unknown} {frozen} {malformed}");
+}
+
+#[test]
+fn a_decision_is_on_record_and_cannot_be_read_from_it() {
+    let house = House::new("kill");
+    let running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
+    let stranger = face(&mut StdRng::seed_from_u64(13));
+    assert_eq!(gateway.decide(&gateway.honest(1)).unwrap(), 0b11);
+    assert_eq!(gateway.decide(&gateway.job(1, |_| stranger.clone())).unwrap(), 0);
+    let text = std::fs::read_to_string(house.data().join("jobs-0000000000000000.log")).unwrap();
+    let lines: Vec<Entry> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [.., accepted, refused] = &lines[..] else { panic!("two decisions are on record") };
+    for entry in [accepted, refused] {
+        assert_eq!((&entry.op[..], &entry.outcome[..], entry.lanes), ("decide", "decided", Some(2)));
+        assert_eq!((&entry.batch, &entry.tenant), (&Some(hex::encode([1; 16])), &Some(hex::encode(TENANT))));
+        assert!(entry.answer.as_ref().is_some_and(|answer| answer.len() == 64));
+    }
+    assert_eq!(accepted.subjects, refused.subjects);
+    assert_ne!(accepted.answer, refused.answer);
 }

@@ -4,7 +4,7 @@
 //! and sends them under its certificate before the job arrives.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{Raw, Running, frame};
+use crate::world::{Raw, Running, TENANT, frame};
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
@@ -15,6 +15,7 @@ use trefoil_matching::{KeyHolder, MatchJob};
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 const MALFORMED: u8 = 19;
 const FROZEN: u8 = 18;
+const FAULT: u8 = 23;
 
 /// Seat 2, whose process is dead.
 struct Liar {
@@ -112,6 +113,13 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
         (8, &[0, 1][..], &expected(0).to_le_bytes()[..]),
         "the truth"
     );
+    // Without what the other two contribute to its salt, nobody is enrolled.
+    let enrolment = frame(4, &[&TENANT[..], &[9; 32], &[0; 4], &[31], &[0; 272][..]].concat());
+    let mut gateway_too = first.raw(houses.identity());
+    for _ in 0..2 {
+        gateway_too.send(&enrolment);
+        assert_eq!(gateway_too.receive(), (FAULT, vec![]));
+    }
     for batch in 1..=3 {
         assert_eq!(decide(batch, 20_000), (MALFORMED, vec![]));
     }

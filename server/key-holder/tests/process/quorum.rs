@@ -1,7 +1,11 @@
 //! Three key-holder processes, of which one is killed, stalled or wrong, and then two.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{House, TENANT, frame, handle, lenient};
+use crate::world::{House, PROGRAM, TENANT, frame, handle, lenient};
+use std::process::Command;
+use trefoil_key_holder::clients::{Clients, Right};
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Role as _, job_log};
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{
@@ -12,7 +16,7 @@ use trefoil_matching::{
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     let houses = Houses::new();
     let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let mut gateway = Gateway::new(&houses, &holders);
     gateway.logins(0..4);
     assert!(gateway.quorum.unready().is_none());
 
@@ -59,6 +63,10 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.until(2, |state| state.away.is_none());
     gateway.logins(30..34);
     gateway.quorum.shred(TENANT, handle(0), 0).unwrap();
+    // Enrolled again under the same name, all three contribute anew.
+    let (blinded, _) = split(&gateway.people[0].1, &mut gateway.rng);
+    let lane = gateway.people[0].0[0].lane;
+    gateway.quorum.enrol(TENANT, handle(0), 0, lane, blinded.into()).unwrap();
     for (seat, holder) in (1..).zip(&mut holders) {
         holder.kill();
         job_log::check(&houses.data(seat)).unwrap();
@@ -86,6 +94,13 @@ fn with_two_away_nothing_is_decided_until_one_is_back() {
 #[test]
 fn parts_are_for_key_holders_only() {
     let houses = Houses::new();
+    let other = Identity::open(&DataDir::open(&houses.dir().join("other")).unwrap(), "other").unwrap();
+    {
+        let directory = DataDir::open(&houses.data(1)).unwrap();
+        let mut clients = Clients::read(&directory).unwrap();
+        // A name is no right.
+        clients.authorise(&directory, "key-holder-2", other.fingerprint(), Right::Match).unwrap();
+    }
     let holders = [1, 2, 3].map(|seat| houses.start(seat));
     let mut gateway = Gateway::new(&houses, &holders);
     let [job, _] = gateway.jobs(1);
@@ -118,6 +133,11 @@ fn parts_are_for_key_holders_only() {
         let answer = vec![seat, 1, a, b, c, d, 0, 0, 0];
         assert_eq!(raw.receive(), (8, answer), "seat, decided, 32 bits, whom it saw");
     }
+    let mut stranger = holders[0].raw(other);
+    stranger.send(&frame(34, &frames[0]));
+    assert_eq!(stranger.receive(), (16, vec![]), "the tenant of another gateway");
+    stranger.send(&frame(32, &parts.to_bytes()));
+    assert_eq!(stranger.receive(), (24, vec![]));
     // A job for another seat is not decided, whatever it says.
     raws[0].send(&frame(34, &frames[1]));
     assert_eq!(raws[0].receive(), (8, vec![0; 9]), "its own seat, and nothing");
@@ -172,10 +192,21 @@ fn three_that_are_no_quorum_say_so() {
     let alone = running.connected(house.gateway());
     alone.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0)).unwrap();
     let houses = Houses::new();
-    let holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
     let gateway = Gateway::new(&houses, &holders);
     let [job, _] = gateway.jobs(1);
     let mut raw = running.raw(house.gateway());
     raw.send(&frame(34, &SeatJob::encode(&job).unwrap()[0]));
     assert_eq!(raw.receive(), (31, vec![]), "it is alone");
+    // Nor is a peer anything else.
+    let peer = holders[1].address.fingerprint;
+    holders[0].kill();
+    {
+        let directory = DataDir::open(&houses.data(1)).unwrap();
+        let mut clients = Clients::read(&directory).unwrap();
+        clients.authorise(&directory, "both", peer, Right::Match).unwrap();
+    }
+    let refused = Command::new(PROGRAM).arg("--config").arg(houses.config(1)).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("is a peer and in the list of clients"));
 }
