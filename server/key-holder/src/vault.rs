@@ -382,4 +382,20 @@ mod tests {
         vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
         assert!(!vault.attempts_lost.load(Ordering::Acquire));
     }
+    #[test]
+    fn a_salt_in_another_row_does_not_open() {
+        let (lane, salt, attempts) = (Lane::new(17).unwrap(), [6; 32], AttemptRecord::default());
+        let subject = SubjectRecord { handle: [4; 32], generation: 5, lane, epoch: 1, salt, attempts };
+        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+        let (keys, epochs) = (KeyStructure::PerSubject, Vec::new());
+        let tenant = TenantRecord { tenant: [1; 16], keys, epochs, policy, frozen: false };
+        for change in ["generation = 6", "epoch = 0", "handle = zeroblob(32)"] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("vault.sqlite");
+            let vault = SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
+            vault.put_tenant(&tenant).and_then(|()| vault.put_subject(&[1; 16], &subject)).unwrap();
+            Connection::open(&path).unwrap().execute(&format!("UPDATE subjects SET {change}"), []).unwrap();
+            assert!(vault.subjects(&[1; 16]).is_err(), "{change}");
+        }
+    }
 }
