@@ -18,16 +18,22 @@ pub fn collect_in_large_pages<T>(items: impl ExactSizeIterator<Item = T>) -> Box
     collected.into_boxed_slice()
 }
 
-/// Asks for large pages under `room`. That must be before it is first written: then pages are chosen. A refusal is no
-/// error: everything is as it was.
+/// Asks for large pages under `room`. Pages are chosen when they are first written, and an allocator may hand out again what
+/// was written before it was freed: the small pages that lie there are given back first. A refusal is no error.
 #[cfg(all(target_os = "linux", not(miri)))]
-#[allow(unsafe_code, reason = "a system call that takes an address")]
+#[allow(unsafe_code, reason = "system calls that take an address")]
 fn prefer_large<T>(room: &mut [MaybeUninit<T>]) {
-    // The call takes whole pages. Those at the ends are shared with neighbours, whom advice does not harm.
-    let into_page = room.as_ptr().addr() % rustix::param::page_size();
-    let (start, bytes) = (room.as_mut_ptr().wrapping_byte_sub(into_page), size_of_val(room) + into_page);
+    use rustix::mm::{Advice, madvise};
+    // Whole pages only: those at the ends are shared with neighbours.
+    let page = rustix::param::page_size();
+    let skipped = room.as_ptr().addr().wrapping_neg() % page;
+    let (start, bytes) =
+        (room.as_mut_ptr().wrapping_byte_add(skipped), size_of_val(room).saturating_sub(skipped));
+    let whole = bytes - bytes % page;
+    // SAFETY: these pages lie within `room`, which is ours alone and has nothing in it that could be lost.
+    let _ = unsafe { madvise(start.cast(), whole, Advice::LinuxDontNeed) };
     // SAFETY: this advice changes how memory is mapped and no byte of it, whatever lies there.
-    let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
+    let _ = unsafe { madvise(start.cast(), whole, Advice::LinuxHugepage) };
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
@@ -36,6 +42,8 @@ fn prefer_large<T>(_: &mut [MaybeUninit<T>]) {}
 #[cfg(test)]
 mod tests {
     use super::collect_in_large_pages;
+    #[cfg(all(target_os = "linux", not(miri)))]
+    use super::prefer_large;
 
     #[test]
     fn small_and_large_boxes_hold_their_items() {
@@ -68,5 +76,25 @@ mod tests {
             }
         }
         panic!("no mapping has the box");
+    }
+
+    /// Which pages are there is written in a file of the kernel's, 8 bytes for each, of which the highest bit says it.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn small_pages_that_were_written_before_are_given_back() {
+        use std::os::unix::fs::FileExt as _;
+        let Ok(pages) = std::fs::File::open("/proc/self/pagemap") else { return };
+        let size = rustix::param::page_size();
+        let mut written = std::hint::black_box(vec![1u8; 2048 * size]);
+        written.clear();
+        let first = written.as_ptr().addr() / size + 1;
+        let there = || {
+            let mut entries = vec![0u8; 8 * 2046];
+            pages.read_exact_at(&mut entries, 8 * first as u64).expect("one entry for each page");
+            entries.as_chunks::<8>().0.iter().filter(|entry| u64::from_le_bytes(**entry) >> 63 == 1).count()
+        };
+        assert!(there() > 2000);
+        prefer_large(written.spare_capacity_mut());
+        assert_eq!(there(), 0);
     }
 }
