@@ -31,7 +31,7 @@ pub(super) struct Partition {
 /// What is written often, on lines of its own.
 #[repr(align(128))]
 struct Apart {
-    /// Look-ups in the present epoch of the sketch.
+    /// All look-ups so far.
     look_ups: AtomicUsize,
     #[expect(clippy::disallowed_types, reason = "see the import")]
     trials: Mutex<Trials>,
@@ -113,8 +113,8 @@ impl Partition {
     pub(super) fn count(&self, look_ups: usize) {
         let before = self.apart.look_ups.fetch_add(look_ups, Relaxed);
         let epoch = AGEING_PER_ENTRY * self.entries;
-        if before + look_ups >= epoch && before < epoch {
-            self.apart.look_ups.fetch_sub(epoch, Relaxed);
+        // Of all threads one sees the end of an epoch pass. A small table's may be shorter than what is counted together.
+        if before / epoch != before.wrapping_add(look_ups) / epoch {
             self.sketch.age();
         }
     }
@@ -150,3 +150,22 @@ impl Partition {
 
 /// The sample looks at other bits than the tag (below) and the set (above).
 const SAMPLE_SHIFT: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_every_size_age_for_as_long_as_they_are_asked() {
+        const TOGETHER: usize = 64;
+        for entries in [1, 2, 3, 4, 100] {
+            let partition = Partition::new(0, entries, 1 << 16);
+            let epoch = AGEING_PER_ENTRY * entries;
+            for counted in 1..=1_000 {
+                partition.count(TOGETHER);
+                let ended = (TOGETHER * counted / epoch).min(counted);
+                assert_eq!(partition.sketch.epoch() as usize, ended, "{entries} entries");
+            }
+        }
+    }
+}
