@@ -56,11 +56,20 @@ impl Interval {
         Interval { mean, low: mean - half, high: mean + half }
     }
 
-    /// Numbers to four decimals; a bound that does not exist is null.
+    /// Numbers to four decimals, and small ones to four digits: a ratio's lower bound is never shown as nothing. A bound
+    /// that does not exist is null.
     pub(crate) fn json(self) -> Value {
-        let number = |x: f64| if x.is_finite() { json!((x * 1e4).round() / 1e4) } else { Value::Null };
-        json!({"mean": number(self.mean), "low": number(self.low), "high": number(self.high)})
+        json!({"mean": shown(self.mean), "low": shown(self.low), "high": shown(self.high)})
     }
+}
+
+fn shown(x: f64) -> Value {
+    if !x.is_finite() {
+        return Value::Null;
+    }
+    let before_first_digit = if x == 0.0 { 0 } else { -x.abs().log10().floor() as i32 - 1 };
+    let scale = 10f64.powi(4 + before_first_digit.clamp(0, 300));
+    json!((x * scale).round() / scale)
 }
 
 /// Of a sample of at least two.
@@ -132,6 +141,19 @@ mod tests {
         let one = Ratios(vec![2.0]).interval();
         assert_eq!((one.low, one.high), (0.0, f64::INFINITY));
         assert!(one.json()["high"].is_null());
+    }
+
+    #[test]
+    fn four_decimals_are_shown_and_four_digits_of_what_is_small() {
+        let shown_as =
+            [(1.234_56, 1.2346), (-0.7, -0.7), (0.0, 0.0), (0.012_345_6, 0.012_346), (3.2e-7, 3.2e-7)];
+        for (x, wanted) in shown_as {
+            assert_eq!(shown(x), json!(wanted));
+        }
+        assert_eq!(shown(f64::INFINITY), Value::Null);
+        // Two rounds that differ by a factor of 20: their interval's lower end is far below four decimals.
+        let wide = Ratios(vec![1.0, 20.0]).interval().json();
+        assert!(wide["low"].as_f64().is_some_and(|low| low > 0.0), "{wide}");
     }
 
     #[test]
