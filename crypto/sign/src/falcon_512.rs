@@ -108,8 +108,12 @@ impl SignatureFamily for Falcon512 {
 
 impl sealed::Sign for Falcon512 {
     /// A fresh 40-byte salt and sampler seed for every signature: never derandomised.
-    fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
-        let mut signature = vec![0; FALCON_512_SIGNATURE_BYTES];
+    fn sign_unverified(
+        &mut self,
+        message: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Zeroizing<Vec<u8>>, SignError> {
+        let mut signature = Zeroizing::new(vec![0; FALCON_512_SIGNATURE_BYTES]);
         self.key()?.sign(&mut OldRng(rng), &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, message, &mut signature);
         Ok(signature)
     }

@@ -54,24 +54,37 @@ pub trait SignatureFamily: sealed::Sign + Sized {
         message: &[u8],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, SignError> {
-        let signature = self.sign_unverified(message, rng)?;
-        match Self::verify(public_key, message, &signature) {
-            true => Ok(signature),
-            false => Err(SignError::Fault(Self::FAMILY)),
-        }
+        let unverified = self.sign_unverified(message, rng)?;
+        released::<Self>(public_key, message, unverified)
+    }
+}
+
+/// The signature, where it verifies.
+pub(crate) fn released<F: SignatureFamily>(
+    public_key: &[u8],
+    message: &[u8],
+    mut unverified: Zeroizing<Vec<u8>>,
+) -> Result<Vec<u8>, SignError> {
+    match F::verify(public_key, message, &unverified) {
+        true => Ok(core::mem::take(&mut *unverified)),
+        false => Err(SignError::Fault(F::FAMILY)),
     }
 }
 
 pub(crate) mod sealed {
     use rand::CryptoRng;
+    use zeroize::Zeroizing;
 
     use crate::error::SignError;
 
     /// Signing without the check. Private to the crate, so that no unverified signature can leave it.
     pub trait Sign {
-        /// A hedged signature, or why there is none.
-        fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng)
-        -> Result<Vec<u8>, SignError>;
+        /// A hedged signature, or why there is none. Zeroised where it is not released: a faulty one may tell the key.
+        fn sign_unverified(
+            &mut self,
+            message: &[u8],
+            rng: &mut impl CryptoRng,
+        ) -> Result<Zeroizing<Vec<u8>>, SignError>;
     }
 }
 
@@ -89,7 +102,7 @@ mod tests {
             &mut self,
             message: &[u8],
             rng: &mut impl CryptoRng,
-        ) -> Result<Vec<u8>, SignError> {
+        ) -> Result<Zeroizing<Vec<u8>>, SignError> {
             let key = self.0.as_mut().ok_or(SignError::Refused(Self::FAMILY))?;
             let mut signature = key.sign_unverified(message, rng)?;
             signature[300] ^= 1;

@@ -9,8 +9,10 @@ use zeroize::Zeroizing;
 use crate::error::{KeyError, SignError};
 use crate::falcon_512::Falcon512;
 use crate::family::SignatureFamily;
+use crate::family::sealed::Sign as _;
 use crate::ml_dsa_65::MlDsa65;
 use crate::slh_dsa_sha2_128f::{Extent, Precomputation, SlhDsaSha2_128f};
+use crate::unchecked::{SealChecker, UncheckedSeal, UncheckedSignatures};
 
 /// Name and version of the stored form.
 const MAGIC: &[u8; 8] = b"TFSIGN01";
@@ -103,6 +105,20 @@ impl SigningKeys {
     /// # Errors
     /// A header that is not for these keys, or a signature that was not released.
     pub fn sign_seal(&mut self, header: SealHeader, rng: &mut impl CryptoRng) -> Result<Seal, SignError> {
+        let unchecked = self.sign_seal_unchecked(header, rng)?;
+        self.checker().check(unchecked)
+    }
+
+    /// The first half of [`Self::sign_seal`]: what comes of it cannot be read. The second half is
+    /// [`SealChecker::check`], on another thread if the next header is to be signed meanwhile.
+    ///
+    /// # Errors
+    /// A header that is not for these keys, or what a library refused to sign.
+    pub fn sign_seal_unchecked(
+        &mut self,
+        header: SealHeader,
+        rng: &mut impl CryptoRng,
+    ) -> Result<UncheckedSeal, SignError> {
         header.check().map_err(SignError::Header)?;
         if header.key_set_id != self.id {
             return Err(SignError::OtherKeySet(header.key_set_id));
@@ -111,7 +127,13 @@ impl SigningKeys {
             return Err(SignError::OutsideValidity { time: header.time });
         }
         let signatures = self.sign_all(|family| header.to_be_signed(family), rng)?;
-        Ok(Seal { header, signatures })
+        Ok(UncheckedSeal { header, signatures })
+    }
+
+    /// What checks the seals of these keys. It has its own copy of what it needs.
+    #[must_use]
+    pub fn checker(&self) -> SealChecker {
+        SealChecker { public: self.public.clone(), slh_dsa_sha2_128f: self.slh_dsa_sha2_128f.copy() }
     }
 
     /// Signs a version of a trust root that lists these keys, or that replaces one in which they were active, with all
@@ -122,7 +144,8 @@ impl SigningKeys {
     /// A signature that was not released.
     pub fn cosign(&mut self, root: &TrustRoot, rng: &mut impl CryptoRng) -> Result<Cosignature, SignError> {
         let key_set_id = self.id;
-        let signatures = self.sign_all(|family| root.to_be_signed(&key_set_id, family), rng)?;
+        let unchecked = self.sign_all(|family| root.to_be_signed(&key_set_id, family), rng)?;
+        let signatures = self.checker().released(unchecked)?;
         Ok(Cosignature { key_set_id, signatures })
     }
 
@@ -130,14 +153,15 @@ impl SigningKeys {
         &mut self,
         message: impl Fn(Family) -> Vec<u8>,
         rng: &mut impl CryptoRng,
-    ) -> Result<[Vec<u8>; 3], SignError> {
-        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] = Family::ALL.map(message);
-        let public = &self.public;
-        Ok([
-            self.ml_dsa_65.sign_under(&public.ml_dsa_65[..], &ml_dsa_65, rng)?,
-            self.falcon_512.sign_under(&public.falcon_512[..], &falcon_512, rng)?,
-            self.slh_dsa_sha2_128f.sign_under(&public.slh_dsa_sha2_128f, &slh_dsa_sha2_128f, rng)?,
-        ])
+    ) -> Result<UncheckedSignatures, SignError> {
+        let messages = Family::ALL.map(message);
+        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] = &messages;
+        Ok(UncheckedSignatures {
+            ml_dsa_65: self.ml_dsa_65.sign_unverified(ml_dsa_65, rng)?,
+            falcon_512: self.falcon_512.sign_unverified(falcon_512, rng)?,
+            slh_dsa_sha2_128f: self.slh_dsa_sha2_128f.sign_once(slh_dsa_sha2_128f, rng)?,
+            messages,
+        })
     }
 
     /// The stored form, [`SECRET_BYTES`] bytes, for a file that only the signer can read. Not encrypted.

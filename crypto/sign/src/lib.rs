@@ -11,6 +11,7 @@ mod family;
 mod keys;
 mod ml_dsa_65;
 mod slh_dsa_sha2_128f;
+mod unchecked;
 mod witness;
 
 pub use error::{KeyError, SignError};
@@ -19,4 +20,5 @@ pub use family::SignatureFamily;
 pub use keys::{SECRET_BYTES, SigningKeys};
 pub use ml_dsa_65::MlDsa65;
 pub use slh_dsa_sha2_128f::{Extent, Precomputation, SlhDsaSha2_128f};
+pub use unchecked::{SealChecker, UncheckedSeal};
 pub use witness::WitnessKey;

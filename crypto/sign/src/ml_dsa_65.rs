@@ -59,8 +59,12 @@ impl SignatureFamily for MlDsa65 {
 
 impl sealed::Sign for MlDsa65 {
     /// The library draws `rnd` from its own generator (hedged, FIPS 204 algorithm 2); it takes none from outside.
-    fn sign_unverified(&mut self, message: &[u8], _rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
-        let mut signature = vec![0; ML_DSA_65_SIGNATURE_BYTES];
+    fn sign_unverified(
+        &mut self,
+        message: &[u8],
+        _rng: &mut impl CryptoRng,
+    ) -> Result<Zeroizing<Vec<u8>>, SignError> {
+        let mut signature = Zeroizing::new(vec![0; ML_DSA_65_SIGNATURE_BYTES]);
         match self.key.sign(message, &mut signature) {
             Ok(length) if length == signature.len() => Ok(signature),
             _ => Err(SignError::Refused(Family::MlDsa65)),

@@ -24,9 +24,10 @@ use zeroize::Zeroizing;
 
 use crate::error::{KeyError, SignError};
 use crate::family::{SignatureFamily, sealed};
+use hypertree::LAYERS;
 use signer::Signed;
 use top_layers::{KEPT_FROM, Kept, LeafLayer, TopLayers, Unmade};
-use tweaked_hash::Compression;
+use tweaked_hash::{Compression, Node};
 
 /// Bytes of SK.seed, SK.prf, PK.seed and PK.root, 16 each (FIPS 205 section 9.1).
 const SECRET_KEY_BYTES: usize = 64;
@@ -76,6 +77,11 @@ impl SlhDsaSha2_128f {
         Self { key: self.key.clone(), cpu, upper: Arc::clone(&self.upper), most: self.most }
     }
 
+    /// The same key with the same precomputation. The secret bytes are a copy.
+    pub(crate) fn copy(&self) -> Self {
+        self.on(self.cpu)
+    }
+
     /// The same key with the same precomputation, of which signatures use no more than `extent`: for benchmarks. The
     /// signatures are the same.
     #[must_use]
@@ -106,28 +112,68 @@ impl SlhDsaSha2_128f {
     /// # Errors
     /// [`SignError::Fault`]; nothing is released then.
     pub fn sign_internal(&self, message: &[&[u8]], opt_rand: &[u8; 16]) -> Result<Vec<u8>, SignError> {
-        self.sign_checked([self.cpu; 3], &self.verifying_key(), message, opt_rand)
+        let (bytes, _) = self.sign_by(self.cpu, message, opt_rand)?;
+        let unchecked = UncheckedSignature { bytes, opt_rand: *opt_rand };
+        self.check_by([self.cpu; 2], &self.verifying_key(), message, unchecked)
     }
 
-    /// The signature, where two computations agree and the third finds it right. Verification alone would not do: it
-    /// accepts a signature in which an upper layer has signed a faulty tree below, and such a signature gives away
-    /// one-time keys.
-    fn sign_checked<C: Compression>(
+    /// The first computation of a hedged signature, by whichever signer is the faster one.
+    pub(crate) fn sign_once(
         &self,
-        [first, second, third]: [C; 3],
-        public_key: &[u8; PUBLIC_KEY_BYTES],
+        message: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<UncheckedSignature, SignError> {
+        let mut opt_rand = [0; 16];
+        rng.fill_bytes(&mut opt_rand);
+        let message: &[&[u8]] = &[&EMPTY_CONTEXT, message];
+        let bytes = match has_fast_lanes(self.cpu) {
+            true => self.sign_by(self.cpu, message, &opt_rand)?.0,
+            false => self.sign_by_crate(message, &opt_rand),
+        };
+        Ok(UncheckedSignature { bytes, opt_rand })
+    }
+
+    /// The signature, where it is right. A copy of the key may check what the key itself has signed.
+    pub(crate) fn check(
+        &self,
+        public_key: &[u8],
+        message: &[u8],
+        unchecked: UncheckedSignature,
+    ) -> Result<Vec<u8>, SignError> {
+        let parts: &[&[u8]] = &[&EMPTY_CONTEXT, message];
+        if has_fast_lanes(self.cpu) {
+            let public_key = public_key.try_into().map_err(|_| SignError::Fault(Self::FAMILY))?;
+            return self.check_by([self.cpu; 2], public_key, parts, unchecked);
+        }
+        let second = self.sign_by_crate(parts, &unchecked.opt_rand);
+        unchecked.released(&second, |bytes| Self::verify(public_key, message, bytes))
+    }
+
+    /// One computation, with the root of each layer's tree.
+    fn sign_by(
+        &self,
+        compression: impl Compression,
         message: &[&[u8]],
         opt_rand: &[u8; 16],
-    ) -> Result<Vec<u8>, SignError> {
+    ) -> Result<(Zeroizing<Vec<u8>>, [Node; LAYERS]), SignError> {
         let kept = self.kept()?;
-        let [first, second] = [first, second].map(|compression| {
-            let Signed { bytes, roots } =
-                signer::sign_internal(compression, &self.secret_key(), kept, message, opt_rand);
-            (Zeroizing::new(bytes), roots)
-        });
-        let agreed = bool::from(first.0.ct_eq(&second.0));
-        let released = agreed && verifier::verifies(third, public_key, message, &first.0, &first.1);
-        released.then(|| first.0.to_vec()).ok_or(SignError::Fault(Self::FAMILY))
+        let Signed { bytes, roots } =
+            signer::sign_internal(compression, &self.secret_key(), kept, message, opt_rand);
+        Ok((Zeroizing::new(bytes), roots))
+    }
+
+    /// The signature, where the second computation agrees and the third finds it right. Verification alone would not
+    /// do: it accepts a signature in which an upper layer has signed a faulty tree below, and such a signature gives
+    /// away one-time keys.
+    fn check_by<C: Compression>(
+        &self,
+        [second, third]: [C; 2],
+        public_key: &[u8; PUBLIC_KEY_BYTES],
+        message: &[&[u8]],
+        unchecked: UncheckedSignature,
+    ) -> Result<Vec<u8>, SignError> {
+        let (bytes, roots) = self.sign_by(second, message, &unchecked.opt_rand)?;
+        unchecked.released(&bytes, |bytes| verifier::verifies(third, public_key, message, bytes, &roots))
     }
 
     /// The most that there is, or the fault that was met while some was made.
@@ -151,14 +197,29 @@ impl SlhDsaSha2_128f {
         key.to_bytes().into()
     }
 
-    /// A signature on which two computations by the slh-dsa crate agree: faster than this signer's portable kernel,
-    /// because it uses the SHA instructions of processors that the kernels have none for.
-    fn sign_twice_by_crate(&self, message: &[&[u8]], opt_rand: &[u8; 16]) -> Result<Vec<u8>, SignError> {
-        let [first, second] = [(); 2].map(|()| {
-            Zeroizing::new(self.key.slh_sign_internal(message, Some(opt_rand)).to_bytes().to_vec())
-        });
-        let agreed = bool::from(first.ct_eq(&second));
-        agreed.then(|| first.to_vec()).ok_or(SignError::Fault(Self::FAMILY))
+    /// By the slh-dsa crate: faster than this signer's portable kernel, because it uses the SHA instructions of
+    /// processors that the kernels have none for.
+    fn sign_by_crate(&self, message: &[&[u8]], opt_rand: &[u8; 16]) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.key.slh_sign_internal(message, Some(opt_rand)).to_bytes().to_vec())
+    }
+}
+
+/// A signature that was computed once. It must not be released: it may be faulty, and a faulty one gives away one-time
+/// keys.
+pub(crate) struct UncheckedSignature {
+    bytes: Zeroizing<Vec<u8>>,
+    /// What a second computation needs to come to the same bytes.
+    opt_rand: [u8; 16],
+}
+
+impl UncheckedSignature {
+    /// Where a second computation came to the same bytes, and these verify.
+    fn released(mut self, second: &[u8], verifies: impl FnOnce(&[u8]) -> bool) -> Result<Vec<u8>, SignError> {
+        let agreed = bool::from(self.bytes.ct_eq(second));
+        match agreed && verifies(&self.bytes) {
+            true => Ok(core::mem::take(&mut *self.bytes)),
+            false => Err(SignError::Fault(Family::SlhDsaSha2_128f)),
+        }
     }
 }
 
@@ -278,30 +339,24 @@ impl SignatureFamily for SlhDsaSha2_128f {
         }
     }
 
-    /// By this signer where it is the faster one, with its own verification.
+    /// Computed twice and verified.
     fn sign_under(
         &mut self,
         public_key: &[u8],
         message: &[u8],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, SignError> {
-        let mut opt_rand = [0; 16];
-        rng.fill_bytes(&mut opt_rand);
-        let parts: &[&[u8]] = &[&EMPTY_CONTEXT, message];
-        let fault = SignError::Fault(Self::FAMILY);
-        if has_fast_lanes(self.cpu) {
-            let public_key = public_key.try_into().map_err(|_| fault)?;
-            self.sign_checked([self.cpu; 3], public_key, parts, &opt_rand)
-        } else {
-            let signature = self.sign_twice_by_crate(parts, &opt_rand)?;
-            Self::verify(public_key, message, &signature).then_some(signature).ok_or(fault)
-        }
+        let unchecked = self.sign_once(message, rng)?;
+        self.check(public_key, message, unchecked)
     }
 }
 
 impl sealed::Sign for SlhDsaSha2_128f {
-    /// Verified nevertheless: with this family that is part of signing.
-    fn sign_unverified(&mut self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, SignError> {
-        self.sign_under(&self.verifying_key(), message, rng)
+    fn sign_unverified(
+        &mut self,
+        message: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Zeroizing<Vec<u8>>, SignError> {
+        self.sign_once(message, rng).map(|unchecked| unchecked.bytes)
     }
 }

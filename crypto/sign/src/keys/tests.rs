@@ -20,6 +20,20 @@ fn flipped(bytes: &[u8], rng: &mut StdRng) -> Vec<u8> {
     bytes
 }
 
+fn header(keys: &SigningKeys, seal_number: u64) -> SealHeader {
+    SealHeader {
+        issuer: "https://auth.example".into(),
+        key_set_id: keys.id(),
+        seal_number,
+        previous: [0; 32],
+        log_root: [0; 32],
+        tree_size: 1,
+        root: [7; 32],
+        time: NOW,
+        suite: Suite::One,
+    }
+}
+
 #[test]
 fn no_bit_that_flips_in_an_ml_dsa_key_or_signature_leads_to_a_wrong_release() {
     let mut rng = StdRng::seed_from_u64(21);
@@ -61,17 +75,6 @@ fn no_bit_that_flips_in_a_falcon_key_or_signature_leads_to_a_wrong_release() {
 #[test]
 fn keys_that_are_not_the_published_ones_sign_no_seal() {
     let mut rng = StdRng::seed_from_u64(22);
-    let header = |keys: &SigningKeys| SealHeader {
-        issuer: "https://auth.example".into(),
-        key_set_id: keys.id(),
-        seal_number: 1,
-        previous: [0; 32],
-        log_root: [0; 32],
-        tree_size: 1,
-        root: [7; 32],
-        time: NOW,
-        suite: Suite::One,
-    };
     type Swap = fn(&mut SigningKeys, SigningKeys);
     let swaps: [(Family, Swap); 3] = [
         (Family::MlDsa65, |keys, other| keys.ml_dsa_65 = other.ml_dsa_65),
@@ -80,11 +83,43 @@ fn keys_that_are_not_the_published_ones_sign_no_seal() {
     ];
     for (family, swap) in swaps {
         let mut struck = keys(3);
-        let header = header(&struck);
+        let header = header(&struck, 1);
         assert!(struck.sign_seal(header.clone(), &mut rng).is_ok());
         swap(&mut struck, keys(4));
         assert_eq!(struck.sign_seal(header, &mut rng).err(), Some(SignError::Fault(family)));
     }
+}
+
+#[test]
+fn a_seal_is_checked_as_what_was_signed() {
+    let mut rng = StdRng::seed_from_u64(24);
+    let mut keys = keys(6);
+    let mut sign = |number| {
+        let header = header(&keys, number);
+        keys.sign_seal_unchecked(header, &mut rng).unwrap()
+    };
+    type Swap = fn(&mut UncheckedSignatures, UncheckedSignatures);
+    let swaps: [(Family, Swap); 3] = [
+        (Family::MlDsa65, |one, other| one.ml_dsa_65 = other.ml_dsa_65),
+        (Family::Falcon512, |one, other| one.falcon_512 = other.falcon_512),
+        (Family::SlhDsaSha2_128f, |one, other| one.slh_dsa_sha2_128f = other.slh_dsa_sha2_128f),
+    ];
+    let mut mixed = Vec::new();
+    for (family, swap) in swaps {
+        let (mut one, other) = (sign(1), sign(2));
+        swap(&mut one.signatures, other.signatures);
+        mixed.push((family, one));
+    }
+    let sound = sign(3);
+    let struck = sign(4);
+    let mut checker = keys.checker();
+    for (family, unchecked) in mixed {
+        assert_eq!(checker.check(unchecked).err(), Some(SignError::Fault(family)));
+    }
+    assert_eq!(checker.check(sound).map(|seal| seal.header), Ok(header(&keys, 3)));
+    // The signature is right, but the checker's copy of the key is not what signed it.
+    checker.slh_dsa_sha2_128f = SlhDsaSha2_128f::generate(&mut rng).unwrap();
+    assert_eq!(checker.check(struck).err(), Some(SignError::Fault(Family::SlhDsaSha2_128f)));
 }
 
 #[test]
