@@ -1,7 +1,7 @@
 //! Glue between a caller and the steps: intake queue, dispatcher thread, pool, sealer.
 //!
 //! Threads: any number of submitters; one dispatcher, which alone owns the [`Batcher`] and both
-//! counters below; the pool's workers; one sealer. They talk through channels only.
+//! counters below; the pool's workers; the two threads of the sealer. They talk through channels only.
 //!
 //! Bounds: `intake` waiting requests, then [`SubmitError::Busy`]; at most [`COMPUTING_PER_WORKER`] batches
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When

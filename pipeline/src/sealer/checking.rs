@@ -1,0 +1,63 @@
+//! The second half of a seal: nothing is released before it is checked, and nothing out of order.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Sender;
+use trefoil_attest::Seal;
+use trefoil_attest::tree::MerkleTree;
+use trefoil_sign::{SealChecker, UncheckedSeal};
+
+use super::signing::Group;
+use super::{ChainHead, Release, Sealed, SealedLane};
+use crate::clock::Clock;
+use crate::request::Refusal;
+
+/// What the checking thread owns.
+pub(super) struct Checking<R> {
+    pub(super) checker: SealChecker,
+    /// The end of what was released.
+    pub(super) head: ChainHead,
+    /// Tells the signing thread where to go on after a seal that was refused.
+    pub(super) withdraw: Sender<ChainHead>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) release: Arc<dyn Release<R>>,
+}
+
+impl<R> Checking<R> {
+    /// Checks and releases, or refuses, a group; returns its number of batches.
+    pub(super) fn finish(&mut self, group: Group<R>) -> usize {
+        let Group { lanes, batches, signed, began } = group;
+        let count = batches.len();
+        let Some((seal, paths)) = signed.and_then(|(seal, tree)| self.check(seal, &tree)) else {
+            for lane in lanes {
+                self.release.refused(lane.reply, Refusal::Fault);
+            }
+            return count;
+        };
+        self.head.follow(&seal.header);
+        let lanes = lanes
+            .into_iter()
+            .zip(paths)
+            .zip(0u64..)
+            .map(|((bound, path), leaf_index)| SealedLane { bound, leaf_index, path })
+            .collect();
+        let seal_ns = self.clock.monotonic_ns() - began;
+        self.release.sealed(Sealed { seal: Arc::new(seal), lanes, batches, seal_ns });
+        count
+    }
+
+    /// The seal, and the inclusion path of each leaf.
+    fn check(&mut self, seal: UncheckedSeal, tree: &MerkleTree) -> Option<(Seal, Vec<Vec<[u8; 32]>>)> {
+        // It was signed while the one before it was being refused. The signing thread knows.
+        if seal.header().previous != self.head.previous {
+            return None;
+        }
+        let paths = (0..tree.size()).map(|i| tree.path(i)).collect::<Option<Vec<_>>>();
+        let checked = self.checker.check(seal).ok().zip(paths);
+        if checked.is_none() {
+            // A receiver that is gone signs no more.
+            self.withdraw.send(self.head.clone()).unwrap_or_default();
+        }
+        checked
+    }
+}

@@ -1,0 +1,68 @@
+//! The first half of a seal: its tree, and three signatures that nobody has checked.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Receiver;
+use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{SealHeader, Suite};
+use trefoil_sign::{SigningKeys, UncheckedSeal};
+
+use super::{Bound, ChainHead};
+use crate::clock::Clock;
+use crate::request::BoundLane;
+use crate::steps::StageTimes;
+
+/// A group of batches between the two halves.
+pub(super) struct Group<R> {
+    pub(super) lanes: Vec<BoundLane<R>>,
+    pub(super) batches: Vec<(usize, StageTimes)>,
+    /// The seal and the tree whose root it signs; `None` when there is nothing to sign or the signer refused.
+    pub(super) signed: Option<(UncheckedSeal, MerkleTree)>,
+    /// When it was begun, on the clock.
+    pub(super) began: u64,
+}
+
+/// What the signing thread owns.
+pub(super) struct Signing {
+    pub(super) keys: SigningKeys,
+    pub(super) issuer: String,
+    /// What the next seal follows: the last one signed, which may be unchecked yet.
+    pub(super) head: ChainHead,
+    /// Where to go on after a seal that was refused.
+    pub(super) withdrawn: Receiver<ChainHead>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Signing {
+    /// Signs a group that was begun at a time of the clock.
+    pub(super) fn begin<R>(&mut self, group: Vec<Bound<R>>, began: u64) -> Group<R> {
+        if let Some(head) = self.withdrawn.try_iter().last() {
+            self.head = head;
+        }
+        let batches = group.iter().map(|b| (b.lanes.len(), b.times)).collect();
+        let lanes: Vec<BoundLane<R>> = group.into_iter().flat_map(|b| b.lanes).collect();
+        let digests: Vec<[u8; 32]> = lanes.iter().map(|lane| lane.digest).collect();
+        let signed = self.sign(&digests);
+        if let Some((seal, _)) = &signed {
+            self.head.follow(seal.header());
+        }
+        Group { lanes, batches, signed, began }
+    }
+
+    fn sign(&mut self, digests: &[[u8; 32]]) -> Option<(UncheckedSeal, MerkleTree)> {
+        let tree = MerkleTree::new(digests)?;
+        let header = SealHeader {
+            issuer: self.issuer.clone(),
+            key_set_id: self.keys.public().id(),
+            seal_number: self.head.next_number(),
+            previous: self.head.previous,
+            log_root: self.head.log.root(),
+            tree_size: tree.size(),
+            root: tree.root(),
+            time: self.clock.unix_s(),
+            suite: Suite::One,
+        };
+        let seal = self.keys.sign_seal_unchecked(header, &mut rand::rng()).ok()?;
+        Some((seal, tree))
+    }
+}

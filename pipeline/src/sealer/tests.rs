@@ -1,0 +1,132 @@
+//! The two threads of the sealer, and its halves by hand where the order of events matters.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use trefoil_attest::Decision;
+
+use super::*;
+
+struct Noon;
+
+impl Clock for Noon {
+    fn monotonic_ns(&self) -> u64 {
+        0
+    }
+
+    fn unix_s(&self) -> u64 {
+        1_795_000_000
+    }
+}
+
+/// Takes what is released: the seal's number and its replies, or the reply that was refused.
+struct Outbox(Sender<Let>);
+
+#[derive(Debug, PartialEq)]
+enum Let {
+    Sealed(u64, Vec<u64>),
+    Refused(u64),
+}
+
+impl Release<u64> for Outbox {
+    fn sealed(&self, sealed: Sealed<u64>) {
+        let replies = sealed.lanes.iter().map(|lane| lane.bound.reply).collect();
+        self.0.send(Let::Sealed(sealed.seal.header.seal_number, replies)).expect("the test waits");
+    }
+
+    fn refused(&self, reply: u64, _: Refusal) {
+        self.0.send(Let::Refused(reply)).expect("the test waits");
+    }
+}
+
+fn keys(seed: u64) -> SigningKeys {
+    SigningKeys::generate(0, u64::MAX, &mut StdRng::seed_from_u64(seed)).expect("validity")
+}
+
+/// A batch of one lane.
+fn batch(reply: u64) -> Bound<u64> {
+    let lane =
+        BoundLane { reply, decision: Decision::Match, statement: Vec::new(), digest: [reply as u8; 32] };
+    Bound { lanes: vec![lane], times: StageTimes::default() }
+}
+
+#[test]
+fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
+    let (keys, others) = (keys(1), keys(2).checker());
+    let (send, out) = unbounded();
+    let (withdraw, withdrawn) = unbounded();
+    let (clock, release) = (Arc::new(Noon), Arc::new(Outbox(send)));
+    let checker = keys.checker();
+    let mut checking =
+        Checking { checker, head: ChainHead::GENESIS, withdraw, clock: clock.clone(), release };
+    let issuer = "https://auth.example".to_owned();
+    let mut signing = Signing { keys, issuer, head: ChainHead::GENESIS, withdrawn, clock };
+
+    let first = signing.begin(vec![batch(0)], 0);
+    checking.finish(first);
+    let released = checking.head.clone();
+    // The second is refused while the third is signed.
+    let (second, third) = (signing.begin(vec![batch(1)], 0), signing.begin(vec![batch(2), batch(3)], 0));
+    let sound = std::mem::replace(&mut checking.checker, others);
+    assert_eq!(checking.finish(second), 1);
+    checking.checker = sound;
+    assert_eq!(checking.finish(third), 2);
+    assert_eq!(checking.head, released);
+    for reply in [4, 5] {
+        let group = signing.begin(vec![batch(reply)], 0);
+        checking.finish(group);
+    }
+    let answers: Vec<Let> = out.try_iter().collect();
+    let wanted = [
+        Let::Sealed(0, vec![0]),
+        Let::Refused(1),
+        Let::Refused(2),
+        Let::Refused(3),
+        Let::Sealed(1, vec![4]),
+        Let::Sealed(2, vec![5]),
+    ];
+    assert_eq!(answers, wanted);
+    assert_eq!(checking.head, signing.head);
+}
+
+/// Waits until it is true.
+fn wait_for(what: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !what() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not come about");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn one_seal_is_signed_while_one_is_checked_and_no_more() {
+    // What is released waits here for its receiver.
+    let (send, out) = bounded(0);
+    let (told, groups) = mpsc::channel();
+    let (batches, sealer) = Sealer::start(
+        keys(3),
+        "https://auth.example".to_owned(),
+        ChainHead::GENESIS,
+        Cadence::PerBatch,
+        Arc::new(Noon),
+        Arc::new(Outbox(send)),
+        move |batches| told.send(batches).expect("the test waits"),
+    )
+    .expect("threads");
+    for reply in 0..5 {
+        batches.send(batch(reply)).expect("the sealer runs");
+    }
+    for released in 0..5 {
+        // One is being released, one is signed, the others have not been begun.
+        let waiting = 3usize.saturating_sub(released as usize);
+        wait_for(|| batches.len() == waiting);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(batches.len(), waiting);
+        assert_eq!(out.recv(), Ok(Let::Sealed(released, vec![released])));
+    }
+    drop(batches);
+    assert_eq!(sealer.join().map(|head| head.next_number()), Some(5));
+    assert_eq!(groups.iter().collect::<Vec<_>>(), [1; 5]);
+}
