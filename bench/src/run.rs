@@ -9,8 +9,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, UNSEALED_MAX, Verdict,
-    Worker,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, Sequence, UNSEALED_MAX,
+    Verdict, Worker,
 };
 
 use crate::audit::{Audit, audit};
@@ -226,7 +226,7 @@ where
             keys,
             self.world.pipeline.issuer().to_owned(),
             ChainHead::GENESIS,
-            cadence,
+            Sequence { cadence, overlapping: placement.spares_a_core },
             Arc::clone(&self.clock) as Arc<dyn Clock>,
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,

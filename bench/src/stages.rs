@@ -7,7 +7,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Outcome, Pipeline, Pool, Release, Sealer, StageTimes, Verdict, Worker,
+    Bound, Cadence, ChainHead, Clock, Outcome, Pipeline, Pool, Release, Sealer, Sequence, StageTimes,
+    Verdict, Worker,
 };
 
 use crate::audit::audit;
@@ -127,7 +128,7 @@ fn seal_alone<C: Cache<Verdict>>(
         keys,
         pipeline.issuer().to_owned(),
         ChainHead::GENESIS,
-        Cadence::PerBatch,
+        Sequence { cadence: Cadence::PerBatch, overlapping: false },
         Arc::clone(clock) as Arc<dyn Clock>,
         Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
         |_| {},

@@ -1,10 +1,12 @@
-//! Step four: two threads seal the digests that wait. One builds a Merkle tree over them and signs its root; the other checks
-//! that seal, releases what it covers, and repeats.
+//! Step four: sign a Merkle root over the digests that wait, check the signatures, release what they cover, and repeat.
 //!
-//! Group commit bounds both cost and latency without a tuning knob: while one seal is being signed the next one's digests
-//! gather, and the cost per batch falls as load rises. A seal takes as long to check as to sign, so digests wait for about
-//! half of a seal's time, and are released after one and a half at the most. The threads hand over without a queue: one seal
-//! is signed while one is checked. [`Cadence::PerBatch`] signs each batch alone, for comparison.
+//! Group commit bounds both cost and latency without a tuning knob: while one seal is being made the next one's digests
+//! gather, so a digest is released after two signing times at the most, and the cost per batch falls as load rises.
+//! [`Cadence::PerBatch`] signs each batch alone, for comparison.
+//!
+//! A seal takes as long to check as to sign. Where a processor can be spared a second thread checks each seal while the first
+//! signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after one and
+//! a half at the most. Where none can be, that would make smaller groups for no gain, and one thread does both.
 //!
 //! Nothing leaves unsigned: lanes are released by [`Release::sealed`] together with a seal whose three
 //! signatures have been verified, in the order of the chain. A seal that is refused refuses its lanes, and those of the seal
@@ -18,7 +20,7 @@ mod tests;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::{Seal, SealHeader};
@@ -38,6 +40,15 @@ pub enum Cadence {
     Group,
     /// Exactly one batch.
     PerBatch,
+}
+
+/// How seals follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// How many batches one covers.
+    pub cadence: Cadence,
+    /// Whether one is signed while the one before it is checked, which takes a second thread.
+    pub overlapping: bool,
 }
 
 /// Most batches under one seal: an inclusion path then has at most 15 hashes.
@@ -107,9 +118,10 @@ pub trait Release<R>: Send + Sync {
     fn refused(&self, reply: R, why: Refusal);
 }
 
-/// The sealing threads.
+/// The one or two threads that seal.
 pub struct Sealer {
-    signing: JoinHandle<()>,
+    /// Signs, where another thread checks.
+    signing: Option<JoinHandle<()>>,
     checking: JoinHandle<ChainHead>,
 }
 
@@ -124,7 +136,7 @@ impl Sealer {
         keys: SigningKeys,
         issuer: String,
         head: ChainHead,
-        cadence: Cadence,
+        sequence: Sequence,
         clock: Arc<dyn Clock>,
         release: Arc<dyn Release<R>>,
         after_group: impl Fn(usize) + Send + 'static,
@@ -132,53 +144,42 @@ impl Sealer {
         let (sender, batches) = unbounded();
         let precomputation = keys.precomputation();
         // Seals do not wait for it. It ends with the keys; a fault that it meets makes them refuse to sign.
-        std::thread::Builder::new().name("precomputation".into()).spawn(move || {
+        thread("precomputation", move || {
             // Of this thread only, on Linux. A system that refuses lets it compete with the seals for a few seconds.
             setpriority_process(None, 19).unwrap_or_default();
             precomputation.run().unwrap_or_default();
         })?;
+        let (withdraw, withdrawn) = unbounded();
+        let checker = keys.checker();
+        let checking = Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release };
+        let signing = Signing { keys, issuer, head, batches, cadence: sequence.cadence, withdrawn, clock };
+        if !sequence.overlapping {
+            let checking = thread("sealer", move || checking.finish_all(signing, after_group))?;
+            return Ok((sender, Sealer { signing: None, checking }));
+        }
         // Without a queue: a digest that could wait for a seal to be checked waits for the next seal instead.
         let (hand_over, signed) = bounded(0);
-        let (withdraw, withdrawn) = unbounded();
-        let mut checking = Checking {
-            checker: keys.checker(),
-            head: head.clone(),
-            withdraw,
-            clock: Arc::clone(&clock),
-            release,
-        };
-        let checking = std::thread::Builder::new().name("seal-checking".into()).spawn(move || {
-            for group in signed {
-                let batches = checking.finish(group);
-                after_group(batches);
-            }
-            checking.head
-        })?;
-        let mut signing = Signing { keys, issuer, head, withdrawn, clock };
-        let signing = std::thread::Builder::new().name("seal-signing".into()).spawn(move || {
-            while let Ok(first) = batches.recv() {
-                let began = signing.clock.monotonic_ns();
-                let group = signing.begin(group(first, &batches, cadence), began);
+        let checking = thread("seal-checking", move || checking.finish_all(signed.into_iter(), after_group))?;
+        let signing = thread("seal-signing", move || {
+            for group in signing {
                 if hand_over.send(group).is_err() {
                     break;
                 }
             }
         })?;
-        Ok((sender, Sealer { signing, checking }))
+        Ok((sender, Sealer { signing: Some(signing), checking }))
     }
 
     /// Waits until every batch is sealed; returns the end of the chain, or `None` if a thread panicked.
     pub fn join(self) -> Option<ChainHead> {
-        self.signing.join().ok()?;
+        self.signing.map_or(Ok(()), JoinHandle::join).ok()?;
         self.checking.join().ok()
     }
 }
 
-/// What goes under one seal with `first`.
-fn group<R>(first: Bound<R>, waiting: &Receiver<Bound<R>>, cadence: Cadence) -> Vec<Bound<R>> {
-    let mut group = vec![first];
-    if cadence == Cadence::Group {
-        group.extend(waiting.try_iter().take(BATCHES_MAX - 1));
-    }
-    group
+fn thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }

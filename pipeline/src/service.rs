@@ -1,7 +1,7 @@
 //! Glue between a caller and the steps: intake queue, dispatcher thread, pool, sealer.
 //!
 //! Threads: any number of submitters; one dispatcher, which alone owns the [`Batcher`] and both
-//! counters below; the pool's workers; the two threads of the sealer. They talk through channels only.
+//! counters below; the pool's workers; one or two that seal. They talk through channels only.
 //!
 //! Bounds: `intake` waiting requests, then [`SubmitError::Busy`]; at most [`COMPUTING_PER_WORKER`] batches
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
@@ -22,7 +22,7 @@ use crate::batcher::{Batcher, Delay, Gathered};
 use crate::clock::Clock;
 use crate::pool::{Pool, PoolError};
 use crate::request::{Batch, LaneRequest};
-use crate::sealer::{Bound, Cadence, ChainHead, Release, Sealer};
+use crate::sealer::{Bound, Cadence, ChainHead, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
 use crate::verdict::Verdict;
 
@@ -124,7 +124,7 @@ impl<R: Send + 'static> Service<R> {
             keys,
             issuer,
             head,
-            config.cadence,
+            Sequence { cadence: config.cadence, overlapping: config.placement.spares_a_core },
             Arc::clone(&clock),
             Arc::clone(&release),
             after_group,

@@ -12,18 +12,30 @@ use super::{ChainHead, Release, Sealed, SealedLane};
 use crate::clock::Clock;
 use crate::request::Refusal;
 
-/// What the checking thread owns.
+/// Checks and releases one group after the other.
 pub(super) struct Checking<R> {
     pub(super) checker: SealChecker,
     /// The end of what was released.
     pub(super) head: ChainHead,
-    /// Tells the signing thread where to go on after a seal that was refused.
+    /// Tells where signing goes on after a seal that was refused.
     pub(super) withdraw: Sender<ChainHead>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) release: Arc<dyn Release<R>>,
 }
 
 impl<R> Checking<R> {
+    /// All groups; tells the number of batches of each. Returns the end of what was released.
+    pub(super) fn finish_all(
+        mut self,
+        groups: impl Iterator<Item = Group<R>>,
+        after_group: impl Fn(usize),
+    ) -> ChainHead {
+        for group in groups {
+            after_group(self.finish(group));
+        }
+        self.head
+    }
+
     /// Checks and releases, or refuses, a group; returns its number of batches.
     pub(super) fn finish(&mut self, group: Group<R>) -> usize {
         let Group { lanes, batches, signed, began } = group;
@@ -48,7 +60,7 @@ impl<R> Checking<R> {
 
     /// The seal, and the inclusion path of each leaf.
     fn check(&mut self, seal: UncheckedSeal, tree: &MerkleTree) -> Option<(Seal, Vec<Vec<[u8; 32]>>)> {
-        // It was signed while the one before it was being refused. The signing thread knows.
+        // It was signed while the one before it was being refused, and whoever signs has been told.
         if seal.header().previous != self.head.previous {
             return None;
         }

@@ -7,7 +7,7 @@ use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{SealHeader, Suite};
 use trefoil_sign::{SigningKeys, UncheckedSeal};
 
-use super::{Bound, ChainHead};
+use super::{BATCHES_MAX, Bound, Cadence, ChainHead};
 use crate::clock::Clock;
 use crate::request::BoundLane;
 use crate::steps::StageTimes;
@@ -22,20 +22,30 @@ pub(super) struct Group<R> {
     pub(super) began: u64,
 }
 
-/// What the signing thread owns.
-pub(super) struct Signing {
+/// Signs one group after the other, until nobody sends batches any more.
+pub(super) struct Signing<R> {
     pub(super) keys: SigningKeys,
     pub(super) issuer: String,
     /// What the next seal follows: the last one signed, which may be unchecked yet.
     pub(super) head: ChainHead,
+    pub(super) batches: Receiver<Bound<R>>,
+    pub(super) cadence: Cadence,
     /// Where to go on after a seal that was refused.
     pub(super) withdrawn: Receiver<ChainHead>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
-impl Signing {
-    /// Signs a group that was begun at a time of the clock.
-    pub(super) fn begin<R>(&mut self, group: Vec<Bound<R>>, began: u64) -> Group<R> {
+impl<R> Iterator for Signing<R> {
+    type Item = Group<R>;
+
+    /// Waits for a batch, and signs it with those that wait too.
+    fn next(&mut self) -> Option<Group<R>> {
+        let first = self.batches.recv().ok()?;
+        let began = self.clock.monotonic_ns();
+        let mut group = vec![first];
+        if self.cadence == Cadence::Group {
+            group.extend(self.batches.try_iter().take(BATCHES_MAX - 1));
+        }
         if let Some(head) = self.withdrawn.try_iter().last() {
             self.head = head;
         }
@@ -46,9 +56,11 @@ impl Signing {
         if let Some((seal, _)) = &signed {
             self.head.follow(seal.header());
         }
-        Group { lanes, batches, signed, began }
+        Some(Group { lanes, batches, signed, began })
     }
+}
 
+impl<R> Signing<R> {
     fn sign(&mut self, digests: &[[u8; 32]]) -> Option<(UncheckedSeal, MerkleTree)> {
         let tree = MerkleTree::new(digests)?;
         let header = SealHeader {

@@ -62,22 +62,25 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let mut checking =
         Checking { checker, head: ChainHead::GENESIS, withdraw, clock: clock.clone(), release };
     let issuer = "https://auth.example".to_owned();
-    let mut signing = Signing { keys, issuer, head: ChainHead::GENESIS, withdrawn, clock };
+    let (sender, batches) = unbounded();
+    let (head, cadence) = (ChainHead::GENESIS, Cadence::Group);
+    let mut signing = Signing { keys, issuer, head, batches, cadence, withdrawn, clock };
+    let mut sign = |replies: &[u64]| {
+        replies.iter().for_each(|&reply| sender.send(batch(reply)).expect("it signs"));
+        signing.next().expect("a group")
+    };
 
-    let first = signing.begin(vec![batch(0)], 0);
-    checking.finish(first);
+    checking.finish(sign(&[0]));
     let released = checking.head.clone();
     // The second is refused while the third is signed.
-    let (second, third) = (signing.begin(vec![batch(1)], 0), signing.begin(vec![batch(2), batch(3)], 0));
+    let (second, third) = (sign(&[1]), sign(&[2, 3]));
     let sound = std::mem::replace(&mut checking.checker, others);
     assert_eq!(checking.finish(second), 1);
     checking.checker = sound;
     assert_eq!(checking.finish(third), 2);
     assert_eq!(checking.head, released);
-    for reply in [4, 5] {
-        let group = signing.begin(vec![batch(reply)], 0);
-        checking.finish(group);
-    }
+    checking.finish(sign(&[4]));
+    checking.finish(sign(&[5]));
     let answers: Vec<Let> = out.try_iter().collect();
     let wanted = [
         Let::Sealed(0, vec![0]),
@@ -101,7 +104,16 @@ fn wait_for(what: impl Fn() -> bool) {
 }
 
 #[test]
-fn one_seal_is_signed_while_one_is_checked_and_no_more() {
+fn with_two_threads_one_seal_is_signed_while_one_is_checked_and_no_more() {
+    one_after_the_other(true);
+}
+
+#[test]
+fn with_one_thread_no_seal_is_begun_while_one_is_checked() {
+    one_after_the_other(false);
+}
+
+fn one_after_the_other(overlapping: bool) {
     // What is released waits here for its receiver.
     let (send, out) = bounded(0);
     let (told, groups) = mpsc::channel();
@@ -109,7 +121,7 @@ fn one_seal_is_signed_while_one_is_checked_and_no_more() {
         keys(3),
         "https://auth.example".to_owned(),
         ChainHead::GENESIS,
-        Cadence::PerBatch,
+        Sequence { cadence: Cadence::PerBatch, overlapping },
         Arc::new(Noon),
         Arc::new(Outbox(send)),
         move |batches| told.send(batches).expect("the test waits"),
@@ -119,8 +131,8 @@ fn one_seal_is_signed_while_one_is_checked_and_no_more() {
         batches.send(batch(reply)).expect("the sealer runs");
     }
     for released in 0..5 {
-        // One is being released, one is signed, the others have not been begun.
-        let waiting = 3usize.saturating_sub(released as usize);
+        // One is being released, one more may be signed, the others have not been begun.
+        let waiting = (4 - usize::from(overlapping)).saturating_sub(released as usize);
         wait_for(|| batches.len() == waiting);
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(batches.len(), waiting);
