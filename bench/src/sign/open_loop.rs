@@ -32,22 +32,21 @@ pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure
     let capacity = BACKLOG as f64 / (backlog.last_ns - backlog.first_ns) as f64 * 1e9;
     let mut text = format!("sealer under load, capacity {capacity:.0} batches/s\n");
     let mut rates = Vec::new();
-    let (mut refused, mut added_max) = (backlog.refused, 0.0f64);
+    let mut refused = backlog.refused;
     for percent in LOADS {
         let rate = capacity * f64::from(percent) / 100.0;
         let batches = (rate * load.as_secs_f64()).ceil().max(1.0) as usize;
         let outcome = service.offer(rate, batches)?;
         refused += outcome.refused;
-        let Reported { fields, line, added_in_signings } = outcome.report(rate, percent);
+        let (fields, line) = outcome.report(rate, percent);
         rates.push(fields);
         text.push_str(&line);
-        added_max = added_max.max(added_in_signings);
     }
     let overlapping = service.overlapping;
     service.stop()?;
     let fields = json!({
         "capacity_batches_per_s": rounded(capacity), "overlapping": overlapping, "seconds": load.as_secs_f64(), "rates": rates,
-        "added_p99_in_median_signings_max": rounded(added_max), "refused": refused,
+        "refused": refused,
     });
     let problem = (refused > 0).then(|| format!("{refused} lanes were not sealed"));
     Ok(Section { fields: Map::from_iter([("open_loop".to_owned(), fields)]), text, problem })
@@ -199,7 +198,7 @@ impl Outcome {
     /// What sealing adds to every batch: the time from its hand-over to the release of its seal. By design that is at
     /// most the rest of the half seal being signed when it came, and its own seal. It is compared with the median seal, and
     /// for each batch with its own seal and the one before.
-    fn report(mut self, rate: f64, percent: u32) -> Reported {
+    fn report(mut self, rate: f64, percent: u32) -> (Value, String) {
         let (mut added_us, mut of_bound) = (Vec::new(), Vec::new());
         let mut previous_ns = 0;
         for Group { released_ns, seal_ns, sent } in &self.groups {
@@ -225,34 +224,30 @@ impl Outcome {
                 "p50": rounded(added.p50 / signing.p50), "p99": rounded(added.p99 / signing.p50),
                 "max": rounded(added.max / signing.p50),
             },
-            "added_p99_of_two_p99_signings": rounded(added.p99 / (2.0 * signing.p99)),
+            "added_of_two_signings": {
+                "p50": rounded(added.p50 / (2.0 * signing.p50)), "p99": rounded(added.p99 / (2.0 * signing.p99)),
+                "max": rounded(added.max / (2.0 * signing.max)),
+            },
             "added_of_two_own_signings": bound.json(), "beyond_two_own_signings": rounded(beyond),
             "generator_late_us": late.json(),
         });
-        let added_in_signings = added.p99 / signing.p50;
         let line = format!(
             "  {percent:>3} %: {:>8.0} batches/s, added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} p99 {:.0} \
-             us; p99 in median signings {added_in_signings:.2}; of its two signings p99 {:.3} max {:.3}, beyond {:.2} %\n",
+             us; of two signings p50 {:.2} p99 {:.2}, of its own two p99 {:.2} max {:.2}, beyond {:.2} %\n",
             rate,
             added.p50,
             added.p99,
             added.max,
             signing.p50,
             signing.p99,
+            added.p50 / (2.0 * signing.p50),
+            added.p99 / (2.0 * signing.p99),
             bound.p99,
             bound.max,
             100.0 * beyond,
         );
-        Reported { fields, line, added_in_signings }
+        (fields, line)
     }
-}
-
-/// One rate's part of the record and of the summary.
-struct Reported {
-    fields: Value,
-    line: String,
-    /// The 99th percentile of what sealing added, in median signings.
-    added_in_signings: f64,
 }
 
 /// The quoted points of a distribution.
