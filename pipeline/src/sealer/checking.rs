@@ -38,23 +38,27 @@ impl<R> Checking<R> {
 
     /// Checks and releases, or refuses, a group; returns its number of batches.
     pub(super) fn finish(&mut self, group: Group<R>) -> usize {
-        let Group { lanes, batches, signed, began } = group;
+        let Group { batches, signed, began } = group;
         let count = batches.len();
         let Some((seal, paths)) = signed.and_then(|(seal, tree)| self.check(seal, &tree)) else {
-            for lane in lanes {
+            for lane in batches.into_iter().flat_map(|batch| batch.lanes) {
                 self.release.refused(lane.reply, Refusal::Fault);
             }
             return count;
         };
         self.head.follow(&seal.header);
-        let lanes = lanes
-            .into_iter()
-            .zip(paths)
-            .zip(0u64..)
-            .map(|((bound, path), leaf_index)| SealedLane { bound, leaf_index, path })
-            .collect();
+        let times = batches.iter().map(|batch| (batch.lanes.len(), batch.times)).collect();
+        let mut lanes = Vec::with_capacity(paths.len());
+        lanes.extend(
+            batches
+                .into_iter()
+                .flat_map(|batch| batch.lanes)
+                .zip(paths)
+                .zip(0u64..)
+                .map(|((bound, path), leaf_index)| SealedLane { bound, leaf_index, path }),
+        );
         let seal_ns = self.clock.monotonic_ns() - began;
-        self.release.sealed(Sealed { seal: Arc::new(seal), lanes, batches, seal_ns });
+        self.release.sealed(Sealed { seal: Arc::new(seal), lanes, batches: times, seal_ns });
         count
     }
 

@@ -9,13 +9,10 @@ use trefoil_sign::{SigningKeys, UncheckedSeal};
 
 use super::{BATCHES_MAX, Bound, Cadence, ChainHead};
 use crate::clock::Clock;
-use crate::request::BoundLane;
-use crate::steps::StageTimes;
 
 /// A group of batches between the two halves.
 pub(super) struct Group<R> {
-    pub(super) lanes: Vec<BoundLane<R>>,
-    pub(super) batches: Vec<(usize, StageTimes)>,
+    pub(super) batches: Vec<Bound<R>>,
     /// The seal and the tree whose root it signs; `None` when there is nothing to sign or the signer refused.
     pub(super) signed: Option<(UncheckedSeal, MerkleTree)>,
     /// When it was begun, on the clock.
@@ -42,21 +39,20 @@ impl<R> Iterator for Signing<R> {
     fn next(&mut self) -> Option<Group<R>> {
         let first = self.batches.recv().ok()?;
         let began = self.clock.monotonic_ns();
-        let mut group = vec![first];
+        let mut batches = vec![first];
         if self.cadence == Cadence::Group {
-            group.extend(self.batches.try_iter().take(BATCHES_MAX - 1));
+            batches.extend(self.batches.try_iter().take(BATCHES_MAX - 1));
         }
         if let Some(head) = self.withdrawn.try_iter().last() {
             self.head = head;
         }
-        let batches = group.iter().map(|b| (b.lanes.len(), b.times)).collect();
-        let lanes: Vec<BoundLane<R>> = group.into_iter().flat_map(|b| b.lanes).collect();
-        let digests: Vec<[u8; 32]> = lanes.iter().map(|lane| lane.digest).collect();
+        let digests: Vec<[u8; 32]> =
+            batches.iter().flat_map(|batch| &batch.lanes).map(|lane| lane.digest).collect();
         let signed = self.sign(&digests);
         if let Some((seal, _)) = &signed {
             self.head.follow(seal.header());
         }
-        Some(Group { lanes, batches, signed, began })
+        Some(Group { batches, signed, began })
     }
 }
 
