@@ -1,9 +1,8 @@
 //! Workers that go round a program of work, shared lines and locks, each on a core of its own.
 //!
-//! * A **line** belongs to the core that asked for it last. A request of another core takes the line away after a part of the
-//!   transfer ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner goes on writing, and in any case
-//!   completes the operation for which it has waited. Requests are served in the order in which they come; one that finds
-//!   others before it waits at the next owner when the line gets there.
+//! * A **line** belongs to the core that asked for it last. Another core's request takes it away after a part of the transfer
+//!   ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner goes on writing, and completes the
+//!   operation for which it has waited. Requests are served as they come; one behind others waits where the line will be.
 //! * A **core works ahead**: past a reading of the clock, which waits for everything before it, the core asks at once for all
 //!   lines that it will write up to the next reading. If nobody else wants them, they arrive together. If somebody does,
 //!   they are taken away again before the core has come to them, and it has to ask once more, one line after the other:

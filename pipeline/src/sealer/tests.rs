@@ -1,8 +1,9 @@
 //! The two threads of the sealer, and its halves by hand where the order of events matters.
 
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crossbeam_channel::after;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_attest::Decision;
@@ -94,13 +95,17 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     assert_eq!(checking.head, signing.head);
 }
 
-/// Waits until it is true.
+fn pause(millis: u64) {
+    after(Duration::from_millis(millis)).recv().expect("it comes");
+}
+
+/// Waits until it is true, for a minute.
 fn wait_for(what: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !what() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it does not come about");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let came_about = (0..60_000).any(|_| {
+        pause(1);
+        what()
+    });
+    assert!(came_about, "it does not come about");
 }
 
 #[test]
@@ -134,7 +139,7 @@ fn one_after_the_other(overlapping: bool) {
         // One is being released, one more may be signed, the others have not been begun.
         let waiting = (4 - usize::from(overlapping)).saturating_sub(released as usize);
         wait_for(|| batches.len() == waiting);
-        std::thread::sleep(Duration::from_millis(20));
+        pause(20);
         assert_eq!(batches.len(), waiting);
         assert_eq!(out.recv(), Ok(Let::Sealed(released, vec![released])));
     }

@@ -12,10 +12,8 @@ use trefoil_matching::{
 };
 use zeroize::Zeroizing;
 
-/// See the module.
-///
-/// Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed login, or a stream of failures
-/// would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
+/// See the module. Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed
+/// login, or a stream of failures would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
 /// last few commits, at most [`crate::database`]'s queue. Once such a write fails, no failure goes unrecorded:
 /// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
@@ -382,6 +380,7 @@ mod tests {
         vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
         assert!(!vault.attempts_lost.load(Ordering::Acquire));
     }
+
     #[test]
     fn a_salt_in_another_row_does_not_open() {
         let (lane, salt, attempts) = (Lane::new(17).unwrap(), [6; 32], AttemptRecord::default());
