@@ -238,6 +238,7 @@ mod tests {
         let without = Verdict { has_chain: false, ..verdict };
         assert!(Verdict::from_words(&without.to_words()) == without);
     }
+
     #[test]
     fn a_verdict_admits_what_it_was_reached_for_and_each_other_condition_is_named() {
         let policy = Policy {

@@ -244,6 +244,7 @@ mod tests {
         let nothing = nothing.blinded(scheme, LANE, &blind, &mut world.rng);
         assert!(tenant.open_blinded(&key, LANE, &nothing).is_none());
     }
+
     /// What an attacker adds to the error shows in a coefficient that exceeds every honest one, and in no score.
     #[test]
     fn an_error_larger_than_flooding_gives_opens_nothing() {

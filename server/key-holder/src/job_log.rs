@@ -348,6 +348,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         assert_eq!(check(directory.path()).unwrap(), log.head());
     }
+
     #[test]
     fn nothing_follows_half_a_line_that_cannot_be_taken_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -238,6 +238,7 @@ fn precomputation_ends_when_the_key_is_gone_or_has_it_already() {
     let made = TopLayers::new([Cpu::detected(); 2], &[0; SECRET_KEY_BYTES], KEPT_FROM[0], || false);
     assert!(matches!(made, Err(Unmade::Unwanted)));
 }
+
 #[test]
 fn verification_alone_would_release_faulty_signatures() {
     let mut rng = StdRng::seed_from_u64(6);
