@@ -226,7 +226,7 @@ where
             keys,
             self.world.pipeline.issuer().to_owned(),
             ChainHead::GENESIS,
-            Sequence { cadence, overlapping: placement.spares_a_core },
+            Sequence { cadence, overlapping: placement.spares_two_cores },
             Arc::clone(&self.clock) as Arc<dyn Clock>,
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,

@@ -16,13 +16,13 @@ pub struct Placement {
     pub cpus: Vec<Option<usize>>,
     /// Physical cores in this process's mask.
     pub physical_cores: usize,
-    /// Whether one more busy thread costs the workers little: a core has no worker, or it is one of many.
-    pub spares_a_core: bool,
+    /// Whether two busy threads beside the workers cost them little: two cores have no worker, or they are two of many.
+    pub spares_two_cores: bool,
     /// What an operator should know, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// One core of so many is no loss.
+/// Of so many cores one more is no loss.
 const MANY_CORES: f64 = 16.0;
 
 /// How workers are tied to CPUs.
@@ -62,8 +62,8 @@ impl Placement {
         let float = pin == Pin::Off || starved || cores.is_empty();
         let cpus = (0..count).map(|i| (!float).then(|| cores[i % cores.len()])).collect();
         let usable = quota.unwrap_or(f64::INFINITY).min(cores.len() as f64);
-        let spares_a_core = usable >= MANY_CORES.min((count + 1) as f64);
-        Placement { cpus, physical_cores: cores.len(), spares_a_core, warnings }
+        let spares_two_cores = usable >= MANY_CORES.min((count + 2) as f64);
+        Placement { cpus, physical_cores: cores.len(), spares_two_cores, warnings }
     }
 }
 
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn a_core_is_spared_where_it_has_no_worker_or_is_one_of_many() {
+    fn cores_are_spared_where_they_have_no_worker_or_are_of_many() {
         let spares = |workers, cores, quota| {
             let cores: Vec<usize> = (0..cores).collect();
-            Placement::plan(Some(workers), Pin::Auto, &cores, quota).spares_a_core
+            Placement::plan(Some(workers), Pin::Auto, &cores, quota).spares_two_cores
         };
-        assert!(spares(1, 2, None) && spares(3, 4, None) && spares(16, 16, None) && spares(96, 96, None));
-        assert!(!spares(2, 2, None) && !spares(15, 15, None) && !spares(1, 1, None));
-        assert!(!spares(2, 64, Some(2.5)) && spares(2, 64, Some(3.0)) && !spares(64, 64, Some(8.0)));
+        assert!(spares(1, 3, None) && spares(2, 4, None) && spares(16, 16, None) && spares(96, 96, None));
+        assert!(!spares(1, 2, None) && !spares(2, 2, None) && !spares(15, 15, None) && !spares(1, 1, None));
+        assert!(!spares(2, 64, Some(3.5)) && spares(2, 64, Some(4.0)) && !spares(64, 64, Some(8.0)));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! gather, so a digest is released after two signing times at the most, and the cost per batch falls as load rises.
 //! [`Cadence::PerBatch`] signs each batch alone, for comparison.
 //!
-//! A seal takes as long to check as to sign. Where a processor can be spared a second thread checks each seal while the first
-//! signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after one and
-//! a half at the most. Where none can be, that would make smaller groups for no gain, and one thread does both.
+//! A seal takes as long to check as to sign. Where two processors can be spared a second thread checks each seal while the
+//! first signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after
+//! one and a half at the most. Elsewhere that would make smaller groups for no gain, and one thread does both.
 //!
 //! Nothing leaves unsigned: lanes are released by [`Release::sealed`] together with a seal whose three
 //! signatures have been verified, in the order of the chain. A seal that is refused refuses its lanes, and those of the seal

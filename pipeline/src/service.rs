@@ -124,7 +124,7 @@ impl<R: Send + 'static> Service<R> {
             keys,
             issuer,
             head,
-            Sequence { cadence: config.cadence, overlapping: config.placement.spares_a_core },
+            Sequence { cadence: config.cadence, overlapping: config.placement.spares_two_cores },
             Arc::clone(&clock),
             Arc::clone(&release),
             after_group,

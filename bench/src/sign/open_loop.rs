@@ -7,7 +7,6 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use serde_json::{Map, Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
-use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
     Bound, BoundLane, Cadence, ChainHead, Clock, Refusal, Release, Sealed, Sealer, Sequence, StageTimes,
 };
@@ -113,8 +112,8 @@ impl Service {
         let clock = Arc::new(WorldClock::start());
         let (sender, sealed) = unbounded();
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
-        // The generator stands for a worker.
-        let overlapping = Placement::new(Some(1), Pin::Off).spares_a_core;
+        // The generator sleeps most of the time.
+        let overlapping = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let (batches, sealer) = Sealer::start(
             keys,
             ISSUER.to_owned(),

@@ -1,13 +1,13 @@
 //! The job log: what the key-holder was asked, by whom, in an append-only chain of hashes.
 //!
 //! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files; so a line that is
-//! altered, removed or inserted breaks the chain from there on. What the log must not become is a second copy of what it
-//! guards: it has no score, no decision of anybody and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under
-//! a key that stays with the key-holder, who can show with them later which people a batch held and which bits it answered,
-//! while a thief of the log alone learns when which client sent how many lanes for which tenant.
+//! altered, removed or inserted breaks the chain from there on. What the log must not become is a second copy of what it guards:
+//! it has no score, no decision of anybody and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
+//! the key-holder's, who can show later which people a batch held and which bits it answered; a thief of the log alone learns
+//! when which client sent how many lanes for which tenant.
 //!
-//! A line is written to the file before its request is answered, so the log survives a kill of the process; it is not
-//! synced, so a power cut may take its last lines. If a line cannot be written nothing is answered any more.
+//! A line is written before its request is answered, so the log survives a kill of the process; it is not synced, so a
+//! power cut may take its last lines. If a line cannot be written nothing is answered any more.
 
 use crate::data_dir::{DataDir, DataDirError};
 use aws_lc_rs::hmac;
@@ -372,9 +372,7 @@ mod tests {
         let open = |name: &str| JobLog::open(&DataDir::open(&folder.path().join(name)).unwrap()).unwrap();
         let (log, other) = (open("data"), open("other"));
         let batch = |lane: usize, handle: u8, generation: u32| {
-            let mut subjects = [None; LANES];
-            subjects[lane] = Some(([handle; 32], generation));
-            subjects
+            std::array::from_fn(|at| (at == lane).then_some(([handle; 32], generation)))
         };
         let digests = [
             log.subjects(&[1; 16], &batch(1, 2, 3)),
