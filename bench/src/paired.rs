@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn four_decimals_are_shown_and_four_digits_of_what_is_small() {
         let shown_as =
-            [(1.234_56, 1.2346), (-0.7, -0.7), (0.0, 0.0), (0.012_345_6, 0.012_346), (3.2e-7, 3.2e-7)];
+            [(1.234_56, 1.2346), (-0.7, -0.7), (0.0, 0.0), (0.012_345_6, 0.012_35), (3.2e-7, 3.2e-7)];
         for (x, wanted) in shown_as {
             assert_eq!(shown(x), json!(wanted));
         }

@@ -169,9 +169,11 @@ impl Detector {
     }
 }
 
-/// What the samples of a window are put in order by: most of a key's first word, and below it where in the window it is.
+/// What the samples of a window are put in order by: most of a key's first word, and below it where in the window it is. The
+/// word is mixed before (the factor is odd, hence nothing is lost), so that keys which differ in one byte of it differ here too.
 fn sortable(key: &Key, position: usize) -> u64 {
-    pack::<4>(key)[0] / WINDOW as u64 * WINDOW as u64 + position as u64
+    let mixed = pack::<4>(key)[0].wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    mixed / WINDOW as u64 * WINDOW as u64 + position as u64
 }
 
 /// What two samples of one key have in common.
@@ -290,6 +292,17 @@ mod tests {
             assert_eq!(pattern.hottest_emerged, !before.is_empty() && most >= HOT && grown);
             before = now;
         }
+    }
+
+    #[test]
+    fn keys_that_differ_in_their_first_byte_only_are_different() {
+        let (mut detector, published) = (Detector::new(), Published::default());
+        for n in 0..WINDOW {
+            let mut key = [0; 32];
+            key[0] = n as u8;
+            detector.saw(&key, true, &published);
+        }
+        assert_eq!(published.read().expect("published").hottest_share, 1.0 / WINDOW as f64);
     }
 
     #[test]
