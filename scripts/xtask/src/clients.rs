@@ -32,8 +32,8 @@ pub(crate) fn add_browser(repo: &Repo, steps: &mut Steps) {
 }
 
 fn typescript(repo: &Repo) -> Result<String, String> {
-    let node = version(repo, "node", "install Node 20.19 or later with npm, such as from nodejs.org")?;
-    version(repo, "npm", "install npm, which comes with Node from nodejs.org")?;
+    let node = repo.version("node", "install Node 20.19 or later with npm, such as from nodejs.org")?;
+    repo.version("npm", "install npm, which comes with Node from nodejs.org")?;
     npm(repo, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
     npm(repo, &["test"])?;
     Ok(format!("Node {node}"))
@@ -41,7 +41,7 @@ fn typescript(repo: &Repo) -> Result<String, String> {
 
 fn python(repo: &Repo) -> Result<String, String> {
     let advice = "install Python 3.11 or later with venv, such as apt-get install python3 python3-venv";
-    let version = version(repo, "python3", advice)?;
+    let version = repo.version("python3", advice)?;
     let environment = repo.target_directory()?.join("python-client");
     let program = |name: &str| environment.join("bin").join(name);
     execute(repo.command("python3").args(["-m", "venv"]).arg(&environment))
@@ -94,13 +94,6 @@ fn within(repo: &Repo, program: PathBuf, folder: &str) -> Command {
     let mut command = repo.command(program);
     command.current_dir(repo.root().join(folder));
     command
-}
-
-/// What `name --version` prints, or what to install.
-fn version(repo: &Repo, name: &str, advice: &str) -> Result<String, String> {
-    let output =
-        repo.command(name).arg("--version").output().map_err(|why| format!("{name}: {why}; {advice}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn execute(command: &mut Command) -> Result<(), String> {

@@ -6,9 +6,11 @@
 mod clients;
 mod deny;
 mod docs;
+mod fuzz;
 mod interop;
 mod markdown;
 mod miri;
+mod nightly;
 mod numbers;
 mod repo;
 mod smoke;
@@ -23,7 +25,7 @@ use repo::Repo;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  test              everything: format, lints, tests, both caches, Miri, rules, supply chain, smoke runs
+  test              everything: format, lints, tests, both caches, Miri, fuzzers, rules, supply chain, smoke runs
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
@@ -32,6 +34,7 @@ usage: cargo xtask <task>
   interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if README.md names a command or flag that does not exist
   miri              unit tests of the cache and of what it shares memory through, under Miri
+  fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
 ";
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
         ["docs"] => docs::run(&repo),
         ["miri"] => miri::run(&repo),
+        ["fuzz"] => fuzz::run(&repo),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -5,12 +5,11 @@
 //! machine's would break, and a pointer that was made from a number. Rules of aliasing are not checked, since only unsafe
 //! code breaks them, and keeping their books for a thousand atomics behind one reference takes most of the time.
 
+use crate::nightly::{self, TOOLCHAIN};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use std::process::Command;
 
-/// Miri comes with nightly toolchains alone. Pinned, so that what it finds changes with the sources alone.
-const TOOLCHAIN: &str = "nightly-2026-04-20";
 /// Random test data, clocks and schedules are the same in every run, because the interpreter is isolated from the machine.
 const FLAGS: &str = "-Zmiri-strict-provenance -Zmiri-disable-stacked-borrows -Zmiri-env-set=PROPTEST_CASES=2 \
                      -Zmiri-env-set=PROPTEST_DISABLE_FAILURE_PERSISTENCE=true";
@@ -28,7 +27,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
 
 /// Adds a step for each crate.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
-    if steps.step("Miri", || find_or_install(repo)) {
+    if steps.step("Miri", || nightly::find_or_install(repo)) {
         for (package, tests) in INTERPRETED {
             steps.tests(&format!("{package} under Miri"), interpreted(repo, package, tests));
         }
@@ -41,25 +40,4 @@ fn interpreted(repo: &Repo, package: &str, tests: &[&str]) -> Command {
     // Flags of a build are not for the interpreter.
     command.args(tests).env("MIRIFLAGS", FLAGS).env_remove("RUSTFLAGS");
     command
-}
-
-/// The version; the toolchain is installed if it is missing.
-fn find_or_install(repo: &Repo) -> Result<String, String> {
-    let version = || {
-        let output = repo.cargo_of(TOOLCHAIN, &["miri", "--version"]).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    if let Some(version) = version() {
-        return Ok(version);
-    }
-    println!(
-        "Miri is not installed: rustup installs {TOOLCHAIN} with it, beside the toolchain of the repository"
-    );
-    let mut install = repo.command("rustup");
-    install.args(["toolchain", "install", TOOLCHAIN, "--profile", "minimal", "--component", "miri,rust-src"]);
-    let status = install.arg("--no-self-update").status().map_err(|error| format!("rustup: {error}"))?;
-    if !status.success() {
-        return Err(format!("rustup toolchain install {TOOLCHAIN}: {status}"));
-    }
-    version().ok_or_else(|| format!("{TOOLCHAIN} has no Miri"))
 }

@@ -104,6 +104,13 @@ impl Repo {
         command
     }
 
+    /// The first line that `name --version` prints, or what to install.
+    pub(crate) fn version(&self, name: &str, advice: &str) -> Result<String, String> {
+        let output = self.command(name).arg("--version").output();
+        let output = output.map_err(|why| format!("{name}: {why}; {advice}"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned())
+    }
+
     /// `cargo metadata` of the locked workspace with every feature on.
     pub(crate) fn metadata(&self) -> Result<Value, String> {
         let output = self

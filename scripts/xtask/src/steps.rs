@@ -128,7 +128,7 @@ impl Steps {
     }
 }
 
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program =
         std::path::Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
     let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
@@ -136,7 +136,7 @@ fn shown(command: &Command) -> String {
 }
 
 // Keeps our lines in order with those of child processes when standard output is a pipe.
-fn flush() {
+pub(crate) fn flush() {
     // A reader that closed the pipe is no reason to stop checking.
     std::io::stdout().flush().unwrap_or_default();
 }
