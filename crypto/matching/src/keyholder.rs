@@ -205,6 +205,7 @@ impl KeyHolder {
             generation,
             lane,
             epoch: epoch.number(),
+            renewed_from: None,
             salt: [0; 32],
             attempts: AttemptRecord::default(),
         };

@@ -50,8 +50,8 @@ impl KeyHolder {
         let (lane, epoch) = (renewal.lane, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());
         rng.fill(&mut salt);
-        let attempts = AttemptRecord::default();
-        let record = SubjectRecord { handle, generation: to, lane, epoch, salt, attempts };
+        let (renewed_from, attempts) = (Some(from), AttemptRecord::default());
+        let record = SubjectRecord { handle, generation: to, lane, epoch, renewed_from, salt, attempts };
         of.succeed(self.vault(), &renewal.new, from, &record)?;
         let ciphertext = renewal.new.encrypt(&record, &share, &mut rng);
         let template = Template { tenant, handle, generation: to, lane, epoch, ciphertext };

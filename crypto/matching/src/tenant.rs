@@ -143,7 +143,7 @@ impl Tenant {
         Ok(Renewal { old, new, key: subject.key.clone(), lane: subject.lane })
     }
 
-    /// Adds the generation that `from` was renewed as, in the vault first, and forgets one that was made before. Its attempts are
+    /// Adds the generation that `from` was renewed as, in the vault first, in place of one that was made before. Its attempts are
     /// those that have been counted, whatever the record says.
     pub(crate) fn succeed(
         &self,
@@ -167,9 +167,6 @@ impl Tenant {
             before
         };
         vault.put_subject(&self.id, &record)?;
-        if let Some(before) = before {
-            vault.delete_subject(&self.id, &handle, before)?;
-        }
         let mut state = locked(&self.state);
         let mut added = Box::new(Subject::of(epoch, &record));
         // What was counted in the meantime.
@@ -201,7 +198,8 @@ impl Tenant {
         Ok(())
     }
 
-    /// Forgets a subject, in the vault first, with what it was renewed as.
+    /// Forgets a subject, in the vault first, with what it was renewed as or made of: they are one template. The named one goes
+    /// last: what fails half-way is done again.
     pub(crate) fn remove(
         &self,
         vault: &dyn Vault,
@@ -209,9 +207,8 @@ impl Tenant {
         generation: u32,
     ) -> Result<(), KeyHolderError> {
         let _writes = locked(&self.writes);
-        let successor =
-            locked(&self.state).subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
-        for generation in [Some(generation), successor].into_iter().flatten() {
+        let other = locked(&self.state).other_form((handle, generation));
+        for generation in [other, Some(generation)].into_iter().flatten() {
             vault.delete_subject(&self.id, &handle, generation)?;
             locked(&self.state).subjects.remove(&(handle, generation));
         }

@@ -50,7 +50,8 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the write is not durable.
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError>;
 
-    /// Writes a new subject.
+    /// Writes a new subject. One that was renewed from the same generation as this one, under the same keys, is erased with the same
+    /// write: never are there two of which each could be what the generation became.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
@@ -155,6 +156,9 @@ pub struct SubjectRecord {
     pub lane: Lane,
     /// The epoch of the tenant's keys that the template is under.
     pub epoch: u32,
+    /// The generation under the keys before that this one was made of while keys were rotated, if it was. Their attempts are
+    /// counted together.
+    pub renewed_from: Option<u32>,
     /// The salt of the subject's key. Secret; without it the template cannot be decrypted.
     pub salt: [u8; 32],
     /// Failures so far.
@@ -240,8 +244,13 @@ impl Vault for MemoryVault {
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let key = (record.handle, record.generation);
-        self.records()?.subjects.entry(*tenant).or_default().insert(key, Box::new(record.clone()));
+        let mut records = self.records()?;
+        let subjects = records.subjects.entry(*tenant).or_default();
+        if record.renewed_from.is_some() {
+            let made_of = |of: &SubjectRecord| (of.handle, of.epoch, of.renewed_from);
+            subjects.retain(|_, other| made_of(other) != made_of(record));
+        }
+        subjects.insert((record.handle, record.generation), Box::new(record.clone()));
         Ok(())
     }
 

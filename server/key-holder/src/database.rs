@@ -67,11 +67,11 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens or creates a file whose schema version 1 is `schema`; refuses any other version.
-    pub fn open(path: &Path, schema: &str) -> Result<Database, StoreError> {
+    /// Opens or creates a file with `schema`, which is of this version; refuses any other version.
+    pub fn open(path: &Path, version: i64, schema: &str) -> Result<Database, StoreError> {
         let connection = Connection::open(path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
-        migrate(connection, schema, path).and_then(|connection| {
+        migrate(connection, version, schema, path).and_then(|connection| {
             let (writes, queue) = sync_channel(QUEUE_MAX);
             let writer = std::thread::Builder::new()
                 .name("store-writer".to_owned())
@@ -253,21 +253,26 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", "ON")
 }
 
-fn migrate(mut connection: Connection, schema: &str, path: &Path) -> Result<Connection, StoreError> {
-    let version = |connection: &Connection| {
+fn migrate(
+    mut connection: Connection,
+    version: i64,
+    schema: &str,
+    path: &Path,
+) -> Result<Connection, StoreError> {
+    let found = |connection: &Connection| {
         connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(fault)
     };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    match version(&transaction)? {
+    match found(&transaction)? {
         0 => {
             transaction.execute_batch(schema).map_err(fault)?;
-            transaction.pragma_update(None, "user_version", 1).map_err(fault)?;
+            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
-        1 => {}
-        newer => {
+        found if found == version => {}
+        other => {
             let path = path.display();
             return Err(StoreError::Fault(format!(
-                "{path} has schema version {newer}, this program knows 1; use the program that wrote it"
+                "{path} has schema version {other}, this program knows {version}; use the program that wrote it"
             )));
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Owners {
 
 impl Owners {
     pub(crate) fn open(path: &Path) -> Result<Owners, StoreError> {
-        let database = Database::open(path, include_str!("owners.sql"))?;
+        let database = Database::open(path, 1, include_str!("owners.sql"))?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

@@ -27,7 +27,7 @@ pub struct SqliteVault {
 impl SqliteVault {
     /// Opens or creates the file; `key` wraps the secrets in it.
     pub fn open(path: &Path, key: WrapKey) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(path, include_str!("vault.sql"))?;
+        let database = Database::open(path, 2, include_str!("vault.sql"))?;
         Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default() })
     }
 
@@ -59,11 +59,24 @@ impl SqliteVault {
             .collect()
     }
 
+    /// The generation that `record` takes the place of: renewed from the same one, under the same keys.
+    fn replaced_by(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<Option<u32>, StoreError> {
+        let SubjectRecord { handle, generation, epoch, renewed_from, .. } = record;
+        let Some(from) = renewed_from else { return Ok(None) };
+        let sql = "SELECT generation FROM subjects WHERE tenant = ? AND handle = ? AND generation <> ?
+                   AND epoch = ? AND renewed_from = ?";
+        let values = (tenant, handle, generation, epoch, from);
+        self.database.read(|connection| connection.query_row(sql, values, |row| row.get(0)).optional())
+    }
+
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
         let plain = self.key.open(name, wrapped).map_err(|cause| VaultError(cause.to_string()))?;
         plain.as_slice().try_into().map_err(|_| VaultError("a secret does not have 32 bytes".to_owned()))
     }
 }
+
+/// Handle, generation, lane, epoch, what it was renewed from, wrapped salt, attempts.
+type SubjectRow = (Handle, u32, u8, u32, Option<u32>, Vec<u8>, AttemptRecord);
 
 fn failed(cause: StoreError) -> VaultError {
     VaultError(cause.to_string())
@@ -102,24 +115,32 @@ impl Vault for SqliteVault {
     }
 
     fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        let rows: Vec<(Handle, u32, u8, u32, Vec<u8>, AttemptRecord)> = self
+        let rows: Vec<SubjectRow> = self
             .database
             .read(|connection| {
                 connection
                     .prepare("SELECT * FROM subjects WHERE tenant = ?")?
                     .query_map([tenant], |row| {
-                        let attempts = read_attempts(row)?;
-                        Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, attempts))
+                        let (epoch, renewed_from, attempts) = (row.get(4)?, row.get(5)?, read_attempts(row)?);
+                        Ok((
+                            row.get(1)?,
+                            row.get(2)?,
+                            row.get(3)?,
+                            epoch,
+                            renewed_from,
+                            row.get(6)?,
+                            attempts,
+                        ))
                     })?
                     .collect()
             })
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(handle, generation, lane, epoch, wrapped, attempts)| {
+            .map(|(handle, generation, lane, epoch, renewed_from, wrapped, attempts)| {
                 let salt = self.secret(&salt_name(tenant, &handle, generation, epoch), &wrapped)?;
                 let lane =
                     Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
-                Ok(SubjectRecord { handle, generation, lane, epoch, salt, attempts })
+                Ok(SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts })
             })
             .collect()
     }
@@ -185,47 +206,44 @@ impl Vault for SqliteVault {
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let SubjectRecord { handle, generation, lane, epoch, salt, attempts } = record;
+        // No other write for the tenant comes between this and the next.
+        let replaced = self.replaced_by(tenant, record).map_err(failed)?;
+        let SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts } = record;
         let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt);
-        let (tenant, handle, generation, epoch, attempts) =
-            (*tenant, *handle, *generation, *epoch, *attempts);
-        let lane = lane.index() as u8;
-        let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = attempts;
-        self.database
-            .write(move |connection| {
-                connection
-                    .execute(
-                        "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        params![
-                            tenant,
-                            handle,
-                            generation,
-                            lane,
-                            epoch,
-                            wrapped,
-                            consecutive,
-                            retry_at,
-                            day,
-                            day_failures,
-                            generation_failures
-                        ],
-                    )
-                    .map(drop)
-                    .map_err(fault)
-            })
-            .map_err(failed)
+        let (tenant, handle, generation, epoch) = (*tenant, *handle, *generation, *epoch);
+        let (lane, renewed_from) = (lane.index() as u8, *renewed_from);
+        let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = *attempts;
+        let insert = move |connection: &Connection| {
+            if let Some(replaced) = replaced {
+                delete(connection, (tenant, handle, replaced))?;
+            }
+            let values = params![
+                tenant,
+                handle,
+                generation,
+                lane,
+                epoch,
+                renewed_from,
+                wrapped,
+                consecutive,
+                retry_at,
+                day,
+                day_failures,
+                generation_failures
+            ];
+            let sql = "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            connection.execute(sql, values).map(drop).map_err(fault)
+        };
+        match replaced {
+            Some(_) => self.database.shred(insert),
+            None => self.database.write(insert),
+        }
+        .map_err(failed)
     }
 
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
         let name = (*tenant, *handle, generation);
-        self.database
-            .shred(move |connection| {
-                connection
-                    .execute("DELETE FROM subjects WHERE tenant = ? AND handle = ? AND generation = ?", name)
-                    .map(drop)
-                    .map_err(fault)
-            })
-            .map_err(failed)
+        self.database.shred(move |connection| delete(connection, name)).map_err(failed)
     }
 
     fn put_attempts(
@@ -252,6 +270,11 @@ impl Vault for SqliteVault {
         };
         self.database.write_behind(write, done).map_err(failed)
     }
+}
+
+fn delete(connection: &Connection, name: (TenantId, Handle, u32)) -> Result<(), StoreError> {
+    let sql = "DELETE FROM subjects WHERE tenant = ? AND handle = ? AND generation = ?";
+    connection.execute(sql, name).map(drop).map_err(fault)
 }
 
 fn update_attempts(
@@ -306,95 +329,4 @@ fn read_attempts(row: &Row<'_>) -> rusqlite::Result<AttemptRecord> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_vault_remembers_and_forgets() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("vault.sqlite");
-        let open = || SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
-        let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
-        let epochs = [0, 1].map(|epoch| EpochRecord { epoch, master: [2 + epoch as u8; 32], seed: [9; 32] });
-        let keys = KeyStructure::PerTenant;
-        let tenant = TenantRecord { tenant: [1; 16], keys, epochs: epochs.to_vec(), policy, frozen: false };
-        let lane = Lane::new(17).unwrap();
-        let attempts = AttemptRecord::default();
-        let subject =
-            SubjectRecord { handle: [4; 32], generation: 5, lane, epoch: 1, salt: [6; 32], attempts };
-        let older = SubjectRecord { generation: 4, epoch: 0, ..subject.clone() };
-        let vault = open();
-        vault.put_tenant(&tenant).unwrap();
-        vault.put_tenant(&TenantRecord { frozen: true, ..tenant.clone() }).unwrap();
-        vault.put_subject(&[1; 16], &older).unwrap();
-        vault.put_subject(&[1; 16], &subject).unwrap();
-        assert_eq!(vault.opening_key().unwrap(), None);
-        vault.put_opening_key(&[7; 99]).unwrap();
-        assert!(vault.put_subject(&[1; 16], &subject).is_err());
-        let failed =
-            AttemptRecord { consecutive: 1, retry_at: 2, day: 3, day_failures: 4, generation_failures: 5 };
-        vault.put_attempts(&[1; 16], &[([4; 32], 5, failed), ([8; 32], 5, failed)]).unwrap();
-        drop(vault);
-
-        let vault = open();
-        let [read] = vault.tenants().unwrap().try_into().ok().unwrap();
-        assert!(read.frozen && read.keys == keys && read.policy == policy);
-        let masters: Vec<(u32, u8)> =
-            read.epochs.iter().map(|epoch| (epoch.epoch, epoch.master[0])).collect();
-        assert_eq!(masters, [(0, 2), (1, 3)]);
-        assert_eq!(vault.opening_key().unwrap().unwrap().as_slice(), [7; 99]);
-        assert_eq!(vault.subjects(&[1; 16]).unwrap().len(), 2);
-        vault.erase_epoch(&[1; 16], 0).unwrap();
-        assert_eq!(vault.tenants().unwrap()[0].epochs.len(), 1);
-        let [read] = vault.subjects(&[1; 16]).unwrap().try_into().ok().unwrap();
-        assert!(read.salt == [6; 32] && read.epoch == 1 && read.lane == lane && read.attempts == failed);
-        vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
-        vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
-        assert!(vault.subjects(&[1; 16]).unwrap().is_empty());
-        drop(vault);
-        let vault = SqliteVault::open(&path, WrapKey::new(&[8; 32])).unwrap();
-        assert!(vault.tenants().is_err(), "another key opens nothing");
-    }
-
-    #[test]
-    fn after_a_lost_write_attempts_wait_for_their_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = SqliteVault::open(&folder.path().join("vault.db"), WrapKey::new(&[7; 32])).unwrap();
-        let failed = AttemptRecord { consecutive: 1, ..AttemptRecord::default() };
-        // Written behind: the answer comes before the write, whose failure is only seen later.
-        vault
-            .database
-            .write(|c| c.execute_batch("ALTER TABLE subjects RENAME TO gone").map_err(fault))
-            .unwrap();
-        vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
-        vault.database.write(|_| Ok(())).unwrap();
-        assert!(
-            vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err(),
-            "no more failures go unrecorded"
-        );
-        assert!(vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err());
-        vault
-            .database
-            .write(|c| c.execute_batch("ALTER TABLE gone RENAME TO subjects").map_err(fault))
-            .unwrap();
-        vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
-        assert!(!vault.attempts_lost.load(Ordering::Acquire));
-    }
-
-    #[test]
-    fn a_salt_in_another_row_does_not_open() {
-        let (lane, salt, attempts) = (Lane::new(17).unwrap(), [6; 32], AttemptRecord::default());
-        let subject = SubjectRecord { handle: [4; 32], generation: 5, lane, epoch: 1, salt, attempts };
-        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-        let (keys, epochs) = (KeyStructure::PerSubject, Vec::new());
-        let tenant = TenantRecord { tenant: [1; 16], keys, epochs, policy, frozen: false };
-        for change in ["generation = 6", "epoch = 0", "handle = zeroblob(32)"] {
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join("vault.sqlite");
-            let vault = SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
-            vault.put_tenant(&tenant).and_then(|()| vault.put_subject(&[1; 16], &subject)).unwrap();
-            Connection::open(&path).unwrap().execute(&format!("UPDATE subjects SET {change}"), []).unwrap();
-            assert!(vault.subjects(&[1; 16]).is_err(), "{change}");
-        }
-    }
-}
+mod tests;

@@ -15,7 +15,7 @@ pub struct Sqlite(Database);
 impl Sqlite {
     /// Opens or creates the file.
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
-        Database::open(path, include_str!("schema.sql")).map(Sqlite)
+        Database::open(path, 1, include_str!("schema.sql")).map(Sqlite)
     }
 
     /// One insertion that conflicts when its key exists.

@@ -98,7 +98,8 @@ impl QuorumHolder {
         let attempts = AttemptRecord::default();
         let epoch = of.newest()?;
         let number = epoch.number();
-        let record = SubjectRecord { handle, generation, lane, epoch: number, salt, attempts };
+        let renewed_from = None;
+        let record = SubjectRecord { handle, generation, lane, epoch: number, renewed_from, salt, attempts };
         of.insert(self.keyholder.vault(), &epoch, &record)?;
         let subject = epoch.subject_key(&record);
         let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;

@@ -4,9 +4,8 @@ use super::MALFORMED_MAX;
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
 use crate::names::{ByName, Name};
-use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, Lane, LaneSet, MatchJob};
+use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Lane, LaneSet, MatchJob};
 use crate::{SubjectRecord, TenantRecord};
-use std::collections::HashMap;
 use std::sync::Arc;
 use trefoil_bfv::{LANES, SubjectKey};
 
@@ -28,6 +27,8 @@ pub(super) struct Subject {
     pub(super) epoch: u32,
     /// The generation that was made of it while the keys are rotated. Its record of attempts is the one that counts.
     pub(super) successor: Option<u32>,
+    /// The generation that it was made of.
+    renewed_from: Option<u32>,
     /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
     pub(super) key: SubjectKey,
     pub(super) attempts: AttemptRecord,
@@ -48,8 +49,9 @@ pub(crate) struct Admitted {
 
 impl Subject {
     pub(super) fn of(epoch: &Epoch, record: &SubjectRecord) -> Subject {
-        let SubjectRecord { lane, attempts, .. } = *record;
-        Subject { lane, epoch: epoch.number(), successor: None, key: epoch.subject_key(record), attempts }
+        let SubjectRecord { lane, renewed_from, attempts, .. } = *record;
+        let (epoch, key) = (epoch.number(), epoch.subject_key(record));
+        Subject { lane, epoch, successor: None, renewed_from, key, attempts }
     }
 }
 
@@ -67,12 +69,10 @@ impl State {
             })
             .collect();
         if let [old, new] = &epochs[..] {
-            let renewed = subjects.iter().filter(|record| record.epoch == new.number());
-            let renewed: HashMap<Handle, u32> =
-                renewed.map(|record| (record.handle, record.generation)).collect();
-            for ((handle, _), subject) in &mut table {
-                if subject.epoch == old.number() {
-                    subject.successor = renewed.get(handle).copied();
+            for record in subjects.iter().filter(|record| record.epoch == new.number()) {
+                let from = record.renewed_from.and_then(|from| table.get_mut(&(record.handle, from)));
+                if let Some(subject) = from.filter(|subject| subject.epoch == old.number()) {
+                    subject.successor = Some(record.generation);
                 }
             }
         }
@@ -89,6 +89,16 @@ impl State {
     pub(super) fn ledger(&self, (handle, generation): Name) -> Name {
         let successor = self.subjects.get(&(handle, generation)).and_then(|subject| subject.successor);
         (handle, successor.unwrap_or(generation))
+    }
+
+    /// The other form of a template that was renewed: what it was made of, or what was made of it.
+    pub(super) fn other_form(&self, (handle, generation): Name) -> Option<u32> {
+        let subject = self.subjects.get(&(handle, generation))?;
+        let made_of = subject.renewed_from.filter(|from| {
+            let from = self.subjects.get(&(handle, *from));
+            from.is_some_and(|from| from.successor == Some(generation))
+        });
+        subject.successor.or(made_of)
     }
 
     /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.

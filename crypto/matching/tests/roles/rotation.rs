@@ -153,3 +153,137 @@ fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
         world.renew(&old, 1).expect("honest");
     }
 }
+
+/// A rotation in whose middle the key-holder is restarted.
+struct Midway {
+    world: World,
+    face: Embedding,
+    wrong: Embedding,
+    old_key: PublicKey,
+    next: PublicKey,
+    old: Template,
+}
+
+/// Failures in a row after which an attempt is refused.
+const ROW: u32 = 5;
+
+impl Midway {
+    fn new() -> Midway {
+        let mut world = World::new(policy(18_000));
+        let (face, wrong) = (world.face(), world.face());
+        let old = world.enrol(1, 7, &face);
+        let old_key = world.key.clone();
+        let next = world.keyholder.begin_rotation(TENANT).expect("known");
+        Midway { world, face, wrong, old_key, next, old }
+    }
+
+    /// Enrols another generation of the subject, under the keys of now.
+    fn enrol(&mut self, generation: u32) -> Template {
+        let (blinded, blind) = split(&self.face, &mut self.world.rng);
+        let (lane, blinded) = (self.old.lane, blinded.into());
+        let enrolled = self.world.keyholder.enrol(TENANT, self.old.handle, generation, lane, &blinded);
+        unblind(enrolled.expect("a new generation"), blind)
+    }
+
+    fn attempt(&mut self, template: &Template, face: &Embedding) -> Result<bool, KeyHolderError> {
+        let key = if template.epoch == 0 { &self.old_key } else { &self.next };
+        self.world.accepts(key, template, face)
+    }
+
+    fn fail(&mut self, template: &Template, times: u32) {
+        let wrong = self.wrong.clone();
+        for _ in 0..times {
+            assert!(!self.attempt(template, &wrong).expect("known"));
+        }
+    }
+
+    /// Whether the right face is accepted; nothing if the template is unknown.
+    fn accepted(&mut self, template: &Template) -> Option<bool> {
+        match self.attempt(template, &self.face.clone()) {
+            Err(KeyHolderError::UnknownSubjects(_)) => None,
+            answer => Some(answer.expect("known")),
+        }
+    }
+
+    fn shred(&mut self, template: &Template) {
+        self.world.keyholder.shred(TENANT, template.handle, template.generation).expect("memory");
+    }
+}
+
+#[test]
+fn a_restart_in_mid_rotation_keeps_what_was_renewed_together() {
+    for shredded in [0, 1] {
+        let mut midway = Midway::new();
+        let old = midway.old.clone();
+        let renewed = midway.world.renew(&old, 1).expect("honest");
+        midway.fail(&old, 1);
+        midway.world.restarted();
+        midway.fail(&old, ROW - 2);
+        midway.fail(&renewed, 1);
+        assert_eq!((midway.accepted(&old), midway.accepted(&renewed)), (Some(false), Some(false)));
+        // Whichever of the two is named.
+        midway.shred([&old, &renewed][shredded]);
+        assert_eq!((midway.accepted(&old), midway.accepted(&renewed)), (None, None));
+        assert!(midway.world.vault.subjects(&TENANT).expect("readable").is_empty());
+    }
+}
+
+#[test]
+fn a_restart_in_mid_rotation_joins_nothing_that_was_enrolled_anew() {
+    let mut midway = Midway::new();
+    let (old, anew) = (midway.old.clone(), midway.enrol(1));
+    midway.world.restarted();
+    midway.fail(&old, ROW);
+    assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(false), Some(true)));
+    midway.fail(&anew, ROW - 1);
+    midway.shred(&old);
+    assert_eq!(midway.accepted(&old), None);
+    midway.world.restarted();
+    midway.fail(&anew, 1);
+    assert_eq!(midway.accepted(&anew), Some(false), "its failures are counted on");
+    // A generation that was enrolled anew is not what another was made of either.
+    let mut midway = Midway::new();
+    let (old, anew) = (midway.old.clone(), midway.enrol(1));
+    midway.world.restarted();
+    midway.shred(&anew);
+    assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(true), None));
+}
+
+#[test]
+fn a_restart_in_mid_rotation_tells_what_was_renewed_from_what_was_enrolled_anew() {
+    // Whichever is the later generation.
+    for (to, other) in [(1, 2), (2, 1), (3, 9), (9, 3)] {
+        let mut midway = Midway::new();
+        let old = midway.old.clone();
+        let renewed = midway.world.renew(&old, to).expect("honest");
+        let anew = midway.enrol(other);
+        midway.world.restarted();
+        midway.fail(&old, ROW);
+        let answers = [&old, &renewed, &anew].map(|template| midway.accepted(template));
+        assert_eq!(answers, [Some(false), Some(false), Some(true)], "{to} {other}");
+        midway.shred(&old);
+        let answers = [&old, &renewed, &anew].map(|template| midway.accepted(template));
+        assert_eq!(answers, [None, None, Some(true)], "{to} {other}");
+    }
+}
+
+#[test]
+fn a_name_that_is_free_again_has_nothing_to_do_with_what_was_made_of_it_before() {
+    let mut midway = Midway::new();
+    let old = midway.old.clone();
+    let renewed = midway.world.renew(&old, 1).expect("honest");
+    midway.world.keyholder.finish_rotation(TENANT, 0).expect("there");
+    // Under the keys of now, as generation 1 is: neither is what the other was made of, now or in the next rotation.
+    let again = midway.enrol(0);
+    midway.next = midway.world.keyholder.public_key(TENANT).expect("known");
+    for _ in 0..2 {
+        midway.world.restarted();
+        midway.fail(&again, 1);
+        assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(true), Some(true)));
+        midway.world.keyholder.begin_rotation(TENANT).expect("known");
+    }
+    midway.world.renew(&again, 2).expect("honest");
+    midway.world.restarted();
+    midway.shred(&again);
+    assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (None, Some(true)));
+}

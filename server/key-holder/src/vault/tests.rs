@@ -1,0 +1,124 @@
+//! What the file keeps, what it forgets, and what it refuses.
+
+use super::*;
+
+/// Without keys.
+fn tenant() -> TenantRecord {
+    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let (keys, epochs) = (KeyStructure::PerSubject, Vec::new());
+    TenantRecord { tenant: [1; 16], keys, epochs, policy, frozen: false }
+}
+
+fn subject(generation: u32, epoch: u32, renewed_from: Option<u32>) -> SubjectRecord {
+    let (lane, salt, attempts) = (Lane::new(17).unwrap(), [6; 32], AttemptRecord::default());
+    SubjectRecord { handle: [4; 32], generation, lane, epoch, renewed_from, salt, attempts }
+}
+
+#[test]
+fn a_vault_remembers_and_forgets() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("vault.sqlite");
+    let open = || SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
+    let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
+    let epochs = [0, 1].map(|epoch| EpochRecord { epoch, master: [2 + epoch as u8; 32], seed: [9; 32] });
+    let keys = KeyStructure::PerTenant;
+    let tenant = TenantRecord { tenant: [1; 16], keys, epochs: epochs.to_vec(), policy, frozen: false };
+    let subject = subject(5, 1, Some(4));
+    let older = SubjectRecord { generation: 4, epoch: 0, renewed_from: None, ..subject.clone() };
+    let vault = open();
+    vault.put_tenant(&tenant).unwrap();
+    vault.put_tenant(&TenantRecord { frozen: true, ..tenant.clone() }).unwrap();
+    vault.put_subject(&[1; 16], &older).unwrap();
+    vault.put_subject(&[1; 16], &subject).unwrap();
+    assert_eq!(vault.opening_key().unwrap(), None);
+    vault.put_opening_key(&[7; 99]).unwrap();
+    assert!(vault.put_subject(&[1; 16], &subject).is_err());
+    let failed =
+        AttemptRecord { consecutive: 1, retry_at: 2, day: 3, day_failures: 4, generation_failures: 5 };
+    vault.put_attempts(&[1; 16], &[([4; 32], 5, failed), ([8; 32], 5, failed)]).unwrap();
+    drop(vault);
+
+    let vault = open();
+    let [read] = vault.tenants().unwrap().try_into().ok().unwrap();
+    assert!(read.frozen && read.keys == keys && read.policy == policy);
+    let masters: Vec<(u32, u8)> = read.epochs.iter().map(|epoch| (epoch.epoch, epoch.master[0])).collect();
+    assert_eq!(masters, [(0, 2), (1, 3)]);
+    assert_eq!(vault.opening_key().unwrap().unwrap().as_slice(), [7; 99]);
+    let made_of: Vec<_> = vault.subjects(&[1; 16]).unwrap().iter().map(|read| read.renewed_from).collect();
+    assert_eq!(made_of, [None, Some(4)]);
+    vault.erase_epoch(&[1; 16], 0).unwrap();
+    assert_eq!(vault.tenants().unwrap()[0].epochs.len(), 1);
+    let [read] = vault.subjects(&[1; 16]).unwrap().try_into().ok().unwrap();
+    assert!(read.salt == [6; 32] && read.epoch == 1 && read.lane == subject.lane && read.attempts == failed);
+    assert_eq!(read.renewed_from, Some(4));
+    vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
+    vault.delete_subject(&[1; 16], &[4; 32], 5).unwrap();
+    assert!(vault.subjects(&[1; 16]).unwrap().is_empty());
+    drop(vault);
+    let vault = SqliteVault::open(&path, WrapKey::new(&[8; 32])).unwrap();
+    assert!(vault.tenants().is_err(), "another key opens nothing");
+}
+
+#[test]
+fn after_a_lost_write_attempts_wait_for_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = SqliteVault::open(&folder.path().join("vault.db"), WrapKey::new(&[7; 32])).unwrap();
+    let failed = AttemptRecord { consecutive: 1, ..AttemptRecord::default() };
+    // Written behind: the answer comes before the write, whose failure is only seen later.
+    vault.database.write(|c| c.execute_batch("ALTER TABLE subjects RENAME TO gone").map_err(fault)).unwrap();
+    vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
+    vault.database.write(|_| Ok(())).unwrap();
+    assert!(vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err(), "no more failures go unrecorded");
+    assert!(vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).is_err());
+    vault.database.write(|c| c.execute_batch("ALTER TABLE gone RENAME TO subjects").map_err(fault)).unwrap();
+    vault.put_attempts(&[1; 16], &[([4; 32], 1, failed)]).unwrap();
+    assert!(!vault.attempts_lost.load(Ordering::Acquire));
+}
+
+#[test]
+fn a_salt_in_another_row_does_not_open() {
+    let (tenant, subject) = (tenant(), subject(5, 1, None));
+    for change in ["generation = 6", "epoch = 0", "handle = zeroblob(32)"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vault.sqlite");
+        let vault = SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap();
+        vault.put_tenant(&tenant).and_then(|()| vault.put_subject(&[1; 16], &subject)).unwrap();
+        Connection::open(&path).unwrap().execute(&format!("UPDATE subjects SET {change}"), []).unwrap();
+        assert!(vault.subjects(&[1; 16]).is_err(), "{change}");
+    }
+}
+
+#[test]
+fn a_renewal_takes_the_place_of_one_before_and_of_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let vault = SqliteVault::open(&directory.path().join("vault.sqlite"), WrapKey::new(&[9; 32])).unwrap();
+    let elsewhere = TenantRecord { tenant: [2; 16], ..tenant() };
+    vault.put_tenant(&tenant()).and_then(|()| vault.put_tenant(&elsewhere)).unwrap();
+    let other_handle = SubjectRecord { handle: [5; 32], ..subject(10, 1, Some(4)) };
+    // The old one, and renewals of it under other keys, of another, and of none.
+    let stay = [subject(4, 0, None), subject(7, 2, Some(4)), subject(8, 1, Some(3)), subject(9, 1, None)];
+    for record in stay.iter().chain([&other_handle, &subject(5, 1, Some(4))]) {
+        vault.put_subject(&[1; 16], record).unwrap();
+    }
+    vault.put_subject(&[2; 16], &subject(5, 1, Some(4))).unwrap();
+    // One that cannot be written erases nothing.
+    assert!(vault.put_subject(&[1; 16], &subject(9, 1, Some(4))).is_err());
+    let generations = |tenant: u8| -> Vec<u32> {
+        vault.subjects(&[tenant; 16]).unwrap().iter().map(|read| read.generation).collect()
+    };
+    assert_eq!(generations(1), [4, 5, 7, 8, 9, 10]);
+    vault.put_subject(&[1; 16], &subject(6, 1, Some(4))).unwrap();
+    assert_eq!(generations(1), [4, 6, 7, 8, 9, 10]);
+    assert_eq!(generations(2), [5]);
+}
+
+#[test]
+fn a_vault_of_an_earlier_version_is_refused_with_both_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("vault.sqlite");
+    drop(SqliteVault::open(&path, WrapKey::new(&[9; 32])).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    let refused = SqliteVault::open(&path, WrapKey::new(&[9; 32])).err().map(|cause| cause.to_string());
+    let text = "has schema version 1, this program knows 2; use the program that wrote it";
+    assert!(refused.as_ref().is_some_and(|cause| cause.ends_with(text)), "{refused:?}");
+}
