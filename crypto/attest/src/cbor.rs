@@ -351,4 +351,13 @@ mod tests {
         }
         assert_eq!(Reader::new(&[0x60]).text("x", 8).unwrap_err().problem, Problem::WrongLength);
     }
+
+    #[test]
+    fn the_name_of_a_format_is_the_whole_text() {
+        let outcome = |bytes: &[u8]| Reader::new(bytes).format("x", "a/1").map_err(|error| error.problem);
+        assert_eq!(outcome(b"\x63a/1"), Ok(()));
+        for other in [&b"\x62a/"[..], b"\x63a/2", b"\x64a/12"] {
+            assert_eq!(outcome(other), Err(Problem::UnknownFormat { expected: "a/1" }));
+        }
+    }
 }

@@ -90,9 +90,9 @@ fn every_leaf_of_every_size_up_to_130_is_included_and_nothing_else() {
             assert!(size == 1 || !verify_inclusion(entry, at ^ 1, tree.size(), &proof, &tree.root()));
             assert_eq!(root_from_path(leaves[index], tree.size() + at, tree.size(), &proof), None);
             let long = [&proof[..], &[[0; 32]]].concat();
-            assert!(!verify_inclusion(entry, at, tree.size(), &long, &tree.root()));
+            assert_eq!(root_from_path(leaves[index], at, tree.size(), &long), None);
             if let Some((_, short)) = proof.split_last() {
-                assert!(!verify_inclusion(entry, at, tree.size(), short, &tree.root()));
+                assert_eq!(root_from_path(leaves[index], at, tree.size(), short), None);
             }
         }
         assert_eq!(tree.path(size as u64), None);
@@ -122,6 +122,10 @@ fn every_pair_of_sizes_up_to_64_is_consistent_and_nothing_else() {
                 changed[at][31] ^= 1;
                 assert!(!verifies(&old.root(), &new.root(), &changed), "{old_size} to {size}, node {at}");
             }
+            // Roots of somebody's choice do not help a proof of another length.
+            let above = |root: &Hash| node_hash(&[0; 32], root);
+            let long = [&proof[..], &[[0; 32]]].concat();
+            assert!(!verifies(&above(&old.root()), &above(&new.root()), &long), "{old_size} to {size}");
             if let Some((_, short)) = proof.split_last() {
                 assert!(!verifies(&old.root(), &new.root(), short));
             }
@@ -130,6 +134,9 @@ fn every_pair_of_sizes_up_to_64_is_consistent_and_nothing_else() {
         assert_eq!(new.consistency(new.size() + 1), None);
     }
     assert!(!verify_consistency(0, &[0; 32], 1, &trees[0].root(), &[]));
+    assert!(!verify_consistency(0, &leaves[0], 1, &leaves[0], &[leaves[0]]));
+    // What leads from one leaf to two does not lead to four.
+    assert!(!verify_consistency(1, &leaves[0], 4, &trees[1].root(), &[leaves[1]]));
     assert!(!verify_consistency(2, &trees[1].root(), 1, &trees[0].root(), &[]));
 }
 

@@ -1,0 +1,122 @@
+//! The bounds of each check of `verify`, with the shared vectors and public inputs only. A changed seal gets as far as its
+//! signatures where every check before them lets it pass.
+#![cfg(feature = "json")]
+
+use std::path::PathBuf;
+
+use trefoil_attest::{
+    Attestation, Evidence, Family, KeySetStatus, Nonce, Policy, ProbeMode, Seal, SealHeader, Statement,
+    TrustRoot, TrustedKeySet, VerifyError, verify, verify_seal, verify_with_seal,
+};
+
+/// `now` of `cases.json`.
+const NOW: u64 = 1_800_000_010;
+const AUDIENCE: &str = "https://shop.example";
+const NONCE: [u8; 32] = [3; 32];
+/// The signature that is checked first.
+const CHANGED: VerifyError = VerifyError::Signature(Family::Falcon512);
+
+fn read(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn trust_root() -> TrustRoot {
+    TrustRoot::from_json(&String::from_utf8(read("trust-root.json")).unwrap()).unwrap()
+}
+
+fn policy_of(root: TrustRoot) -> Policy {
+    Policy::new(root, AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+}
+
+fn seal() -> Seal {
+    Seal::decode(&read("seal.cbor")).unwrap()
+}
+
+/// The vector's seal with other claims, which its signatures do not cover.
+fn with_header(change: impl FnOnce(&mut SealHeader)) -> Seal {
+    let mut seal = seal();
+    change(&mut seal.header);
+    seal
+}
+
+#[test]
+fn what_a_policy_asks_at_least_is_enough_and_one_more_is_not() {
+    let bytes = read("full.cbor");
+    let attestation = Attestation::decode(&bytes).unwrap();
+    let statement = Statement::decode(attestation.statement).unwrap();
+    let (id, version, class) = (statement.policy_id, statement.policy_version, statement.fmr_class);
+    let level = statement.proof.unwrap().level;
+    assert_eq!(statement.probe_mode, ProbeMode::Plain);
+    let outcome =
+        |change: &dyn Fn(Policy) -> Policy| verify(&bytes, &change(policy_of(trust_root())), NOW).map(|_| ());
+    assert_eq!(outcome(&|policy| policy.policy_version(id, version)), Ok(()));
+    assert_eq!(outcome(&|policy| policy.policy_version(id, version + 1)), Err(VerifyError::PolicyVersion));
+    assert_eq!(outcome(&|policy| policy.policy_version(id + 1, version)), Err(VerifyError::PolicyVersion));
+    assert_eq!(outcome(&|policy| policy.fmr_class(class)), Ok(()));
+    assert_eq!(outcome(&|policy| policy.fmr_class(class + 1)), Err(VerifyError::FmrClass(class)));
+    assert_eq!(outcome(&|policy| policy.proof_level(level)), Ok(()));
+    assert_eq!(outcome(&|policy| policy.proof_level(level + 1)), Err(VerifyError::ProofLevel));
+    let other = VerifyError::ProbeMode(ProbeMode::Plain);
+    assert_eq!(outcome(&|policy| policy.probe_mode(ProbeMode::Shared)), Err(other));
+}
+
+#[test]
+fn a_retired_key_set_counts_until_the_second_of_its_retirement() {
+    let (bytes, time) = (read("full.cbor"), seal().header.time);
+    let outcome = |since| {
+        let keys = trust_root().key_sets()[0].keys.clone();
+        let retired = TrustedKeySet { keys, status: KeySetStatus::Retired { since } };
+        let root = TrustRoot::new(trust_root().issuer(), vec![retired]).unwrap();
+        verify(&bytes, &policy_of(root), NOW).map(|_| ())
+    };
+    let id = seal().header.key_set_id;
+    assert_eq!(outcome(time + 1), Ok(()));
+    assert_eq!(outcome(time), Err(VerifyError::RetiredKeySet { id, since: time }));
+}
+
+#[test]
+fn a_seal_is_of_this_issuer_within_its_limits_and_its_keys_validity() {
+    let root = trust_root();
+    let outcome = |change: &dyn Fn(&mut SealHeader)| verify_seal(&with_header(change), &root);
+    assert_eq!(outcome(&|_| {}), Ok(()));
+    assert_eq!(outcome(&|header| header.tree_size = 0), Err(VerifyError::SealFields));
+    assert_eq!(outcome(&|header| header.issuer.clear()), Err(VerifyError::SealFields));
+    let found = "https://other.example".to_owned();
+    assert_eq!(
+        outcome(&|header| header.issuer.clone_from(&found)),
+        Err(VerifyError::Issuer { found: found.clone() })
+    );
+    let (id, keys) = (seal().header.key_set_id, &root.key_sets()[0].keys);
+    for (time, expected) in [
+        (keys.not_before - 1, VerifyError::KeySetValidity { id, time: keys.not_before - 1 }),
+        (keys.not_before, CHANGED),
+        (keys.not_after - 1, CHANGED),
+        (keys.not_after, VerifyError::KeySetValidity { id, time: keys.not_after }),
+    ] {
+        assert_eq!(outcome(&|header| header.time = time), Err(expected));
+    }
+}
+
+#[test]
+fn a_seal_is_at_most_the_skew_older_than_its_statement_or_in_the_future() {
+    let bytes = read("full.cbor");
+    let attestation = Attestation::decode(&bytes).unwrap();
+    let issued_at = Statement::decode(attestation.statement).unwrap().issued_at;
+    for skew in [0, 10, 60] {
+        for (time, passes) in [
+            (issued_at - skew - 1, false),
+            (issued_at - skew, true),
+            (NOW + skew, true),
+            (NOW + skew + 1, false),
+        ] {
+            let seal = with_header(|header| header.time = time);
+            let evidence = Evidence::Compact(seal.reference());
+            let compact = Attestation { evidence, ..attestation.clone() }.encode();
+            let policy = policy_of(trust_root()).clock_skew(skew);
+            let refused = verify_with_seal(&compact, &seal, &policy, NOW).unwrap_err();
+            let expected = if passes { CHANGED } else { VerifyError::SealTime { time } };
+            assert_eq!(refused, expected, "skew {skew}");
+        }
+    }
+}
