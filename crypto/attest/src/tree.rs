@@ -1,5 +1,6 @@
 //! The Merkle tree of RFC 9162 section 2.1 with SHA-256, over 32-byte entries.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
@@ -28,6 +29,32 @@ pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
+/// Whoever hashes the nodes of a [`MerkleTree`]: many that are independent at a time, if it can.
+pub trait TreeHasher {
+    /// The [`leaf_hash`] of each entry.
+    fn leaves(&self, entries: &[Hash], hashes: &mut [Hash]);
+
+    /// The [`node_hash`] of each pair of children.
+    fn nodes(&self, children: &[[Hash; 2]], parents: &mut [Hash]);
+}
+
+/// One node after the other.
+struct OneByOne;
+
+impl TreeHasher for OneByOne {
+    fn leaves(&self, entries: &[Hash], hashes: &mut [Hash]) {
+        for (hash, entry) in hashes.iter_mut().zip(entries) {
+            *hash = leaf_hash(entry);
+        }
+    }
+
+    fn nodes(&self, children: &[[Hash; 2]], parents: &mut [Hash]) {
+        for (parent, [left, right]) in parents.iter_mut().zip(children) {
+            *parent = node_hash(left, right);
+        }
+    }
+}
+
 /// A complete tree with all its nodes in memory (about 64 bytes per leaf).
 ///
 /// Level 0 holds the leaf hashes. A node without a right sibling moves up unchanged, which gives the same hashes as
@@ -41,25 +68,34 @@ impl MerkleTree {
     /// The tree over `entries`; none where there is no entry.
     #[must_use]
     pub fn new(entries: &[[u8; 32]]) -> Option<Self> {
-        Self::from_leaf_hashes(entries.iter().map(|entry| leaf_hash(entry)).collect())
+        Self::hashed_by(&OneByOne, entries)
+    }
+
+    /// The tree over `entries` by another hasher, which has to give the same hashes; none where there is no entry.
+    #[must_use]
+    pub fn hashed_by(hasher: &impl TreeHasher, entries: &[[u8; 32]]) -> Option<Self> {
+        let mut leaves = vec![[0; 32]; entries.len()];
+        hasher.leaves(entries, &mut leaves);
+        Self::over(hasher, leaves)
     }
 
     /// The tree over leaves that are hashed already; none where there is no leaf.
     #[must_use]
     pub fn from_leaf_hashes(leaves: Vec<Hash>) -> Option<Self> {
+        Self::over(&OneByOne, leaves)
+    }
+
+    fn over(hasher: &impl TreeHasher, leaves: Vec<Hash>) -> Option<Self> {
         if leaves.is_empty() {
             return None;
         }
         let mut levels = Vec::with_capacity(1 + leaves.len().ilog2() as usize + 1);
         let mut level = leaves;
         while level.len() > 1 {
-            let parents = level
-                .chunks(2)
-                .map(|pair| match pair {
-                    [left, right] => node_hash(left, right),
-                    single => single[0],
-                })
-                .collect();
+            let (pairs, single) = level.as_chunks();
+            let mut parents = vec![[0; 32]; pairs.len()];
+            hasher.nodes(pairs, &mut parents);
+            parents.extend_from_slice(single);
             levels.push(core::mem::replace(&mut level, parents));
         }
         levels.push(level);
