@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot, VerifyError, verify};
-use trefoil_pipeline::SealedLane;
+use trefoil_attest::{Attestation, Evidence, Nonce, Policy, TrustRoot, VerifyError, verify};
+use trefoil_pipeline::{BoundLane, SealedTree};
 
 use crate::population::{AUDIENCE, POLICY_ID, Population, TENANT};
 use crate::seals::{Submitted, Tally};
@@ -14,8 +14,9 @@ use crate::workload::Ticket;
 
 /// A released lane, kept for verification.
 pub(crate) struct Sample {
-    pub(crate) lane: SealedLane<Ticket>,
-    pub(crate) seal: Arc<Seal>,
+    pub(crate) lane: BoundLane<Ticket>,
+    pub(crate) leaf_index: u64,
+    pub(crate) under: Arc<SealedTree>,
 }
 
 /// A uniform sample of bounded size of all lanes offered (reservoir sampling, algorithm R).
@@ -36,9 +37,9 @@ impl Reservoir {
         self.rng.random_range(0..n)
     }
 
-    pub(crate) fn offer(&mut self, lane: SealedLane<Ticket>, seal: &Arc<Seal>) {
+    pub(crate) fn offer(&mut self, lane: BoundLane<Ticket>, leaf_index: u64, under: &Arc<SealedTree>) {
         self.offered += 1;
-        let sample = Sample { lane, seal: Arc::clone(seal) };
+        let sample = Sample { lane, leaf_index, under: Arc::clone(under) };
         if self.kept.len() < self.size {
             self.kept.push(sample);
         } else if let Some(place) = self.kept.get_mut(self.rng.random_range(0..self.offered) as usize) {
@@ -84,8 +85,10 @@ fn verify_samples(
     population: &Population,
     trust_root: &TrustRoot,
 ) -> Result<usize, String> {
-    for (at, Sample { lane, seal }) in samples.iter().enumerate() {
-        let ticket = lane.bound.reply;
+    for (at, Sample { lane, leaf_index, under }) in samples.iter().enumerate() {
+        let SealedTree { seal, tree } = &**under;
+        let path = tree.path(*leaf_index).ok_or_else(|| format!("no leaf {leaf_index}"))?;
+        let ticket = lane.reply;
         let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(ticket.nonce()))
             .tenant(TENANT)
             .handle(population.people[ticket.person].tag)
@@ -95,14 +98,14 @@ fn verify_samples(
         let check = |statement: &[u8]| -> Result<_, VerifyError> {
             let attestation = Attestation {
                 statement,
-                leaf_index: lane.leaf_index,
+                leaf_index: *leaf_index,
                 tree_size: seal.header.tree_size,
-                path: lane.path.clone(),
-                evidence: Evidence::Full(Seal::clone(seal)),
+                path: path.clone(),
+                evidence: Evidence::Full(seal.clone()),
             };
             Ok(verify(&attestation.encode(), &policy, seal.header.time)?.statement().decision)
         };
-        let decision = check(&lane.bound.statement).map_err(|e| format!("ticket {}: {e}", ticket.number))?;
+        let decision = check(&lane.statement).map_err(|e| format!("ticket {}: {e}", ticket.number))?;
         if decision != ticket.expected {
             return Err(format!(
                 "ticket {}: attested {decision:?}, not {:?}",
@@ -110,7 +113,7 @@ fn verify_samples(
             ));
         }
         if at == 0 {
-            let mut altered = lane.bound.statement.clone();
+            let mut altered = lane.statement.clone();
             let middle = altered.len() / 2;
             altered[middle] ^= 1;
             if check(&altered).is_ok() {

@@ -133,20 +133,23 @@ impl Ledger {
 impl Release<Ticket> for Ledger {
     fn sealed(&self, sealed: Sealed<Ticket>) {
         let at_ns = self.clock.monotonic_ns();
-        let Sealed { seal, mut lanes, batches, seal_ns } = sealed;
         let mut tally = self.lock();
-        for lane in &lanes {
-            match lane.bound.decision {
+        let mut count = 0;
+        for lane in sealed.lanes() {
+            count += 1;
+            match lane.decision {
                 Decision::Match => tally.matches += 1,
                 Decision::NoMatch => tally.denials += 1,
             }
-            tally.wrong += u64::from(lane.bound.decision != lane.bound.reply.expected);
+            tally.wrong += u64::from(lane.decision != lane.reply.expected);
         }
-        let batches = batches.into_iter().map(|(_, times)| times).collect();
-        tally.seals.push(SealEntry { at_ns, lanes: lanes.len() as u64, seal_ns, batches });
-        if !lanes.is_empty() {
-            let chosen = tally.samples.below(lanes.len());
-            tally.samples.offer(lanes.swap_remove(chosen), &seal);
+        let Sealed { under, batches, seal_ns } = sealed;
+        let times = batches.iter().map(|batch| batch.times).collect();
+        tally.seals.push(SealEntry { at_ns, lanes: count as u64, seal_ns, batches: times });
+        if count > 0 {
+            let chosen = tally.samples.below(count);
+            let lane = batches.into_iter().flat_map(|batch| batch.lanes).nth(chosen);
+            lane.into_iter().for_each(|lane| tally.samples.offer(lane, chosen as u64, &under));
         }
     }
 

@@ -249,19 +249,19 @@ mod tests {
         assert_eq!(right.problem, None);
         assert_eq!(right.counts["attestations"], 1);
         let mut with = |change: &dyn Fn(&mut Sample)| {
-            let ticket = tally.samples.kept[0].lane.bound.reply;
-            let path = tally.samples.kept[0].lane.path.clone();
+            let ticket = tally.samples.kept[0].lane.reply;
+            let leaf_index = tally.samples.kept[0].leaf_index;
             change(&mut tally.samples.kept[0]);
             let problem = audit(&tally, &submitted, &population, &trust_root).problem;
-            tally.samples.kept[0].lane.bound.reply = ticket;
-            tally.samples.kept[0].lane.path = path;
+            tally.samples.kept[0].lane.reply = ticket;
+            tally.samples.kept[0].leaf_index = leaf_index;
             problem
         };
-        assert!(with(&|sample| sample.lane.bound.reply.number += 1).is_some(), "another nonce");
-        assert!(with(&|sample| sample.lane.bound.reply.person ^= 1).is_some(), "another person");
-        assert!(with(&|sample| sample.lane.path[0][0] ^= 1).is_some(), "another path");
+        assert!(with(&|sample| sample.lane.reply.number += 1).is_some(), "another nonce");
+        assert!(with(&|sample| sample.lane.reply.person ^= 1).is_some(), "another person");
+        assert!(with(&|sample| sample.leaf_index ^= 1).is_some(), "another path");
         let opposite = |sample: &mut Sample| {
-            let expected = &mut sample.lane.bound.reply.expected;
+            let expected = &mut sample.lane.reply.expected;
             *expected = if *expected == Decision::Match { Decision::NoMatch } else { Decision::Match };
         };
         assert!(with(&opposite).is_some(), "another decision");

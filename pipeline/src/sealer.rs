@@ -23,6 +23,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
 use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Seal, SealHeader};
 use trefoil_sign::SigningKeys;
 
@@ -88,26 +89,29 @@ pub struct Bound<R> {
     pub times: StageTimes,
 }
 
-/// A lane under a seal.
-pub struct SealedLane<R> {
-    /// The lane.
-    pub bound: BoundLane<R>,
-    /// Position of its digest among the seal's leaves.
-    pub leaf_index: u64,
-    /// Hashes from the leaf to the root (RFC 9162 section 2.1.3).
-    pub path: Vec<[u8; 32]>,
+/// A seal, and the tree over the digests that it covers. Whoever answers reads the paths off the tree.
+pub struct SealedTree {
+    /// Header and three verified signatures.
+    pub seal: Seal,
+    /// The tree whose root they sign.
+    pub tree: MerkleTree,
 }
 
 /// A seal and all it covers.
 pub struct Sealed<R> {
-    /// The seal: header and three verified signatures.
-    pub seal: Arc<Seal>,
-    /// The lanes it covers, in leaf order.
-    pub lanes: Vec<SealedLane<R>>,
-    /// Step times of each batch it covers.
-    pub batches: Vec<(usize, StageTimes)>,
-    /// Time of this seal: gathering, tree, three signatures, hand-over, their check, paths, nanoseconds.
+    /// The seal and its tree.
+    pub under: Arc<SealedTree>,
+    /// The batches it covers, with at least one lane. The digests of their lanes, one after the other, are the leaves.
+    pub batches: Vec<Bound<R>>,
+    /// Time of this seal: gathering, tree, three signatures, hand-over, their check, nanoseconds.
     pub seal_ns: u64,
+}
+
+impl<R> Sealed<R> {
+    /// The lanes it covers, in leaf order.
+    pub fn lanes(&self) -> impl Iterator<Item = &BoundLane<R>> {
+        self.batches.iter().flat_map(|batch| &batch.lanes)
+    }
 }
 
 /// Receives what the pipeline lets go of. Called on pipeline threads: implementations hand over and return.

@@ -12,7 +12,7 @@ use trefoil_attest::Decision;
 use trefoil_cache::{Histogram, Stats};
 use trefoil_key_holder::HolderState;
 use trefoil_matching::{ArenaSize, KeyStructure};
-use trefoil_pipeline::StageTimes;
+use trefoil_pipeline::{Bound, StageTimes};
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
@@ -79,16 +79,16 @@ impl Metrics {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A seal was made over these batches (lanes and times of each) in `seal_ns`.
-    pub(crate) fn sealed(&self, batches: &[(usize, StageTimes)], seal_ns: u64) {
+    /// A seal was made over these batches in `seal_ns`.
+    pub(crate) fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
         let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
         seal.record(seal_ns);
-        for (lanes, times) in batches {
+        for Bound { lanes, times } in batches {
             let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
             add(&self.batches, 1);
-            add(&self.lanes, *lanes as u64);
+            add(&self.lanes, lanes.len() as u64);
             proof_lookup.record(proof_lookup_ns);
             r#match.record(match_ns);
             keyholder.record(keyholder_ns);
@@ -230,6 +230,7 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trefoil_pipeline::BoundLane;
 
     /// To the last digit: what a scraper has stored stays comparable.
     #[test]
@@ -242,8 +243,14 @@ mod tests {
                 keyholder_ns: 123_456,
                 digest_ns: n * n,
             };
-            metrics.sealed(&[(32, times)], 1_000_000 * n);
+            let lane =
+                || BoundLane { reply: (), decision: Decision::Match, statement: vec![], digest: [0; 32] };
+            metrics.sealed(&[Bound { lanes: vec![lane(), lane()], times }], 1_000_000 * n);
         }
+        assert_eq!(
+            [&metrics.batches, &metrics.lanes].map(|count| count.load(Ordering::Relaxed)),
+            [1_000, 2_000]
+        );
         let mut text = Text::default();
         for (stage, durations) in STAGES.iter().zip(&metrics.stages) {
             text.summary("seconds", &format!("stage=\"{stage}\""), durations);

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
+use trefoil_attest::Decision;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::Hash;
-use trefoil_attest::{Decision, Seal};
-use trefoil_pipeline::{Refusal, Release, Sealed};
+use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
 
 /// Seals that may wait for the disk; then the sealer waits.
 const QUEUE_MAX: usize = 8;
@@ -36,10 +36,8 @@ pub(crate) struct Answer {
     pub digest: [u8; 32],
     /// Its leaf.
     pub leaf_index: u64,
-    /// Its path to the seal's root.
-    pub path: Vec<[u8; 32]>,
-    /// The seal.
-    pub seal: Arc<Seal>,
+    /// The seal, and the tree with its path.
+    pub under: Arc<SealedTree>,
 }
 
 /// The pipeline's way out.
@@ -80,7 +78,8 @@ fn write(
     metrics: &Metrics,
     broken: &AtomicBool,
 ) {
-    while let Ok(Sealed { seal, lanes, batches, seal_ns }) = queue.recv() {
+    while let Ok(Sealed { under, batches, seal_ns }) = queue.recv() {
+        let SealedTree { seal, .. } = &*under;
         let number = seal.header.seal_number;
         if !broken.load(Ordering::Relaxed)
             && let Err(cause) = store(number, seal.encode(), frontier.push(&seal.header.digest()))
@@ -90,14 +89,13 @@ fn write(
         }
         let broken = broken.load(Ordering::Relaxed);
         metrics.sealed(&batches, seal_ns);
-        for lane in lanes {
-            let trefoil_pipeline::SealedLane { bound, leaf_index, path } = lane;
-            let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = bound;
+        for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
+            let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
             let answer = match broken {
                 true => Err(Refusal::Fault),
                 false => {
                     metrics.decided(decision);
-                    Ok(Answer { decision, statement, digest, leaf_index, path, seal: Arc::clone(&seal) })
+                    Ok(Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) })
                 }
             };
             let _ = reply.send(answer);
@@ -113,8 +111,9 @@ mod tests {
     use std::io::{BufRead as _, BufReader};
     use std::path::Path;
     use std::process::{Command, Stdio};
-    use trefoil_attest::{Family, SealHeader, Suite};
-    use trefoil_pipeline::{BoundLane, ChainHead, SealedLane};
+    use trefoil_attest::tree::MerkleTree;
+    use trefoil_attest::{Family, Seal, SealHeader, Suite};
+    use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
 
     fn sealed(seal_number: u64) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
         with_header(header(seal_number, [2; 32], [2; 32]))
@@ -137,10 +136,11 @@ mod tests {
     fn with_header(header: SealHeader) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
         let (reply, answer) = oneshot::channel();
         let signatures = Family::ALL.map(|family| vec![5; family.signature_bytes()]);
-        let seal = Arc::new(Seal { header, signatures });
-        let bound = BoundLane { reply, decision: Decision::Match, statement: vec![8], digest: [9; 32] };
-        let lanes = vec![SealedLane { bound, leaf_index: 0, path: vec![] }];
-        (Sealed { seal, lanes, batches: vec![], seal_ns: 0 }, answer)
+        let seal = Seal { header, signatures };
+        let tree = MerkleTree::new(&[[9; 32]]).expect("a leaf");
+        let lane = BoundLane { reply, decision: Decision::Match, statement: vec![8], digest: [9; 32] };
+        let batches = vec![Bound { lanes: vec![lane], times: StageTimes::default() }];
+        (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, seal_ns: 0 }, answer)
     }
 
     fn put(store: Arc<dyn Store>) -> impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use trefoil_attest::{
     statement_digest, verify,
 };
 use trefoil_matching::LANES;
-use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys};
+use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys, seal_tree};
 
 use super::{Section, cpu_us, insert_times, precompute};
 use crate::clock::WORLD_START_S;
@@ -166,7 +166,7 @@ fn tree(batches: usize, round: usize) -> Result<MerkleTree, Failure> {
         digest
     };
     let entries: Vec<[u8; 32]> = (0..batches * LANES).map(digest).collect();
-    MerkleTree::new(&entries).ok_or_else(|| Failure::fault("an empty tree"))
+    seal_tree(&entries).ok_or_else(|| Failure::fault("an empty tree"))
 }
 
 fn header(keys: &SigningKeys, tree: &MerkleTree) -> SealHeader {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
-use trefoil_attest::Seal;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_sign::{SealChecker, UncheckedSeal};
 
 use super::signing::Group;
-use super::{ChainHead, Release, Sealed, SealedLane};
+use super::{ChainHead, Release, Sealed, SealedTree};
 use crate::clock::Clock;
 use crate::request::Refusal;
 
@@ -40,40 +39,30 @@ impl<R> Checking<R> {
     pub(super) fn finish(&mut self, group: Group<R>) -> usize {
         let Group { batches, signed, began } = group;
         let count = batches.len();
-        let Some((seal, paths)) = signed.and_then(|(seal, tree)| self.check(seal, &tree)) else {
+        let Some(under) = signed.and_then(|(seal, tree)| self.check(seal, tree)) else {
             for lane in batches.into_iter().flat_map(|batch| batch.lanes) {
                 self.release.refused(lane.reply, Refusal::Fault);
             }
             return count;
         };
-        self.head.follow(&seal.header);
-        let times = batches.iter().map(|batch| (batch.lanes.len(), batch.times)).collect();
-        let mut lanes = Vec::with_capacity(paths.len());
-        lanes.extend(
-            batches
-                .into_iter()
-                .flat_map(|batch| batch.lanes)
-                .zip(paths)
-                .zip(0u64..)
-                .map(|((bound, path), leaf_index)| SealedLane { bound, leaf_index, path }),
-        );
+        self.head.follow(&under.seal.header);
         let seal_ns = self.clock.monotonic_ns() - began;
-        self.release.sealed(Sealed { seal: Arc::new(seal), lanes, batches: times, seal_ns });
+        self.release.sealed(Sealed { under: Arc::new(under), batches, seal_ns });
         count
     }
 
-    /// The seal, and the inclusion path of each leaf.
-    fn check(&mut self, seal: UncheckedSeal, tree: &MerkleTree) -> Option<(Seal, Vec<Vec<[u8; 32]>>)> {
+    fn check(&mut self, seal: UncheckedSeal, tree: MerkleTree) -> Option<SealedTree> {
         // It was signed while the one before it was being refused, and whoever signs has been told.
         if seal.header().previous != self.head.previous {
             return None;
         }
-        let paths = (0..tree.size()).map(|i| tree.path(i)).collect::<Option<Vec<_>>>();
-        let checked = self.checker.check(seal).ok().zip(paths);
-        if checked.is_none() {
-            // A receiver that is gone signs no more.
-            self.withdraw.send(self.head.clone()).unwrap_or_default();
+        match self.checker.check(seal) {
+            Ok(seal) => Some(SealedTree { seal, tree }),
+            Err(_) => {
+                // A receiver that is gone signs no more.
+                self.withdraw.send(self.head.clone()).unwrap_or_default();
+                None
+            }
         }
-        checked
     }
 }

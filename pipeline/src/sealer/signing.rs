@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{SealHeader, Suite};
-use trefoil_sign::{SigningKeys, UncheckedSeal};
+use trefoil_sign::{SigningKeys, UncheckedSeal, seal_tree};
 
 use super::{BATCHES_MAX, Bound, Cadence, ChainHead};
 use crate::clock::Clock;
@@ -58,7 +58,7 @@ impl<R> Iterator for Signing<R> {
 
 impl<R> Signing<R> {
     fn sign(&mut self, digests: &[[u8; 32]]) -> Option<(UncheckedSeal, MerkleTree)> {
-        let tree = MerkleTree::new(digests)?;
+        let tree = seal_tree(digests)?;
         let header = SealHeader {
             issuer: self.issuer.clone(),
             key_set_id: self.keys.public().id(),

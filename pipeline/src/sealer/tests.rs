@@ -33,8 +33,8 @@ enum Let {
 
 impl Release<u64> for Outbox {
     fn sealed(&self, sealed: Sealed<u64>) {
-        let replies = sealed.lanes.iter().map(|lane| lane.bound.reply).collect();
-        self.0.send(Let::Sealed(sealed.seal.header.seal_number, replies)).expect("the test waits");
+        let replies = sealed.lanes().map(|lane| lane.reply).collect();
+        self.0.send(Let::Sealed(sealed.under.seal.header.seal_number, replies)).expect("the test waits");
     }
 
     fn refused(&self, reply: u64, _: Refusal) {

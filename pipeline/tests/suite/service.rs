@@ -11,7 +11,8 @@ use trefoil_matching::{
 };
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, Service, SubmitError, Verdict,
+    Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
+    SubmitError, Verdict,
 };
 
 use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, World, clock, signing_keys};
@@ -88,7 +89,7 @@ fn finish(running: Running) -> (Vec<Sealed<u64>>, Vec<(u64, Refusal)>) {
 }
 
 fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
-    sealed.iter().flat_map(|s| &s.lanes).map(|lane| lane.bound.reply).collect()
+    sealed.iter().flat_map(Sealed::lanes).map(|lane| lane.reply).collect()
 }
 
 fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
@@ -112,15 +113,17 @@ where
     assert_eq!(all.len(), 500);
     assert_eq!(all.iter().collect::<HashSet<_>>().len(), 500, "no request is answered twice");
     for seal in &sealed {
-        for lane in [seal.lanes.first(), seal.lanes.last()].into_iter().flatten() {
+        let (first, last) = ((0..).zip(seal.lanes()).next(), (0..).zip(seal.lanes()).last());
+        let SealedTree { seal, tree } = &*seal.under;
+        for (leaf_index, lane) in [first, last].into_iter().flatten() {
             let attestation = Attestation {
-                statement: &lane.bound.statement,
-                leaf_index: lane.leaf_index,
-                tree_size: seal.seal.header.tree_size,
-                path: lane.path.clone(),
-                evidence: Evidence::Full(Seal::clone(&seal.seal)),
+                statement: &lane.statement,
+                leaf_index,
+                tree_size: seal.header.tree_size,
+                path: tree.path(leaf_index).expect("a leaf"),
+                evidence: Evidence::Full(seal.clone()),
             };
-            let nonce = Nonce::Exactly(vec![(lane.bound.reply % PEOPLE as u64) as u8; 16]);
+            let nonce = Nonce::Exactly(vec![(lane.reply % PEOPLE as u64) as u8; 16]);
             let policy = Policy::new(trust_root.clone(), AUDIENCE, nonce).tenant(TENANT);
             let bytes = attestation.encode();
             trefoil_attest::verify(&bytes, &policy, NOW + 1).expect("attestation verifies");
@@ -254,7 +257,7 @@ where
         submit(&running, world.request(0, 0, i));
     }
     let (sealed, _) = finish(running);
-    let seals: Vec<&Seal> = sealed.iter().map(|s| s.seal.as_ref()).collect();
+    let seals: Vec<&Seal> = sealed.iter().map(|s| &s.under.seal).collect();
     let mut head = ChainHead::GENESIS;
     for seal in seals {
         assert_eq!(seal.header.seal_number, head.next_number());

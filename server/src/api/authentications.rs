@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use trefoil_attest::{Attestation, Evidence};
 use trefoil_matching::{Context, Share, SharedProbe, Template};
-use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict};
+use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, SealedTree, Stale, SubmitError, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
 /// Submissions of one request: another follows when its verdict was evicted, or its template renewed, while it waited.
@@ -61,7 +61,7 @@ pub(super) async fn authenticate(
         }
         other => other?,
     };
-    body::answer(StatusCode::OK, &authenticated(answer, request.attestation))
+    body::answer(StatusCode::OK, &authenticated(answer, request.attestation)?)
 }
 
 /// What the request shows, in the tenant's probe mode.
@@ -231,8 +231,10 @@ fn refusal(why: Refusal) -> Problem {
     }
 }
 
-fn authenticated(answer: Answer, form: AttestationForm) -> Authenticated {
-    let Answer { decision, statement, digest, leaf_index, path, seal } = answer;
+fn authenticated(answer: Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
+    let Answer { decision, statement, digest, leaf_index, under } = answer;
+    let SealedTree { seal, tree } = &*under;
+    let path = tree.path(leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
     let seal_number = seal.header.seal_number;
     let attestation = Attestation {
         statement: &statement,
@@ -240,11 +242,11 @@ fn authenticated(answer: Answer, form: AttestationForm) -> Authenticated {
         tree_size: seal.header.tree_size,
         path,
         evidence: match form {
-            AttestationForm::Full => Evidence::Full(trefoil_attest::Seal::clone(&seal)),
+            AttestationForm::Full => Evidence::Full(seal.clone()),
             AttestationForm::Compact => Evidence::Compact(seal.reference()),
         },
     };
-    Authenticated {
+    Ok(Authenticated {
         id: Hex(digest),
         decision: match decision {
             trefoil_attest::Decision::Match => wire::Decision::Match,
@@ -252,5 +254,5 @@ fn authenticated(answer: Answer, form: AttestationForm) -> Authenticated {
         },
         attestation: Base64(attestation.encode()),
         seal_number,
-    }
+    })
 }
