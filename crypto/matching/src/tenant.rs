@@ -1,10 +1,11 @@
 //! One tenant in the memory of the key-holder.
 //!
-//! Locks: `state` guards everything that changes and is held for table look-ups only, twice per batch (about 32 look-ups
-//! each): never during arithmetic, never during a vault write. `writes` serialises vault writes, so that of two
-//! records of one subject the later one is written last; it is taken before `state`, never after.
+//! Locks: `state` guards everything that changes and is held for table look-ups only, twice per batch (32 look-ups by name
+//! the first time, by place the second): never during arithmetic, never during a vault write. `writes` serialises vault
+//! writes, so that of two records of one subject the later one is written last; it is taken before `state`, never after.
 
 mod state;
+mod subjects;
 
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
@@ -103,11 +104,11 @@ impl Tenant {
     ) -> Result<(), KeyHolderError> {
         let _writes = locked(&self.writes);
         let key = (record.handle, record.generation);
-        if locked(&self.state).subjects.contains_key(&key) {
+        if locked(&self.state).subjects.find(&key).is_some() {
             return Err(KeyHolderError::SubjectExists);
         }
         vault.put_subject(&self.id, record)?;
-        let subject = Box::new(Subject::of(epoch, record));
+        let subject = Subject::of(epoch, record);
         locked(&self.state).subjects.insert(key, subject);
         Ok(())
     }
@@ -159,7 +160,7 @@ impl Tenant {
             let state = locked(&self.state);
             // Gone with its keys, if the rotation has ended meanwhile.
             let before = state.subjects.get(&(handle, from)).ok_or(KeyHolderError::Rotation)?.successor;
-            if to <= before.unwrap_or(from) || state.subjects.contains_key(&(handle, to)) {
+            if to <= before.unwrap_or(from) || state.subjects.find(&(handle, to)).is_some() {
                 return Err(KeyHolderError::Rotation);
             }
             let ledger = state.ledger((handle, from));
@@ -168,7 +169,7 @@ impl Tenant {
         };
         vault.put_subject(&self.id, &record)?;
         let mut state = locked(&self.state);
-        let mut added = Box::new(Subject::of(epoch, &record));
+        let mut added = Subject::of(epoch, &record);
         // What was counted in the meantime.
         let ledger = state.ledger((handle, from));
         if let Some(current) = state.subjects.get(&ledger) {
@@ -194,7 +195,7 @@ impl Tenant {
         vault.erase_epoch(&self.id, epoch)?;
         let mut state = locked(&self.state);
         state.epochs.retain(|kept| kept.number() != epoch);
-        state.subjects.retain(|_, subject| subject.epoch != epoch);
+        state.subjects.retain(|subject| subject.epoch != epoch);
         Ok(())
     }
 
@@ -218,9 +219,9 @@ impl Tenant {
     /// Looks up the subjects of a job and counts a failure for each that may try.
     pub(crate) fn admit(&self, job: &MatchJob, now: u64) -> Result<Admitted, KeyHolderError> {
         let mut state = locked(&self.state);
-        let epoch = state.known(&job.subjects, job.epoch)?;
+        let known = state.known(&job.subjects, job.epoch)?;
         let policy = state.policy.attempts;
-        Ok(state.charge(job, epoch, &policy, now))
+        Ok(state.charge(job, known, &policy, now))
     }
 
     /// The keys of a batch whose subjects are all enrolled under them.
@@ -229,7 +230,7 @@ impl Tenant {
         subjects: &[Option<Name>; LANES],
         epoch: u32,
     ) -> Result<Arc<Epoch>, KeyHolderError> {
-        locked(&self.state).known(subjects, epoch)
+        locked(&self.state).known(subjects, epoch).map(|(epoch, _)| epoch)
     }
 
     /// The key structure.
@@ -255,15 +256,15 @@ impl Tenant {
                 return Err(KeyHolderError::Frozen);
             }
             for lane in admitted.charged.iter() {
-                let ledger = job.subjects[lane.index()].map(|key| state.ledger(key));
-                let subject = ledger.and_then(|key| state.subjects.get_mut(&key));
-                // A subject that was shredded in the meantime is answered like any other failure.
-                let Some(subject) = subject else { continue };
+                let named = admitted.places[lane.index()].zip(job.subjects[lane.index()]);
+                let attempts = named.and_then(|(place, name)| state.attempts(place, name));
+                // A subject that was shredded in the meantime is answered like any other failure, enrolled anew or not.
+                let Some(attempts) = attempts else { continue };
                 if matched.contains(lane) {
-                    subject.attempts.refund(now);
+                    attempts.refund(now);
                     accepted.insert(lane);
                 }
-                if subject.attempts != admitted.before[lane.index()] {
+                if *attempts != admitted.before[lane.index()] {
                     changed.insert(lane);
                 }
             }

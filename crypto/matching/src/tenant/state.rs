@@ -1,9 +1,10 @@
 //! What changes of a tenant: its subjects, its keys, and what is counted.
 
 use super::MALFORMED_MAX;
+use super::subjects::{Place, Subjects};
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
-use crate::names::{ByName, Name};
+use crate::names::Name;
 use crate::{AttemptPolicy, AttemptRecord, DecisionPolicy, Lane, LaneSet, MatchJob};
 use crate::{SubjectRecord, TenantRecord};
 use std::sync::Arc;
@@ -17,8 +18,7 @@ pub(super) struct State {
     pub(super) frozen: bool,
     /// Times of recent malformed jobs, at most [`MALFORMED_MAX`].
     pub(super) malformed: Vec<u64>,
-    /// Boxed, so that a growing table copies pointers and leaves no keys behind.
-    pub(super) subjects: ByName<Box<Subject>>,
+    pub(super) subjects: Subjects,
 }
 
 /// One template of a subject.
@@ -28,7 +28,7 @@ pub(super) struct Subject {
     /// The generation that was made of it while the keys are rotated. Its record of attempts is the one that counts.
     pub(super) successor: Option<u32>,
     /// The generation that it was made of.
-    renewed_from: Option<u32>,
+    pub(super) renewed_from: Option<u32>,
     /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
     pub(super) key: SubjectKey,
     pub(super) attempts: AttemptRecord,
@@ -43,9 +43,14 @@ pub(crate) struct Admitted {
     pub(crate) threshold: i32,
     /// Lanes whose budget allowed the attempt.
     pub(super) charged: LaneSet,
+    /// Where the subjects are, if they have not been shredded since.
+    pub(super) places: Places,
     /// The records as they were.
     pub(super) before: [AttemptRecord; LANES],
 }
+
+/// Where the subjects of a batch are.
+pub(crate) type Places = [Option<Place>; LANES];
 
 impl Subject {
     pub(super) fn of(epoch: &Epoch, record: &SubjectRecord) -> Subject {
@@ -61,13 +66,12 @@ impl State {
         let epochs: Vec<Arc<Epoch>> =
             record.epochs.iter().map(|epoch| Arc::new(Epoch::restore(record.keys, epoch))).collect();
         let of_epoch = |number: u32| epochs.iter().find(|epoch| epoch.number() == number);
-        let mut table: ByName<Box<Subject>> = subjects
-            .iter()
-            .filter_map(|record| {
-                let subject = Box::new(Subject::of(of_epoch(record.epoch)?, record));
-                Some(((record.handle, record.generation), subject))
-            })
-            .collect();
+        let mut table = Subjects::default();
+        for record in subjects {
+            if let Some(epoch) = of_epoch(record.epoch) {
+                table.insert((record.handle, record.generation), Subject::of(epoch, record));
+            }
+        }
         if let [old, new] = &epochs[..] {
             for record in subjects.iter().filter(|record| record.epoch == new.number()) {
                 let from = record.renewed_from.and_then(|from| table.get_mut(&(record.handle, from)));
@@ -101,25 +105,35 @@ impl State {
         subject.successor.or(made_of)
     }
 
-    /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them.
+    /// The record of attempts that counts for the subject in a place, unless it was shredded.
+    pub(super) fn attempts(&mut self, place: Place, (handle, _): Name) -> Option<&mut AttemptRecord> {
+        let ledger = match self.subjects.at(place)?.successor {
+            Some(successor) => self.subjects.get_mut(&(handle, successor)),
+            None => self.subjects.at_mut(place),
+        };
+        ledger.map(|subject| &mut subject.attempts)
+    }
+
+    /// The keys of `epoch`, if nothing is frozen and every subject is enrolled in its lane under them; and where they are.
     pub(super) fn known(
         &self,
         subjects: &[Option<Name>; LANES],
         epoch: u32,
-    ) -> Result<Arc<Epoch>, KeyHolderError> {
+    ) -> Result<(Arc<Epoch>, Places), KeyHolderError> {
         if self.frozen {
             return Err(KeyHolderError::Frozen);
         }
+        // All places before the first subject: none of these reads waits for another.
+        let places = subjects.each_ref().map(|name| self.subjects.find(name.as_ref()?));
         let mut unknown = LaneSet::EMPTY;
-        for lane in Lane::all() {
-            let Some(key) = subjects[lane.index()] else { continue };
-            let subject = self.subjects.get(&key);
+        for lane in Lane::all().filter(|lane| subjects[lane.index()].is_some()) {
+            let subject = places[lane.index()].and_then(|place| self.subjects.at(place));
             if !subject.is_some_and(|subject| subject.lane == lane && subject.epoch == epoch) {
                 unknown.insert(lane);
             }
         }
         match self.epochs.iter().find(|known| known.number() == epoch) {
-            Some(known) if unknown.is_empty() => Ok(Arc::clone(known)),
+            Some(known) if unknown.is_empty() => Ok((Arc::clone(known), places)),
             _ => Err(KeyHolderError::UnknownSubjects(unknown)),
         }
     }
@@ -128,7 +142,7 @@ impl State {
     pub(super) fn charge(
         &mut self,
         job: &MatchJob,
-        epoch: Arc<Epoch>,
+        (epoch, places): (Arc<Epoch>, Places),
         policy: &AttemptPolicy,
         now: u64,
     ) -> Admitted {
@@ -137,16 +151,18 @@ impl State {
             epoch,
             threshold: self.policy.threshold,
             charged: LaneSet::EMPTY,
+            places,
             before: [AttemptRecord::default(); LANES],
         };
-        for lane in job.occupied().iter() {
-            let Some(name) = job.subjects[lane.index()] else { continue };
-            let Some(subject) = self.subjects.get(&name) else { continue };
+        for lane in Lane::all() {
+            let (Some(place), Some(name)) = (places[lane.index()], job.subjects[lane.index()]) else {
+                continue;
+            };
+            let Some(subject) = self.subjects.at(place) else { continue };
             admitted.keys[lane.index()] = Some(subject.key.clone());
-            let ledger = (name.0, subject.successor.unwrap_or(name.1));
-            let Some(subject) = self.subjects.get_mut(&ledger) else { continue };
-            admitted.before[lane.index()] = subject.attempts;
-            if subject.attempts.charge(policy, now) {
+            let Some(attempts) = self.attempts(place, name) else { continue };
+            admitted.before[lane.index()] = *attempts;
+            if attempts.charge(policy, now) {
                 admitted.charged.insert(lane);
             }
         }
