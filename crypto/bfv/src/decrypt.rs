@@ -11,7 +11,7 @@ use crate::wipe::wipe;
 use crate::{LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Scratch memory for decryption. Wiped after each batch.
 pub struct Decryptor {
@@ -70,14 +70,14 @@ impl Decryptor {
 
     /// Expands keys and adds them up.
     pub(crate) fn sum_keys<'a>(&mut self, keys: impl IntoIterator<Item = &'a SubjectKey>) {
-        let mut seeds = Zeroizing::new([[0; 32]; LANES]);
+        let mut seeds = Seeds([[0; 32]; LANES]);
         let mut count = 0;
         for key in keys {
-            seeds[count] = *key.seed();
+            seeds.0[count] = *key.seed();
             count += 1;
         }
         let digits = &mut self.digits.as_chunks_mut::<{ size_of::<TritBytes>() }>().0[..count];
-        self.ternary.expand(&seeds[..count], digits);
+        self.ternary.expand(&seeds.0[..count], digits);
         sample::sum_ternary(self.scheme.cpu(), digits, &mut self.key);
     }
 
@@ -142,6 +142,15 @@ impl Phases {
         }
         let scale = scheme.params().modulus() as f64 / T as f64 / 2f64.powi(64);
         Opened { scores: scheme.lanes().read_constants(residues), errors, scale }
+    }
+}
+
+/// The seeds of a batch's keys. Wiped on drop.
+struct Seeds([[u8; 32]; LANES]);
+
+impl Drop for Seeds {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
     }
 }
 

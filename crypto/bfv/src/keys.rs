@@ -3,6 +3,7 @@
 use crate::basis::expand;
 use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
+use crate::wipe::wipe;
 use crate::{Basis, Scheme};
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
@@ -17,7 +18,7 @@ pub struct MasterKey([u8; 32]);
 pub struct Salt([u8; 32]);
 
 /// The key of one template: a seed that expands to a ternary polynomial. Wiped on drop.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct SubjectKey([u8; 32]);
 
 impl MasterKey {
@@ -96,6 +97,21 @@ impl Salt {
         &self.0
     }
 }
+
+/// As a block: every batch wipes 32 of them.
+impl Zeroize for SubjectKey {
+    fn zeroize(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+impl Drop for SubjectKey {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SubjectKey {}
 
 impl SubjectKey {
     /// The key that expands from `seed`.
