@@ -287,3 +287,19 @@ fn a_name_that_is_free_again_has_nothing_to_do_with_what_was_made_of_it_before()
     midway.shred(&again);
     assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (None, Some(true)));
 }
+
+#[test]
+fn a_shredding_that_was_cut_short_ties_a_renewed_template_to_nothing_else() {
+    let mut midway = Midway::new();
+    let old = midway.old.clone();
+    let renewed = midway.world.renew(&old, 1).expect("honest");
+    // The process ends after the first of the two forms.
+    midway.world.vault.delete_subject(&TENANT, &old.handle, old.generation).expect("memory");
+    midway.world.restarted();
+    let again = midway.enrol(old.generation);
+    midway.world.restarted();
+    midway.fail(&again, ROW);
+    assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(false), Some(true)));
+    midway.shred(&renewed);
+    assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(false), None));
+}
