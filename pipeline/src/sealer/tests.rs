@@ -147,3 +147,34 @@ fn one_after_the_other(overlapping: bool) {
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(5));
     assert_eq!(groups.iter().collect::<Vec<_>>(), [1; 5]);
 }
+
+/// Panics on the thread that releases.
+struct Broken;
+
+impl Release<u64> for Broken {
+    fn sealed(&self, _: Sealed<u64>) {
+        panic!("meant by the test");
+    }
+
+    fn refused(&self, _: u64, _: Refusal) {}
+}
+
+#[test]
+fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
+    for overlapping in [false, true] {
+        let (batches, sealer) = Sealer::start(
+            keys(4),
+            "https://auth.example".to_owned(),
+            ChainHead::GENESIS,
+            Sequence { cadence: Cadence::Group, overlapping },
+            Arc::new(Noon),
+            Arc::new(Broken),
+            |_| {},
+        )
+        .expect("threads");
+        batches.send(batch(0)).expect("the sealer runs");
+        // Whoever has batches is told; nobody waits for ever.
+        wait_for(|| batches.send(batch(1)).is_err());
+        assert_eq!(sealer.join(), None);
+    }
+}
