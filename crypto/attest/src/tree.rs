@@ -31,10 +31,10 @@ pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
 
 /// Whoever hashes the nodes of a [`MerkleTree`]: many that are independent at a time, if it can.
 pub trait TreeHasher {
-    /// The [`leaf_hash`] of each entry.
+    /// Writes the [`leaf_hash`] of each entry; as many of one as of the other.
     fn leaves(&self, entries: &[Hash], hashes: &mut [Hash]);
 
-    /// The [`node_hash`] of each pair of children.
+    /// Writes the [`node_hash`] of each pair of children; as many parents as pairs.
     fn nodes(&self, children: &[[Hash; 2]], parents: &mut [Hash]);
 }
 
@@ -71,7 +71,8 @@ impl MerkleTree {
         Self::hashed_by(&OneByOne, entries)
     }
 
-    /// The tree over `entries` by another hasher, which has to give the same hashes; none where there is no entry.
+    /// The tree over `entries` by another hasher; none where there is no entry. What the hasher gives is not checked: with other
+    /// hashes no proof from the tree verifies.
     #[must_use]
     pub fn hashed_by(hasher: &impl TreeHasher, entries: &[[u8; 32]]) -> Option<Self> {
         let mut leaves = vec![[0; 32]; entries.len()];

@@ -1,4 +1,6 @@
-//! The Merkle tree under a seal, with 32 nodes hashed at a time.
+//! The Merkle tree under a seal (RFC 9162 section 2.1), with 32 nodes hashed at a time by the SHA-256 kernel.
+//!
+//! Its slow twin is [`MerkleTree::new`].
 
 use trefoil_attest::tree::{Hash, MerkleTree, TreeHasher, leaf_hash, node_hash};
 use trefoil_kernels::Cpu;
