@@ -10,6 +10,7 @@ mod tests;
 mod top_layers;
 mod tweaked_hash;
 mod verifier;
+mod wipe;
 mod wots;
 
 use std::sync::{Arc, OnceLock, Weak};

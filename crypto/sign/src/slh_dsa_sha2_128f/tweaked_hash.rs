@@ -6,9 +6,9 @@
 
 use trefoil_kernels::Cpu;
 use trefoil_kernels::sha256::{self, INITIAL_STATE, LANES, Words};
-use zeroize::Zeroize as _;
 
 use super::address::{Address, AddressLanes};
+use super::wipe::wipe;
 
 /// An n-byte value as big-endian words.
 pub(super) type Node = [u32; 4];
@@ -166,9 +166,10 @@ impl<C: Compression> TweakedHash<C> {
 
 impl<C> Drop for TweakedHash<C> {
     fn drop(&mut self) {
-        self.state.zeroize();
-        self.block.zeroize();
-        self.pair.zeroize();
+        // The midstate is of PK.seed, which is public.
+        wipe(self.state.as_flattened_mut());
+        wipe(self.block.as_flattened_mut());
+        wipe(self.pair.as_flattened_mut().as_flattened_mut());
     }
 }
 
@@ -181,4 +182,17 @@ pub(super) fn gather(node: impl Fn(usize) -> Node) -> NodeLanes {
         }
     }
     lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slh_dsa_sha2_128f::wipe::tests::wiped_by_drop;
+
+    #[test]
+    fn what_secrets_passed_through_is_wiped_when_it_is_dropped() {
+        let mut hash = TweakedHash::new(Cpu::detected(), [7; 4]);
+        hash.pair = [[[7; LANES]; 4]; 2];
+        assert_eq!(wiped_by_drop(hash), (8 + 16 + 2 * 4) * LANES);
+    }
 }

@@ -1,11 +1,11 @@
 //! WOTS+ (FIPS 205 section 5) for many one-time keys at once: every chain of every key is a lane.
 
 use trefoil_kernels::sha256::{LANES, Words};
-use zeroize::optimization_barrier;
 
 use super::address::{Address, AddressLanes, Kind};
 use super::hypertree::{LEAVES, Tree};
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, lane};
+use super::wipe::wipe;
 
 /// Values of a digit, and of a chain: w.
 pub(super) const W: usize = 16;
@@ -137,10 +137,8 @@ fn walk<C: Compression>(
 struct Secret(Vec<ChainLanes>);
 
 impl Drop for Secret {
-    /// Wide stores, which the barrier keeps: the `zeroize` of words writes them one by one, a hundredth of a signature.
     fn drop(&mut self) {
-        self.0.fill([[[0; LANES]; 4]; 1 + W]);
-        optimization_barrier(&self.0[..]);
+        wipe(self.0.as_flattened_mut().as_flattened_mut().as_flattened_mut());
     }
 }
 
@@ -247,4 +245,16 @@ pub(super) fn digits(message: Node) -> [usize; LEN] {
     let checksum: usize = digits[..32].iter().map(|digit| W - 1 - digit).sum();
     digits[32..].copy_from_slice(&[checksum >> 8, checksum >> 4 & 15, checksum & 15]);
     digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slh_dsa_sha2_128f::wipe::tests::wiped_by_drop;
+
+    #[test]
+    fn chains_are_wiped_when_they_are_dropped() {
+        let chains = Secret(vec![[[[7; LANES]; 4]; 1 + W]; 3]);
+        assert_eq!(wiped_by_drop(chains), 3 * (1 + W) * 4 * LANES);
+    }
 }
