@@ -41,6 +41,13 @@ impl Falcon512 {
         let mut bytes = self.encoded.iter_mut().chain(&mut self.digest);
         *bytes.nth(bit / 8).expect("a bit of the key or its digest") ^= 1 << (bit % 8);
     }
+
+    /// Flips a bit of the key and computes its digest again: the fault reaches the library.
+    #[cfg(test)]
+    pub(crate) fn flip_unnoticed(&mut self, bit: usize) {
+        self.flip(bit);
+        self.digest = digest(&self.encoded);
+    }
 }
 
 fn digest(encoded: &[u8]) -> [u8; 32] {

@@ -126,7 +126,7 @@ impl SigningKeys {
         if !self.public.is_valid_at(header.time) {
             return Err(SignError::OutsideValidity { time: header.time });
         }
-        let signatures = self.sign_all(|family| header.to_be_signed(family), rng)?;
+        let signatures = self.sign_all(&Family::ALL.map(|family| header.to_be_signed(family)), rng)?;
         Ok(UncheckedSeal { header, signatures })
     }
 
@@ -144,23 +144,21 @@ impl SigningKeys {
     /// A signature that was not released.
     pub fn cosign(&mut self, root: &TrustRoot, rng: &mut impl CryptoRng) -> Result<Cosignature, SignError> {
         let key_set_id = self.id;
-        let unchecked = self.sign_all(|family| root.to_be_signed(&key_set_id, family), rng)?;
-        let signatures = self.checker().released(unchecked)?;
+        let messages = Family::ALL.map(|family| root.to_be_signed(&key_set_id, family));
+        let unchecked = self.sign_all(&messages, rng)?;
+        let signatures = self.checker().released(&messages, unchecked)?;
         Ok(Cosignature { key_set_id, signatures })
     }
 
     fn sign_all(
         &mut self,
-        message: impl Fn(Family) -> Vec<u8>,
+        [ml_dsa_65, falcon_512, slh_dsa_sha2_128f]: &[Vec<u8>; 3],
         rng: &mut impl CryptoRng,
     ) -> Result<UncheckedSignatures, SignError> {
-        let messages = Family::ALL.map(message);
-        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] = &messages;
         Ok(UncheckedSignatures {
             ml_dsa_65: self.ml_dsa_65.sign_unverified(ml_dsa_65, rng)?,
             falcon_512: self.falcon_512.sign_unverified(falcon_512, rng)?,
             slh_dsa_sha2_128f: self.slh_dsa_sha2_128f.sign_once(slh_dsa_sha2_128f, rng)?,
-            messages,
         })
     }
 
@@ -222,5 +220,7 @@ fn seconds(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |seconds, &byte| seconds << 8 | u64::from(byte))
 }
 
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,21 @@ impl MlDsa65 {
             .map_err(|_| KeyError::Secret(Family::MlDsa65))?;
         Ok(Self { seed, key })
     }
+
+    /// The expanded key, 4,032 bytes: what the library computes with.
+    #[cfg(test)]
+    pub(crate) fn expanded(&self) -> Zeroizing<Vec<u8>> {
+        use aws_lc_rs::encoding::AsRawBytes as _;
+        let key = self.key.private_key().as_raw_bytes().expect("a key that was expanded");
+        Zeroizing::new(key.as_ref().to_vec())
+    }
+
+    /// This key with another expansion, where the library takes it.
+    #[cfg(test)]
+    pub(crate) fn with_expanded(&self, expanded: &[u8]) -> Option<Self> {
+        let key = PqdsaKeyPair::from_raw_private_key(&ML_DSA_65_SIGNING, expanded).ok()?;
+        Some(Self { seed: self.seed.clone(), key })
+    }
 }
 
 impl SignatureFamily for MlDsa65 {

@@ -214,6 +214,13 @@ pub(crate) struct UncheckedSignature {
 }
 
 impl UncheckedSignature {
+    /// Flips a bit, as a fault would.
+    #[cfg(test)]
+    pub(crate) fn flip(&mut self, bit: usize) {
+        let mut bytes = self.bytes.iter_mut().chain(&mut self.opt_rand);
+        *bytes.nth(bit / 8).expect("a bit of the signature or its randomness") ^= 1 << (bit % 8);
+    }
+
     /// Where a second computation came to the same bytes, and these verify.
     fn released(mut self, second: &[u8], verifies: impl FnOnce(&[u8]) -> bool) -> Result<Vec<u8>, SignError> {
         let agreed = bool::from(self.bytes.ct_eq(second));

@@ -3,7 +3,7 @@
 //! A seal takes as long to check as to sign, because SLH-DSA is computed a second time. Whoever signs many seals signs the
 //! next one meanwhile. Between the halves the signatures are in a type that shows nothing of them and is zeroised.
 
-use trefoil_attest::{PublicKeySet, Seal, SealHeader};
+use trefoil_attest::{Family, PublicKeySet, Seal, SealHeader};
 use zeroize::Zeroizing;
 
 use crate::error::SignError;
@@ -26,9 +26,8 @@ impl UncheckedSeal {
     }
 }
 
-/// One signature of each family, with what it signs.
+/// One signature of each family.
 pub(crate) struct UncheckedSignatures {
-    pub(crate) messages: [Vec<u8>; 3],
     pub(crate) ml_dsa_65: Zeroizing<Vec<u8>>,
     pub(crate) falcon_512: Zeroizing<Vec<u8>>,
     pub(crate) slh_dsa_sha2_128f: UncheckedSignature,
@@ -42,19 +41,24 @@ pub struct SealChecker {
 }
 
 impl SealChecker {
-    /// The seal, where all of it is right.
+    /// The seal, where all of it is right: what the signatures must sign is made from the header that is released, not
+    /// taken over from whoever signed.
     ///
     /// # Errors
     /// [`SignError::Fault`]; nothing is released then.
     pub fn check(&self, unchecked: UncheckedSeal) -> Result<Seal, SignError> {
         let UncheckedSeal { header, signatures } = unchecked;
-        let signatures = self.released(signatures)?;
+        let messages = Family::ALL.map(|family| header.to_be_signed(family));
+        let signatures = self.released(&messages, signatures)?;
         Ok(Seal { header, signatures })
     }
 
-    pub(crate) fn released(&self, unchecked: UncheckedSignatures) -> Result<[Vec<u8>; 3], SignError> {
+    pub(crate) fn released(
+        &self,
+        [ml_dsa_65, falcon_512, slh_dsa_sha2_128f]: &[Vec<u8>; 3],
+        unchecked: UncheckedSignatures,
+    ) -> Result<[Vec<u8>; 3], SignError> {
         let public = &self.public;
-        let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] = &unchecked.messages;
         Ok([
             released::<MlDsa65>(&public.ml_dsa_65[..], ml_dsa_65, unchecked.ml_dsa_65)?,
             released::<Falcon512>(&public.falcon_512[..], falcon_512, unchecked.falcon_512)?,
