@@ -1,12 +1,14 @@
 //! One issuer, one sealed tree of statements, and what a relying party knows.
 
+use std::env;
+
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, KeySetStatus, Nonce, Policy, ProbeMode, Proof, Reveal, Seal, SealHeader,
-    Statement, Suite, TrustRoot, TrustedKeySet, statement_digest,
+    Attestation, Decision, Evidence, Family, KeySetStatus, Nonce, Policy, ProbeMode, Proof, PublicKeySet,
+    Reveal, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, statement_digest,
 };
-use trefoil_sign::SigningKeys;
+use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
 pub(crate) const ISSUER: &str = "https://auth.example";
 pub(crate) const AUDIENCE: &str = "https://shop.example";
@@ -22,6 +24,11 @@ pub(crate) const LEAF: u64 = 4;
 pub(crate) const LEAVES: usize = 11;
 /// Leaf of [`revealing`], in every such tree.
 pub(crate) const REVEALING_LEAF: u64 = 5;
+
+/// Whether these shared vectors are to be made anew: `TREFOIL_BLESS` is `1` for all or the name of some.
+pub(crate) fn blesses(vectors: &str) -> bool {
+    env::var("TREFOIL_BLESS").is_ok_and(|what| what == "1" || what == vectors)
+}
 
 pub(crate) fn rng() -> StdRng {
     StdRng::seed_from_u64(0x7365_616c)
@@ -140,5 +147,46 @@ impl Issued {
 
     pub(crate) fn policy(&self) -> Policy {
         Policy::new(self.trust_root(), AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+    }
+}
+
+/// Keys that sign what another key set is named in. [`SigningKeys`] refuse to, and a thief would not.
+pub(crate) struct OtherKeys {
+    ml_dsa_65: MlDsa65,
+    falcon_512: Falcon512,
+    slh_dsa_sha2_128f: SlhDsaSha2_128f,
+    rng: StdRng,
+}
+
+impl OtherKeys {
+    pub(crate) fn new() -> Self {
+        let mut rng = StdRng::seed_from_u64(0x6f74_6865_7273);
+        Self {
+            ml_dsa_65: MlDsa65::generate(&mut rng).unwrap(),
+            falcon_512: Falcon512::generate(&mut rng).unwrap(),
+            slh_dsa_sha2_128f: SlhDsaSha2_128f::generate(&mut rng).unwrap(),
+            rng,
+        }
+    }
+
+    pub(crate) fn public(&self) -> PublicKeySet {
+        PublicKeySet {
+            ml_dsa_65: Box::new(self.ml_dsa_65.public_key().try_into().unwrap()),
+            falcon_512: Box::new(self.falcon_512.public_key().try_into().unwrap()),
+            slh_dsa_sha2_128f: self.slh_dsa_sha2_128f.public_key().try_into().unwrap(),
+            not_before: NOT_BEFORE,
+            not_after: NOT_AFTER,
+        }
+    }
+
+    /// The header as it is, whatever key set it names, signed with these keys.
+    pub(crate) fn sign(&mut self, header: &SealHeader) -> Seal {
+        let message = |family| header.to_be_signed(family);
+        let signatures = [
+            self.ml_dsa_65.sign(&message(Family::MlDsa65), &mut self.rng).unwrap(),
+            self.falcon_512.sign(&message(Family::Falcon512), &mut self.rng).unwrap(),
+            self.slh_dsa_sha2_128f.sign(&message(Family::SlhDsaSha2_128f), &mut self.rng).unwrap(),
+        ];
+        Seal { header: header.clone(), signatures }
     }
 }

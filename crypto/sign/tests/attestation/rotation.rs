@@ -1,4 +1,4 @@
-//! From one version of a trust root to the next: every broken link of the chain is refused. With `TREFOIL_BLESS` set the
+//! From one version of a trust root to the next: every broken link of the chain is refused. With `TREFOIL_BLESS=rotation` the
 //! cases are written to `crypto/attest/testdata/rotation.json` and the roots beside it, for other verifiers.
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use trefoil_attest::{Cosignature, Family, KeySetStatus, TrustRoot, TrustedKeySet, UpdateError};
 use trefoil_sign::SigningKeys;
 
-use crate::fixture::{ISSUER, NOT_AFTER, NOT_BEFORE, NOW, rng};
+use crate::fixture::{ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng};
 
 const RETIRED: KeySetStatus = KeySetStatus::Retired { since: NOW };
 const REVOKED: KeySetStatus = KeySetStatus::Revoked { since: NOW };
@@ -179,7 +179,7 @@ fn the_signed_bytes_of_a_trust_root_are_no_seals() {
 fn shared_rotation_vectors_are_decided_as_stated() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
     let path = directory.join("rotation.json");
-    if std::env::var_os("TREFOIL_BLESS").is_some() {
+    if blesses("rotation") {
         let vectors = vectors(&directory);
         std::fs::write(&path, serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
         let second = directory.join(vectors["cases"][0]["next"].as_str().unwrap());

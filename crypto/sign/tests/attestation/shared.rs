@@ -1,13 +1,19 @@
 //! Makes the shared vectors of `crypto/attest/testdata` (with `TREFOIL_BLESS` set), or checks that the committed case
 //! list belongs to the committed files.
 
+mod cbor;
+mod receipts;
+
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use trefoil_attest::{Attestation, Evidence, Family, KeySetStatus, TrustRoot, TrustedKeySet};
-use trefoil_sign::SigningKeys;
+use trefoil_attest::{
+    Attestation, Evidence, Family, KeySetStatus, PublicKeySet, Seal, TrustRoot, TrustedKeySet,
+};
 
-use crate::fixture::{AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOT_AFTER, NOT_BEFORE, NOW};
+use self::cbor::{byte_strings, items};
+use crate::fixture::{AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOW, OtherKeys, blesses};
 
 fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata")
@@ -18,28 +24,49 @@ struct Bases {
     full: Vec<u8>,
     compact: Vec<u8>,
     revealing: Vec<u8>,
+    /// `full` with all three signatures by other keys.
+    other_keys: Vec<u8>,
+}
+
+impl Bases {
+    fn read() -> Self {
+        Self {
+            full: read("full.cbor"),
+            compact: read("compact.cbor"),
+            revealing: read("revealing.cbor"),
+            other_keys: read("full-other-keys.cbor"),
+        }
+    }
+}
+
+fn read(name: &str) -> Vec<u8> {
+    std::fs::read(directory().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn write(name: &str, bytes: impl AsRef<[u8]>) {
+    std::fs::write(directory().join(name), bytes).unwrap();
 }
 
 #[test]
 fn shared_vectors_belong_together() {
-    // "cases" leaves the attestations and their keys as they are.
-    let bless = std::env::var_os("TREFOIL_BLESS");
-    if bless.as_ref().is_some_and(|what| what != "cases") {
+    if blesses("bases") {
         write_bases();
     }
-    let read = |name: &str| std::fs::read(directory().join(name)).unwrap();
-    let bases =
-        Bases { full: read("full.cbor"), compact: read("compact.cbor"), revealing: read("revealing.cbor") };
+    if blesses("bases") || blesses("other-keys") {
+        write_other_keys();
+    }
+    let cases = cases(&Bases::read());
+    let names: HashSet<&str> = cases.iter().filter_map(|case| case["name"].as_str()).collect();
+    assert_eq!(names.len(), cases.len(), "each case has a name of its own");
     let manifest = json!({
         "format": "trefoil:test-vectors/1",
         "now": NOW,
         "audience": AUDIENCE,
         "nonce": hex::encode(NONCE),
-        "cases": cases(&bases),
+        "cases": cases,
     });
-    if bless.is_some() {
-        let text = serde_json::to_string_pretty(&manifest).unwrap();
-        std::fs::write(directory().join("cases.json"), text + "\n").unwrap();
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        write("cases.json", serde_json::to_string_pretty(&manifest).unwrap() + "\n");
     }
     let committed: Value = serde_json::from_slice(&read("cases.json")).unwrap();
     assert!(
@@ -48,27 +75,44 @@ fn shared_vectors_belong_together() {
     );
 }
 
+fn trust_root(issuer: &str, keys: &PublicKeySet, status: KeySetStatus) -> Vec<u8> {
+    let trusted = TrustedKeySet { keys: keys.clone(), status };
+    TrustRoot::new(issuer, vec![trusted]).unwrap().to_json().into_bytes()
+}
+
 fn write_bases() {
-    let mut issued = Issued::new();
-    let other = SigningKeys::generate(NOT_BEFORE, NOT_AFTER, &mut issued.rng).unwrap();
-    let root = |issuer: &str, keys: &SigningKeys, status| {
-        let trusted = TrustedKeySet { keys: keys.public().clone(), status };
-        TrustRoot::new(issuer, vec![trusted]).unwrap().to_json().into_bytes()
+    let issued = Issued::new();
+    let keys = issued.keys.public();
+    let retired = KeySetStatus::Retired { since: ISSUED_AT };
+    let revoked = KeySetStatus::Revoked { since: NOW };
+    write("full.cbor", issued.full());
+    write("compact.cbor", issued.compact());
+    write("revealing.cbor", issued.revealing());
+    write("seal.cbor", issued.seal.encode());
+    write("trust-root.json", trust_root(ISSUER, keys, KeySetStatus::Active));
+    write("trust-root-retired.json", trust_root(ISSUER, keys, retired));
+    write("trust-root-revoked.json", trust_root(ISSUER, keys, revoked));
+    let elsewhere = trust_root("https://other.example", keys, KeySetStatus::Active);
+    write("trust-root-other-issuer.json", elsewhere);
+}
+
+/// The full attestation that is there, with the signatures of other keys over the very bytes that its own are over.
+fn write_other_keys() {
+    let full = read("full.cbor");
+    let mut other = OtherKeys::new();
+    let attestation = Attestation::decode(&full).unwrap();
+    let seal = other.sign(&seal_of(&full).header);
+    let forged = Attestation { evidence: Evidence::Full(seal), ..attestation }.encode();
+    write("full-other-keys.cbor", forged);
+    write("trust-root-other-keys.json", trust_root(ISSUER, &other.public(), KeySetStatus::Active));
+}
+
+/// The seal in a full attestation.
+fn seal_of(full: &[u8]) -> Seal {
+    let Evidence::Full(seal) = Attestation::decode(full).unwrap().evidence else {
+        panic!("not a full attestation")
     };
-    let files = [
-        ("full.cbor", issued.full()),
-        ("compact.cbor", issued.compact()),
-        ("revealing.cbor", issued.revealing()),
-        ("seal.cbor", issued.seal.encode()),
-        ("trust-root.json", root(ISSUER, &issued.keys, KeySetStatus::Active)),
-        ("trust-root-retired.json", root(ISSUER, &issued.keys, KeySetStatus::Retired { since: ISSUED_AT })),
-        ("trust-root-revoked.json", root(ISSUER, &issued.keys, KeySetStatus::Revoked { since: NOW })),
-        ("trust-root-other-keys.json", root(ISSUER, &other, KeySetStatus::Active)),
-        ("trust-root-other-issuer.json", root("https://other.example", &issued.keys, KeySetStatus::Active)),
-    ];
-    for (name, bytes) in files {
-        std::fs::write(directory().join(name), bytes).unwrap();
-    }
+    seal
 }
 
 fn find(bytes: &[u8], needle: &[u8]) -> usize {
@@ -107,8 +151,9 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
     cases.extend(reveal_cases(bases));
-    cases.extend(receipt_cases(bases));
-    cases.extend(truncated_cases(bases));
+    cases.extend(receipts::cases(bases));
+    cases.extend(truncated_cases("cut at", "full.cbor", &bases.full));
+    cases.extend(truncated_cases("compact, cut at", "compact.cbor", &bases.compact));
     cases
 }
 
@@ -161,7 +206,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
 fn tree_cases(bases: &Bases) -> Vec<Value> {
     let Bases { full, compact, .. } = bases;
     let attestation = Attestation::decode(full).unwrap();
-    let Evidence::Full(seal) = &attestation.evidence else { panic!("full.cbor is a full attestation") };
+    let seal = seal_of(full);
     let refused = |name: &str, at: usize, insert: &[u8], expect: &str| {
         case(name, "full.cbor", false, &[edit(at, insert.len(), insert)], expect)
     };
@@ -190,8 +235,7 @@ fn tree_cases(bases: &Bases) -> Vec<Value> {
 
 fn signature_cases(bases: &Bases) -> Vec<Value> {
     let full = &bases.full;
-    let attestation = Attestation::decode(full).unwrap();
-    let Evidence::Full(seal) = &attestation.evidence else { panic!("full.cbor is a full attestation") };
+    let seal = seal_of(full);
     let start = |family: Family| find(full, &seal.signatures[family.index()][..64]);
     let mut cases: Vec<Value> = Family::ALL
         .into_iter()
@@ -225,111 +269,27 @@ fn signature_cases(bases: &Bases) -> Vec<Value> {
     cases
 }
 
-/// Signatures that are missing, and right ones in the wrong place.
-fn receipt_cases(bases: &Bases) -> Vec<Value> {
-    let full = &bases.full;
-    let lengths = Family::ALL.map(Family::signature_bytes);
-    let others = byte_strings(&std::fs::read(directory().join("rotation-1.cbor")).unwrap());
-    let own = byte_strings(full);
-    let place = |length| own.iter().find(|(_, bytes)| bytes.len() == length).expect("a signature");
-    let mut cases = Vec::new();
-    for (family, length) in Family::ALL.into_iter().zip(lengths) {
-        let (start, signature) = place(length);
-        // The head of a byte string of this length is 0x59 and two bytes.
-        let head = start - 3;
-        let refused = |what: &str, edits: &[Value], expect: &str| {
-            let name = format!("{} signature {what}", family.id());
-            case(&name, "full.cbor", false, edits, expect)
-        };
-        cases.push(refused("missing", &[edit(head, length + 3, &[0x40])], "malformed"));
-        let (_, other) = others.iter().find(|(_, bytes)| bytes.len() == length).expect("another key's");
-        assert_ne!(signature, other);
-        let wrong = format!("signature-{}", family.id());
-        cases.push(refused("by another key", &[edit(*start, length, other)], &wrong));
-    }
-    // The later one first, so that the offsets of the earlier one hold.
-    for (one, two) in [(0, 1), (0, 2), (1, 2)] {
-        let (first, second) = (place(lengths[one]), place(lengths[two]));
-        let moved = |at: &(usize, Vec<u8>), by: &(usize, Vec<u8>)| {
-            let head = [&[0x59][..], &(by.1.len() as u16).to_be_bytes()].concat();
-            edit(at.0 - 3, at.1.len() + 3, &[head, by.1.clone()].concat())
-        };
-        assert!(first.0 < second.0);
-        let name = format!("{} and {} signatures swapped", Family::ALL[one].id(), Family::ALL[two].id());
-        let edits = [moved(second, first), moved(first, second)];
-        cases.push(case(&name, "full.cbor", false, &edits, "malformed"));
-    }
-    let path = Attestation::decode(full).unwrap().path;
-    let at = find(full, &path[0]);
-    let swapped = [edit(at, 32, &path[1]), edit(find(full, &path[1]), 32, &path[0])];
-    cases.push(case("path nodes swapped", "full.cbor", false, &swapped, "not-in-tree"));
-    cases
-}
-
-/// Cut before and after every item of a full attestation, those inside its byte strings too.
-fn truncated_cases(bases: &Bases) -> Vec<Value> {
-    let full = &bases.full;
+/// Cut before and after every item of an attestation, those inside its byte strings too.
+fn truncated_cases(name: &str, base: &str, bytes: &[u8]) -> Vec<Value> {
     let mut ends = Vec::new();
-    items(full, 0, &mut ends);
-    for (start, bytes) in byte_strings(full) {
+    items(bytes, 0, &mut ends);
+    for (start, string) in byte_strings(bytes) {
         // Statements and headers are CBOR themselves; hashes are shorter, signatures longer.
-        if (64..600).contains(&bytes.len()) {
-            items(full, start, &mut ends);
+        if (64..600).contains(&string.len()) {
+            items(bytes, start, &mut ends);
         }
     }
     ends.sort_unstable();
     ends.dedup();
     ends.into_iter()
-        .filter(|end| (1..full.len()).contains(end))
+        .filter(|end| (1..bytes.len()).contains(end))
         .map(|end| {
-            let name = format!("cut at {end}");
-            case(&name, "full.cbor", false, &[edit(end, full.len() - end, &[])], "malformed")
+            // With the seal, which a compact attestation needs to be read to its end.
+            let seal = base == "compact.cbor";
+            let edits = [edit(end, bytes.len() - end, &[])];
+            case(&format!("{name} {end}"), base, seal, &edits, "malformed")
         })
         .collect()
-}
-
-/// Where the byte strings of an encoding begin, and their bytes.
-fn byte_strings(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
-    let mut ends = Vec::new();
-    let mut found = Vec::new();
-    items(bytes, 0, &mut ends);
-    for at in ends {
-        if bytes.get(at).is_some_and(|head| head >> 5 == 2) {
-            let (length, start) = argument(bytes, at);
-            if let Some(content) = bytes.get(start..start + length) {
-                found.push((start, content.to_vec()));
-            }
-        }
-    }
-    found
-}
-
-/// The boundaries of the item at `at` and of those in it; returns its end.
-fn items(bytes: &[u8], at: usize, boundaries: &mut Vec<usize>) -> usize {
-    boundaries.push(at);
-    let (argument, start) = argument(bytes, at);
-    let nested = match bytes[at] >> 5 {
-        4 => argument,
-        5 => 2 * argument,
-        6 => 1,
-        _ => 0,
-    };
-    let end = match bytes[at] >> 5 {
-        2 | 3 => start + argument,
-        _ => (0..nested).fold(start, |at, _| items(bytes, at, boundaries)),
-    };
-    boundaries.push(end);
-    end
-}
-
-/// The argument of the head at `at` (RFC 8949 section 3), and where the head ends.
-fn argument(bytes: &[u8], at: usize) -> (usize, usize) {
-    let more = match bytes[at] & 31 {
-        small @ 0..24 => return (small.into(), at + 1),
-        size => 1 << (size - 24),
-    };
-    let value = bytes[at + 1..at + 1 + more].iter().fold(0, |value, byte| value << 8 | usize::from(*byte));
-    (value, at + 1 + more)
 }
 
 /// A compact attestation of a session with a hash chain. Whether its value belongs to a chain is not decided here.
