@@ -28,6 +28,7 @@ mod key_set;
 pub mod log;
 mod policy;
 mod rotation;
+mod same_log;
 mod seal;
 mod statement;
 mod suite;
@@ -47,6 +48,7 @@ pub use family::{
 pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
 pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
+pub use same_log::{LogError, verify_same_log};
 pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
     Decision, LANES, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,

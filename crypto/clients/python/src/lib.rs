@@ -1,6 +1,7 @@
 //! Python bindings of `trefoil-attest`: types and errors, no logic of verification. Bytes are copied on the way in, and
 //! requirements that are malformed are refused when the policy is made.
 
+mod log;
 mod policy;
 mod verified;
 
@@ -19,6 +20,12 @@ create_exception!(
     "Bytes that are not the one encoding of their kind."
 );
 create_exception!(trefoil_attest, JsonError, PyValueError, "A text that is no trust root.");
+create_exception!(
+    trefoil_attest,
+    LogError,
+    PyException,
+    "Two seals that are not shown to be of one log: `code`."
+);
 create_exception!(
     trefoil_attest,
     UpdateError,
@@ -95,6 +102,12 @@ impl Seal {
         self.0.header.seal_number
     }
 
+    /// Root of the log that it signs: of the `seal_number` seals before it.
+    #[getter]
+    fn log_root<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.header.log_root)
+    }
+
     /// Time of signing, Unix seconds.
     #[getter]
     fn time(&self) -> u64 {
@@ -167,6 +180,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DANGEROUS_ANY_NONCE", policy::DANGEROUS_ANY_NONCE)?;
     module.add("DecodeError", py.get_type::<DecodeError>())?;
     module.add("JsonError", py.get_type::<JsonError>())?;
+    module.add("LogError", py.get_type::<LogError>())?;
     module.add("UpdateError", py.get_type::<UpdateError>())?;
     module.add("VerifyError", py.get_type::<VerifyError>())?;
     module.add_class::<TrustRoot>()?;
@@ -176,5 +190,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Verified>()?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
-    module.add_function(wrap_pyfunction!(verify_seal, module)?)
+    module.add_function(wrap_pyfunction!(verify_seal, module)?)?;
+    module.add_function(wrap_pyfunction!(log::verify_consistency, module)?)?;
+    module.add_function(wrap_pyfunction!(log::verify_same_log, module)?)
 }

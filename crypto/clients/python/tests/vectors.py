@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from trefoil_attest import Seal
+
 PACKAGE = Path(__file__).resolve().parent.parent
 TESTDATA = PACKAGE.parent.parent / "attest" / "testdata"
 
@@ -16,6 +18,7 @@ def text(name: str) -> str:
 
 
 MANIFEST = json.loads(text("cases.json"))
+CONSISTENCY = json.loads(text("consistency.json"))
 ROTATION = json.loads(text("rotation.json"))
 NOW = MANIFEST["now"]
 AUDIENCE = MANIFEST["audience"]
@@ -29,3 +32,9 @@ def edited(case: dict) -> bytes:
         at, end = edit["at"], edit["at"] + edit["remove"]
         result = result[:at] + bytes.fromhex(edit["insert"]) + result[end:]
     return result
+
+
+def seal(name: str) -> Seal:
+    """A seal of the vectors of consistency: well formed, its signatures are zeros."""
+    pieces = CONSISTENCY["seals"][name]
+    return Seal.decode(b"".join(bytes(piece) if isinstance(piece, int) else bytes.fromhex(piece) for piece in pieces))

@@ -6,6 +6,7 @@
  * uses no network and holds no secret.
  */
 
+export { type ProofNode, verifyConsistency } from "./consistency.js";
 export { DecodeError, type Problem } from "./decode-error.js";
 export type { FamilyId, PerFamily } from "./family.js";
 export { JsonError } from "./json.js";
@@ -17,6 +18,7 @@ export {
   type Requirements,
 } from "./policy.js";
 export { acceptTrustRoot, UPDATE_ERROR_CODES, UpdateError, type UpdateErrorCode } from "./rotation.js";
+export { LOG_ERROR_CODES, LogError, type LogErrorCode, type LogProofs, verifySameLog } from "./same-log.js";
 export { Seal, type SealHeader, type SealReference } from "./seal.js";
 export type { Decision, ProbeMode, Proof, Reveal, Statement, Suite } from "./statement.js";
 export { type Cosignature, type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { leafHash, nodeHash, rootFromPath, verifyInclusion } from "../src/tree.js";
+import { leafHash, rootFromPath, verifyInclusion } from "../src/tree.js";
+import { mth, pathOf } from "./rfc9162.js";
 import { hex } from "./testdata.js";
 
 /**
@@ -21,30 +22,6 @@ const ROOTS = [
   "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
   "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ];
-
-/** The largest power of two below `size`. */
-function split(size: number): number {
-  let width = 1;
-  while (2 * width < size) width *= 2;
-  return width;
-}
-
-/** MTH of RFC 9162 section 2.1.1. */
-function mth(leaves: readonly Uint8Array[]): Uint8Array {
-  const [leaf] = leaves;
-  assert(leaf !== undefined);
-  if (leaves.length === 1) return leaf;
-  const middle = split(leaves.length);
-  return nodeHash(mth(leaves.slice(0, middle)), mth(leaves.slice(middle)));
-}
-
-/** PATH of RFC 9162 section 2.1.3.1. */
-function pathOf(index: number, leaves: readonly Uint8Array[]): Uint8Array[] {
-  if (leaves.length === 1) return [];
-  const middle = split(leaves.length);
-  const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
-  return index < middle ? [...pathOf(index, left), mth(right)] : [...pathOf(index - middle, right), mth(left)];
-}
 
 test("roots are those of Certificate Transparency", () => {
   const leaves = ENTRIES.map((entry) => leafHash(hex(entry)));

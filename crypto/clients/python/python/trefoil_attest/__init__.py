@@ -9,6 +9,7 @@ from ._native import (
     DANGEROUS_ANY_NONCE,
     DecodeError,
     JsonError,
+    LogError,
     Policy,
     Seal,
     Statement,
@@ -17,6 +18,8 @@ from ._native import (
     Verified,
     VerifyError,
     verify,
+    verify_consistency,
+    verify_same_log,
     verify_seal,
     verify_with_seal,
 )
@@ -25,6 +28,7 @@ __all__ = [
     "DANGEROUS_ANY_NONCE",
     "DecodeError",
     "JsonError",
+    "LogError",
     "Policy",
     "Seal",
     "Statement",
@@ -33,6 +37,8 @@ __all__ = [
     "Verified",
     "VerifyError",
     "verify",
+    "verify_consistency",
+    "verify_same_log",
     "verify_seal",
     "verify_with_seal",
 ]

@@ -1,9 +1,13 @@
+from collections.abc import Sequence
 from typing import Final, Literal
 
 DANGEROUS_ANY_NONCE: Final[str]
 
 class DecodeError(ValueError): ...
 class JsonError(ValueError): ...
+
+class LogError(Exception):
+    code: Literal["issuer", "forked", "consistency", "inclusion"]
 
 class UpdateError(Exception):
     code: str
@@ -24,6 +28,7 @@ class TrustRoot:
 
 class Seal:
     seal_number: int
+    log_root: bytes
     time: int
     digest: bytes
     @staticmethod
@@ -80,3 +85,9 @@ class Verified:
 def verify(attestation: bytes, policy: Policy, now: int) -> Verified: ...
 def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: int) -> Verified: ...
 def verify_seal(seal: Seal, trust_root: TrustRoot) -> None: ...
+def verify_consistency(
+    old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes | str]
+) -> bool: ...
+def verify_same_log(
+    one: Seal, other: Seal, *, consistency: Sequence[bytes | str], inclusion: Sequence[bytes | str]
+) -> None: ...
