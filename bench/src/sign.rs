@@ -53,7 +53,7 @@ pub fn sign(parameters: Sign) -> Result<Report, Failure> {
         sections.push(salts::measure(falcon_salts)?);
     }
     if timing > 0 {
-        sections.push(timing::measure(timing)?);
+        sections.push(timing::measure(timing, extent)?);
     }
     let mut result = Map::new();
     if times {

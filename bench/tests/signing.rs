@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use trefoil_bench::Report;
 use trefoil_bench::sign::{Sign, sign};
-use trefoil_matching::Tier;
+use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::Extent;
 
 /// Names of a time and its companions.
@@ -59,7 +59,15 @@ fn signing_is_timed_and_its_signatures_verified() {
     assert!(number(&report, "/group/64/us_per_batch") < number(&report, "/group/1/us_per_batch"));
     assert_keys(&report, "/falcon_salts", &[], &["signatures", "different", "us_per_signature"]);
     assert_eq!(number(&report, "/falcon_salts/different"), 100.0);
-    assert_keys(&report, "/timing", &[], &["slhdsa", "mldsa", "signatures", "t_probable"]);
+    let timed: Vec<&str> = ["slhdsa", "slhdsa_with_top_layers", "slhdsa_shani", "mldsa"]
+        .into_iter()
+        .filter(|name| *name != "slhdsa_shani" || Cpu::at_most(Tier::Avx2).has_sha_ni())
+        .collect();
+    let about = ["signatures", "keys", "keys_with_top_layers", "extent", "t_probable"];
+    assert_keys(&report, "/timing", &[], &[&timed[..], &about].concat());
+    for name in timed {
+        assert!(number(&report, &format!("/timing/{name}/t")).is_finite());
+    }
     let fields = ["capacity_batches_per_s", "overlapping", "seconds", "rates", "refused"];
     for (sequence, overlapping) in [("/open_loop_one_thread", false), ("/open_loop", true)] {
         if report.result.pointer(sequence).is_none() && overlapping {
@@ -69,10 +77,11 @@ fn signing_is_timed_and_its_signatures_verified() {
         assert_keys(&report, sequence, &[], &fields);
         assert_eq!(report.result[&sequence[1..]]["overlapping"], overlapping);
         assert_keys(&report, &format!("{sequence}/rates/0/added_us"), &[], &["p50", "p99", "max"]);
-        for rate in 0..5 {
+        for rate in 0..6 {
             let at = |figure: &str| number(&report, &format!("{sequence}/rates/{rate}/{figure}"));
             assert!(at("batches") >= 1.0 && at("seals") >= 1.0);
             // Every batch waits for its own seal at least.
+            assert!(at("us_per_batch") > 0.0 && at("added_from_due_us/p99") >= at("added_us/p99"));
             assert!(at("added_us/max") >= at("signing_us/max") && at("added_of_two_signings/max") >= 0.5);
         }
     }

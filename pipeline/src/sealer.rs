@@ -6,7 +6,8 @@
 //!
 //! A seal takes as long to check as to sign. Where two processors can be spared a second thread checks each seal while the
 //! first signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after
-//! one and a half at the most. Elsewhere that would make smaller groups for no gain, and one thread does both.
+//! about one and a half: halves are not equal, and the faster thread waits for the other. Elsewhere that would make smaller
+//! groups for no gain, and one thread does both.
 //!
 //! Nothing leaves unsigned: lanes are released by [`Release::sealed`] together with a seal whose three
 //! signatures have been verified, in the order of the chain. A seal that is refused refuses its lanes, and those of the seal
@@ -52,7 +53,8 @@ pub struct Sequence {
     pub overlapping: bool,
 }
 
-/// Most batches under one seal: an inclusion path then has at most 15 hashes.
+/// Most batches under one seal: an inclusion path then has at most 15 hashes. A service lets no more in at a time
+/// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so whatever waits when a seal begins is under it.
 const BATCHES_MAX: usize = 1024;
 
 /// End of the seal chain: what the next seal follows.

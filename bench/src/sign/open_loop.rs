@@ -1,4 +1,5 @@
-//! Batches that arrive on a schedule at the sealer of the service, whether or not it keeps up.
+//! Batches that come on a schedule, whether or not the sealer of the service keeps up. As many are with it at any time as
+//! the service lets in; what is due meanwhile waits outside.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
     Bound, BoundLane, Cadence, ChainHead, Clock, Refusal, Release, Sealed, Sealer, Sequence, StageTimes,
+    UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
 
@@ -19,10 +21,7 @@ use crate::failure::Failure;
 use crate::world::{ISSUER, signing_keys};
 
 /// Shares of the capacity at which load is offered, percent.
-const LOADS: [u32; 5] = [1, 10, 40, 70, 100];
-
-/// Batches that measure the capacity, all there at once: twice what one seal covers.
-const BACKLOG: usize = 2_048;
+const LOADS: [u32; 6] = [1, 10, 40, 70, 90, 100];
 
 /// Under load, by one thread, and where there are processors for it by two.
 pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure> {
@@ -43,12 +42,10 @@ fn under_load(load: Duration, extent: Extent, overlapping: bool) -> Result<Secti
         false => ("open_loop_one_thread", "one thread"),
     };
     let mut service = Service::start(extent, overlapping)?;
-    // The tree over so many batches costs more than the signatures: this is the most that the sealer can do.
-    let backlog = service.offer(f64::INFINITY, BACKLOG)?;
-    let capacity = BACKLOG as f64 / (backlog.last_ns - backlog.first_ns) as f64 * 1e9;
+    let (capacity, lost) = service.capacity(load)?;
     let mut text = format!("sealer of {threads} under load, capacity {capacity:.0} batches/s\n");
     let mut rates = Vec::new();
-    let mut refused = backlog.refused;
+    let mut refused = lost;
     for percent in LOADS {
         let rate = capacity * f64::from(percent) / 100.0;
         let batches = (rate * load.as_secs_f64()).ceil().max(1.0) as usize;
@@ -67,8 +64,8 @@ fn under_load(load: Duration, extent: Extent, overlapping: bool) -> Result<Secti
     Ok(Section { fields: Map::from_iter([(name.to_owned(), fields)]), text, problem })
 }
 
-/// When a batch was handed to the sealer, nanoseconds on the world's clock.
-type Sent = u64;
+/// When a batch was due and when it was handed to the sealer, nanoseconds on the world's clock.
+type Sent = [u64; 2];
 
 /// One seal: when it was released, how long it took, and when each batch that it covers was sent.
 struct Group {
@@ -113,13 +110,11 @@ struct Service {
 #[derive(Default)]
 struct Outcome {
     groups: Vec<Group>,
+    /// Batches of these.
+    sealed: usize,
     refused: u64,
     /// Batches to send again: making one takes longer than all that is to be measured of it.
     idle: Vec<Bound<Sent>>,
-    /// How late the generator itself was for each batch. A batch counts from when it was sent.
-    late_us: Vec<f64>,
-    first_ns: u64,
-    last_ns: u64,
 }
 
 impl Service {
@@ -140,7 +135,7 @@ impl Service {
             |_| {},
         )
         .map_err(Failure::in_step("sealer"))?;
-        let idle = (0..BACKLOG).map(batch).collect();
+        let idle = (0..UNSEALED_MAX).map(batch).collect();
         Ok(Self { clock, batches, sealed, sealer, idle })
     }
 
@@ -149,26 +144,52 @@ impl Service {
         self.sealer.join().map(drop).ok_or_else(|| Failure::fault("the sealer panicked"))
     }
 
+    /// Batches per second where as many are with the sealer all the time as a service lets in, and lanes that were refused.
+    fn capacity(&mut self, load: Duration) -> Result<(f64, u64), Failure> {
+        let mut outcome = Outcome { idle: std::mem::take(&mut self.idle), ..Outcome::default() };
+        // The first seals are of few batches: the rest was not there yet.
+        let (warm, mut from, mut to) = (4 * UNSEALED_MAX, None, (0, 0));
+        while from.is_none_or(|(ns, _)| to.0 - ns < load.as_nanos() as u64) && outcome.refused == 0 {
+            for batch in outcome.idle.drain(..) {
+                self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+            }
+            to = (self.receive(&mut outcome)?, outcome.sealed);
+            from = from.or((to.1 >= warm).then_some(to));
+        }
+        while outcome.idle.len() < UNSEALED_MAX && outcome.refused == 0 {
+            self.receive(&mut outcome)?;
+        }
+        self.idle = outcome.idle;
+        let (from_ns, already) = from.unwrap_or_default();
+        Ok(((to.1 - already) as f64 / (to.0 - from_ns) as f64 * 1e9, outcome.refused))
+    }
+
+    /// Waits for what is released next, and returns when that was.
+    fn receive(&self, outcome: &mut Outcome) -> Result<u64, Failure> {
+        let (at, sealed) = self.sealed.recv().map_err(|_| Failure::fault("the sealer stopped"))?;
+        outcome.take(at, sealed);
+        Ok(at)
+    }
+
     /// Offers `batches` at `rate` per second, and waits for the last seal.
     fn offer(&mut self, rate: f64, batches: usize) -> Result<Outcome, Failure> {
         let first_ns = self.clock.monotonic_ns();
-        let mut outcome = Outcome { first_ns, idle: std::mem::take(&mut self.idle), ..Outcome::default() };
+        let mut outcome = Outcome { idle: std::mem::take(&mut self.idle), ..Outcome::default() };
         for number in 0..batches {
             let due = first_ns + (number as f64 / rate * 1e9) as u64;
             let mut batch = outcome.idle.pop().unwrap_or_else(|| batch(number));
             // On this thread, so that the sealer's goes on with the next seal.
             self.sealed.try_iter().for_each(|(at, sealed)| outcome.take(at, sealed));
-            let sent = wait_until(&self.clock, due);
-            outcome.late_us.push((sent - due) as f64 / 1e3);
-            batch.lanes[0].reply = sent;
+            while number >= outcome.sealed + UNSEALED_MAX && outcome.refused == 0 {
+                self.receive(&mut outcome)?;
+            }
+            batch.lanes[0].reply = [due, wait_until(&self.clock, due)];
             self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
         }
-        while outcome.batches() < batches && outcome.refused == 0 {
-            let (at, sealed) = self.sealed.recv().map_err(|_| Failure::fault("the sealer stopped"))?;
-            outcome.take(at, sealed);
+        while outcome.sealed < batches && outcome.refused == 0 {
+            self.receive(&mut outcome)?;
         }
         self.idle = std::mem::take(&mut outcome.idle);
-        outcome.last_ns = outcome.groups.last().map_or(first_ns + 1, |group| group.released_ns);
         Ok(outcome)
     }
 }
@@ -192,7 +213,7 @@ fn batch(number: usize) -> Bound<Sent> {
         let mut digest = [0; 32];
         digest[..8].copy_from_slice(&number.to_be_bytes());
         digest[8] = lane as u8;
-        BoundLane { reply: 0, decision: Decision::Match, statement: Vec::new(), digest }
+        BoundLane { reply: [0; 2], decision: Decision::Match, statement: Vec::new(), digest }
     };
     Bound { lanes: (0..LANES).map(lane).collect(), times: StageTimes::default() }
 }
@@ -203,26 +224,25 @@ impl Outcome {
             None => self.refused += 1,
             Some(Sealed { batches, seal_ns, .. }) => {
                 let sent = batches.iter().map(|batch| batch.lanes[0].reply).collect();
+                self.sealed += batches.len();
                 self.groups.push(Group { released_ns, seal_ns, sent });
                 self.idle.extend(batches);
             }
         }
     }
 
-    fn batches(&self) -> usize {
-        self.groups.iter().map(|group| group.sent.len()).sum()
-    }
-
     /// What sealing adds to every batch: the time from its hand-over to the release of its seal. By design that is at
-    /// most the rest of the seal, or of the half that is signed, when it came, and its own seal. It is compared with the median seal, and
-    /// for each batch with its own seal and the one before.
-    fn report(mut self, rate: f64, percent: u32) -> (Value, String) {
-        let (mut added_us, mut of_bound) = (Vec::new(), Vec::new());
+    /// most the rest of the seal, or of the half that is signed, when it came, and its own seal. It is compared with the
+    /// seals of the same percentile, with the median one, and for each batch with its own seal and the one before. Counted
+    /// from when a batch was due it has the wait outside in it, and the generator's lateness.
+    fn report(self, rate: f64, percent: u32) -> (Value, String) {
+        let [mut added_us, mut from_due_us, mut of_bound] = [const { Vec::new() }; 3];
         let mut previous_ns = 0;
         for Group { released_ns, seal_ns, sent } in &self.groups {
-            for sent in sent {
+            for [due, sent] in sent {
                 let added_ns = released_ns - sent;
                 added_us.push(added_ns as f64 / 1e3);
+                from_due_us.push((released_ns - due) as f64 / 1e3);
                 // The first has nobody before it.
                 of_bound.push(added_ns as f64 / (previous_ns + seal_ns) as f64);
             }
@@ -230,14 +250,16 @@ impl Outcome {
         }
         let mut signing_us: Vec<f64> = self.groups.iter().map(|group| group.seal_ns as f64 / 1e3).collect();
         let batches = added_us.len();
-        let [added, signing, bound, late] =
-            [&mut added_us, &mut signing_us, &mut of_bound, &mut self.late_us]
+        let sealing_us: f64 = signing_us.iter().sum();
+        let [added, from_due, signing, bound] =
+            [&mut added_us, &mut from_due_us, &mut signing_us, &mut of_bound]
                 .map(|values| Quantiles::of(values));
         let beyond = of_bound.iter().filter(|share| **share > 1.0).count() as f64 / batches.max(1) as f64;
         let fields = json!({
             "percent_of_capacity": percent, "batches_per_s": rounded(rate), "batches": batches,
             "seals": self.groups.len(), "batches_per_seal": rounded(batches as f64 / self.groups.len() as f64),
-            "added_us": added.json(), "signing_us": signing.json(),
+            "us_per_batch": rounded(sealing_us / batches as f64),
+            "added_us": added.json(), "added_from_due_us": from_due.json(), "signing_us": signing.json(),
             "added_in_median_signings": {
                 "p50": rounded(added.p50 / signing.p50), "p99": rounded(added.p99 / signing.p50),
                 "max": rounded(added.max / signing.p50),
@@ -247,12 +269,18 @@ impl Outcome {
                 "max": rounded(added.max / (2.0 * signing.max)),
             },
             "added_of_two_own_signings": bound.json(), "beyond_two_own_signings": rounded(beyond),
-            "generator_late_us": late.json(),
+            "added_from_due_of_two_signings": {
+                "p50": rounded(from_due.p50 / (2.0 * signing.p50)),
+                "p99": rounded(from_due.p99 / (2.0 * signing.p99)),
+                "max": rounded(from_due.max / (2.0 * signing.max)),
+            },
         });
         let line = format!(
-            "  {percent:>3} %: {:>8.0} batches/s, added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} p99 {:.0} \
-             us; of two signings p50 {:.2} p99 {:.2}, of its own two p99 {:.2} max {:.2}, beyond {:.2} %\n",
+            "  {percent:>3} %: {:>8.0} batches/s, {:.1} us each; added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} \
+             p99 {:.0} us; of two signings p50 {:.2} p99 {:.2} (from due {:.2}), of its own two p99 {:.2} max {:.2}, beyond \
+             {:.2} %\n",
             rate,
+            sealing_us / batches as f64,
             added.p50,
             added.p99,
             added.max,
@@ -260,6 +288,7 @@ impl Outcome {
             signing.p99,
             added.p50 / (2.0 * signing.p50),
             added.p99 / (2.0 * signing.p99),
+            from_due.p99 / (2.0 * signing.p99),
             bound.p99,
             bound.max,
             100.0 * beyond,

@@ -3,7 +3,8 @@
 
 use rand::{RngExt as _, rngs::StdRng};
 use serde_json::{Map, Value, json};
-use trefoil_sign::{MlDsa65, SignError, SignatureFamily, SlhDsaSha2_128f};
+use trefoil_kernels::{Cpu, Tier};
+use trefoil_sign::{Extent, MlDsa65, SignError, SignatureFamily, SlhDsaSha2_128f};
 
 use super::{Section, cpu_us};
 use crate::distribution::rounded;
@@ -12,22 +13,26 @@ use crate::failure::Failure;
 /// Keys of the random class.
 const KEYS: usize = 64;
 
+/// The same where each key has its top layers in memory.
+const KEYS_WITH_TOP_LAYERS: usize = 4;
+
 /// Beyond this, dudect calls a difference probable.
 const T_PROBABLE: f64 = 4.5;
 
 /// Shares of the times that are kept, shortest first: interruptions make the longest ones.
 const KEPT: [f64; 3] = [1.0, 0.95, 0.75];
 
-pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
+/// Of SLH-DSA: the computation alone on the widest tier, the same with the top layers as a service signs, and with SHA-NI
+/// alone where the processor has it. Of ML-DSA: what releases signatures.
+pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Section, Failure> {
     let mut families = Map::new();
     let mut text =
         format!("time under one key and under {KEYS} others, Welch's t of {signatures} signatures\n");
-    let slh_dsa = classes::<SlhDsaSha2_128f>(signatures, |key, message, _| {
+    let once = |key: &mut SlhDsaSha2_128f, message: &[u8], _: &mut StdRng| {
         drop(key.dangerous_sign_once(message, &[message[0]; 16]));
         Ok(())
-    })?;
-    let ml_dsa = classes::<MlDsa65>(signatures, |key, message, rng| key.sign(message, rng).map(drop))?;
-    for (name, times) in [("slhdsa", slh_dsa), ("mldsa", ml_dsa)] {
+    };
+    let mut of = |name: &str, times: [Vec<f64>; 2]| {
         let t = KEPT.map(|share| welch(&times, share));
         text.push_str(&format!("  {name}: {}\n", t.map(|t| format!("{t:.2}")).join(", ")));
         let [all, p95, p75] = t.map(rounded);
@@ -35,8 +40,22 @@ pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
             name.into(),
             json!({ "t": all, "t_shortest_95_percent": p95, "t_shortest_75_percent": p75 }),
         );
+    };
+    of("slhdsa", classes(signatures, KEYS, Ok, once)?);
+    let with_top_layers = |key: SlhDsaSha2_128f| key.precomputation(extent).run().map(|()| key);
+    of("slhdsa_with_top_layers", classes(signatures, KEYS_WITH_TOP_LAYERS, with_top_layers, once)?);
+    let sha_ni = Cpu::at_most(Tier::Avx2);
+    if sha_ni.has_sha_ni() {
+        of("slhdsa_shani", classes(signatures, KEYS, |key: SlhDsaSha2_128f| Ok(key.on(sha_ni)), once)?);
     }
+    of(
+        "mldsa",
+        classes(signatures, KEYS, Ok, |key: &mut MlDsa65, message, rng| key.sign(message, rng).map(drop))?,
+    );
     families.insert("signatures".into(), json!(signatures));
+    families.insert("keys".into(), json!(KEYS));
+    families.insert("keys_with_top_layers".into(), json!(KEYS_WITH_TOP_LAYERS));
+    families.insert("extent".into(), json!(extent.name()));
     families.insert("t_probable".into(), json!(T_PROBABLE));
     Ok(Section {
         fields: Map::from_iter([("timing".to_owned(), Value::from(families))]),
@@ -45,9 +64,11 @@ pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
     })
 }
 
-/// Times of signing random messages under a fixed key and under random ones, in random order.
+/// Times of signing random messages under a fixed key and under `keys` random ones, in random order.
 fn classes<F: SignatureFamily>(
     signatures: usize,
+    keys: usize,
+    prepared: impl Fn(F) -> Result<F, SignError>,
     mut sign: impl FnMut(&mut F, &[u8], &mut StdRng) -> Result<(), SignError>,
 ) -> Result<[Vec<f64>; 2], Failure> {
     let mut rng: StdRng = rand::make_rng();
@@ -55,15 +76,16 @@ fn classes<F: SignatureFamily>(
     let mut fixed = Vec::new();
     let mut random = Vec::new();
     let secret = F::generate(&mut rng).map_err(Failure::in_step("key"))?.to_secret_bytes();
-    for _ in 0..KEYS {
-        fixed.push(F::from_secret_bytes(&secret).map_err(Failure::in_step("key"))?);
-        random.push(F::generate(&mut rng).map_err(Failure::in_step("key"))?);
+    let prepared = |key| prepared(key).map_err(Failure::in_step("precomputation"));
+    for _ in 0..keys {
+        fixed.push(prepared(F::from_secret_bytes(&secret).map_err(Failure::in_step("key"))?)?);
+        random.push(prepared(F::generate(&mut rng).map_err(Failure::in_step("key"))?)?);
     }
     let mut tables = [fixed, random];
     let mut times = [const { Vec::new() }; 2];
     for _ in 0..signatures {
         let (class, at, message) =
-            (rng.random_range(0..2), rng.random_range(0..KEYS), rng.random::<[u8; 32]>());
+            (rng.random_range(0..2), rng.random_range(0..keys), rng.random::<[u8; 32]>());
         let (us, signed) = cpu_us(|| sign(&mut tables[class][at], &message, &mut rng));
         signed.map_err(Failure::in_step("signing"))?;
         times[class].push(us);

@@ -12,6 +12,7 @@ mod markdown;
 mod miri;
 mod nightly;
 mod numbers;
+mod processor;
 mod repo;
 mod smoke;
 mod steps;

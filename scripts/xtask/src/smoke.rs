@@ -13,7 +13,12 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 15] = [
+const RUNS: [Smoke; 16] = [
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["sign", "--alone", "--falcon-salts", "10", "--json"],
+        pointers: &["/falcon_salts/different", "/tier", "/host", "/build"],
+    },
     // Whole sets: a score that differs anywhere fails the run.
     Smoke {
         binary: "trefoil-bench",

@@ -2,7 +2,7 @@
 
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{clients, deny, docs, fuzz, interop, miri, numbers, smoke, tidy};
+use crate::{clients, deny, docs, fuzz, interop, miri, numbers, processor, smoke, tidy};
 
 /// The crates that are built over either cache, over the baseline map. One command for both: the features of
 /// their dependencies are then united nearly as in the whole workspace, and few are built anew.
@@ -38,6 +38,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
             "warnings",
         ]),
     );
+    steps.step("kernels for this processor", || Ok(processor::note()));
     steps.tests("tests", repo.cargo(&["test", "--locked", "--release", "--workspace", "--no-fail-fast"]));
     steps.tests("tests over the baseline map", repo.cargo(&OVER_BASELINE));
     miri::add(repo, &mut steps);
