@@ -9,6 +9,9 @@ use crate::repo::Repo;
 
 const GO: &str = "crypto/sign/interop/go";
 const NODE: &str = "crypto/sign/interop/node";
+/// The families that each has. CIRCL has no Falcon.
+const FAMILIES_OF_CIRCL: [&str; 2] = ["ml-dsa-65", "slh-dsa-sha2-128f"];
+const FAMILIES_OF_NOBLE: [&str; 3] = ["ml-dsa-65", "falcon-512-padded-r3", "slh-dsa-sha2-128f"];
 
 /// Exchanges files with both. Returns what they said.
 pub(crate) fn run(repo: &Repo) -> Result<String, String> {
@@ -16,13 +19,13 @@ pub(crate) fn run(repo: &Repo) -> Result<String, String> {
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let file = |name: &str| folder.join(name).display().to_string();
     let (ours, go, node) = (file("ours.json"), file("go.json"), file("node.json"));
-    let example = |arguments: [&str; 2]| {
+    let example = |what: &str, file: &str, families: &[&str]| {
         let mut command =
             repo.cargo(&["run", "--locked", "--release", "-p", "trefoil-sign", "--example", "interop", "--"]);
-        command.args(arguments);
+        command.args([what, file]).args(families);
         said(command, "cargo")
     };
-    example(["write", &ours])?;
+    example("write", &ours, &[])?;
     let mut circl = repo.command("go");
     circl.current_dir(repo.root().join(GO)).args(["run", "-mod=readonly", ".", &ours, &go]);
     let circl = said(circl, "Go 1.26 or newer (https://go.dev/dl)")?;
@@ -35,8 +38,8 @@ pub(crate) fn run(repo: &Repo) -> Result<String, String> {
     let mut noble = repo.command("node");
     noble.current_dir(&fetched).args(["interop.js", &ours, &node]);
     let noble = said(noble, "Node 20.19 or newer (https://nodejs.org)")?;
-    example(["check", &go])?;
-    example(["check", &node])?;
+    example("check", &go, &FAMILIES_OF_CIRCL)?;
+    example("check", &node, &FAMILIES_OF_NOBLE)?;
     Ok(format!("{circl}; {noble}; theirs verify with ours"))
 }
 
