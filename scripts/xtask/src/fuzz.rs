@@ -1,12 +1,16 @@
 //! libFuzzer over the fuzz targets, for seconds: that they build, start from what is kept, and find nothing nearby.
 //!
 //! It does what `cargo fuzz run` would, without that program. What is looked for are panics, overflows, forgeries that
-//! verify, second encodings, hangs and too much memory.
+//! verify, second encodings, hangs and too much memory. Asked for a number of executions it runs attestations alone, for
+//! as long as that takes, and can leave a record.
+
+mod record;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::nightly::{self, TOOLCHAIN};
 use crate::repo::Repo;
@@ -39,9 +43,9 @@ const FUZZED: [(&str, &[Target]); 2] = [
         &[Target {
             name: "verify",
             seeds: &["crypto/attest/fuzz/corpus/verify", "crypto/attest/testdata"],
-            length_max: 29_000,
+            length_max: 40_000,
             executions: 100_000,
-            edges_min: 1000,
+            edges_min: 2600,
         }],
     ),
     (
@@ -65,39 +69,95 @@ const FUZZED: [(&str, &[Target]); 2] = [
     ),
 ];
 
+/// What is asked for beyond a run of seconds.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Asked {
+    executions: Option<u64>,
+    record: bool,
+}
+
+impl Asked {
+    /// Reads `--executions N` and `--record`, which needs the former.
+    fn parse(arguments: &[&str]) -> Result<Self, String> {
+        let mut asked = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(&argument) = rest.next() {
+            match argument {
+                "--executions" => {
+                    let count = rest.next().and_then(|count| count.parse().ok()).filter(|&count| count > 0);
+                    asked.executions = Some(count.ok_or("--executions takes a number above 0")?);
+                }
+                "--record" => asked.record = true,
+                _ => return Err(format!("fuzz knows --executions N and --record, not {argument}")),
+            }
+        }
+        if asked.record && asked.executions.is_none() {
+            return Err("--record is for a long run: say how long with --executions N".to_owned());
+        }
+        Ok(asked)
+    }
+}
+
 /// # Errors
 /// When a compiler is missing, a target does not build, or one finds something.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
+pub(crate) fn run(repo: &Repo, arguments: &[&str]) -> Result<(), String> {
+    let asked = Asked::parse(arguments)?;
     let mut steps = Steps::default();
-    add(repo, &mut steps);
+    match asked.executions {
+        None => add(repo, &mut steps),
+        Some(executions) => add_long(repo, &mut steps, executions, asked.record),
+    }
     steps.finish()
 }
 
 /// Adds a step for the compilers, one for each build and one for each target.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
-    let mut folder = PathBuf::new();
-    let ready = steps.step("compilers for libFuzzer", || {
-        folder = repo.target_directory()?.join("fuzz");
-        compilers(repo)
-    });
-    if !ready {
-        return;
-    }
+    let Some(folder) = ready(repo, steps) else { return };
     for (project, targets) in FUZZED {
-        let mut build = cargo(repo, project, &folder, "build");
-        for target in targets {
-            build.args(["--bin", target.name]);
-        }
-        if steps.command(&format!("build of {project}"), build) {
+        if built(repo, steps, project, targets, &folder) {
             for target in targets {
                 steps.step(&format!("{} under libFuzzer", target.name), || {
-                    let (command, seeds) = fuzzing(repo, project, target, &folder)?;
-                    let report = watched(command)?;
-                    judged(target, seeds, &report)
+                    let run = fuzzed(repo, project, target, target.executions, &folder)?;
+                    judged(target, target.executions, &run)
                 });
             }
         }
     }
+}
+
+/// Adds the long run: the first target of attestations, with as many executions as asked for.
+fn add_long(repo: &Repo, steps: &mut Steps, executions: u64, record: bool) {
+    let Some(folder) = ready(repo, steps) else { return };
+    let (project, targets) = FUZZED[0];
+    let target = &targets[0];
+    if built(repo, steps, project, &targets[..1], &folder) {
+        steps.step(&format!("{} under libFuzzer", target.name), || {
+            let run = fuzzed(repo, project, target, executions, &folder)?;
+            if record {
+                // Before it is judged: a record with a finding is one too.
+                record::write(repo, project, target, executions, &run)?;
+            }
+            judged(target, executions, &run)
+        });
+    }
+}
+
+/// The folder of what is built, where the compilers are there.
+fn ready(repo: &Repo, steps: &mut Steps) -> Option<PathBuf> {
+    let mut folder = None;
+    steps.step("compilers for libFuzzer", || {
+        folder = Some(repo.target_directory()?.join("fuzz"));
+        compilers(repo)
+    });
+    folder
+}
+
+fn built(repo: &Repo, steps: &mut Steps, project: &str, targets: &[Target], folder: &Path) -> bool {
+    let mut build = cargo(repo, project, folder, "build");
+    for target in targets {
+        build.args(["--bin", target.name]);
+    }
+    steps.command(&format!("build of {project}"), build)
 }
 
 /// The nightly toolchain, installed if it is missing, and the compiler of libFuzzer itself.
@@ -123,8 +183,26 @@ fn cargo(repo: &Repo, project: &str, folder: &Path, subcommand: &str) -> Command
     command
 }
 
-/// The command that runs `target`, always the same way, and how many inputs it starts from.
-fn fuzzing(repo: &Repo, project: &str, target: &Target, folder: &Path) -> Result<(Command, usize), String> {
+/// How a run went.
+struct Run {
+    /// Inputs that it started from.
+    seeds: usize,
+    report: Report,
+    took: Duration,
+    /// Inputs that it found something with.
+    findings: u64,
+    /// How it failed.
+    failure: Option<String>,
+}
+
+/// Runs `target`, always the same way.
+fn fuzzed(
+    repo: &Repo,
+    project: &str,
+    target: &Target,
+    executions: u64,
+    folder: &Path,
+) -> Result<Run, String> {
     let runs = folder.join("runs").join(target.name);
     // libFuzzer adds what it keeps; the source tree must not change.
     let corpus = runs.join("corpus");
@@ -139,16 +217,29 @@ fn fuzzing(repo: &Repo, project: &str, target: &Target, folder: &Path) -> Result
     }
     let mut command = cargo(repo, project, folder, "run");
     command.args(["--quiet", "--bin", target.name, "--"]).args([
-        format!("-runs={}", target.executions),
+        format!("-runs={executions}"),
         format!("-max_len={}", target.length_max),
+        // Otherwise it begins with short inputs, which no decoder takes.
+        "-len_control=0".to_owned(),
         format!("-timeout={HANGS_AFTER_S}"),
+        // Else an input that took ten seconds is written down too: the machine may have been busy.
+        format!("-report_slow_units={HANGS_AFTER_S}"),
         // A folder: what is found is written into it.
         format!("-artifact_prefix={}/", found.display()),
         "-seed=1".to_owned(),
         "-print_final_stats=1".to_owned(),
     ]);
     command.arg(&corpus);
-    Ok((command, seeds))
+    let before = count(&found)?;
+    let start = Instant::now();
+    let (report, failure) = watched(command)?;
+    Ok(Run { seeds, report, took: start.elapsed(), findings: count(&found)? - before, failure })
+}
+
+/// How many entries a folder has. Findings of earlier runs stay.
+fn count(folder: &Path) -> Result<u64, String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    Ok(entries.count() as u64)
 }
 
 /// Copies the files of a folder, of which there must be one at least. Returns how many.
@@ -186,8 +277,8 @@ impl Report {
     }
 }
 
-/// Runs to the end and shows what it says but for each input that it keeps.
-fn watched(mut command: Command) -> Result<Report, String> {
+/// Runs to the end and shows what it says but for each input that it keeps. Returns what it said and how it failed.
+fn watched(mut command: Command) -> Result<(Report, Option<String>), String> {
     println!("{}", shown(&command));
     flush();
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(|e| format!("cargo: {e}"))?;
@@ -202,7 +293,7 @@ fn watched(mut command: Command) -> Result<Report, String> {
         }
     }
     let status = child.wait().map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(report) } else { Err(format!("{status}: the input is named above")) }
+    Ok((report, (!status.success()).then(|| format!("{status}: the input is named above"))))
 }
 
 /// Inputs that were kept and what they reached first, and the words of a dictionary that nobody saves.
@@ -211,12 +302,19 @@ fn is_chatter(line: &str) -> bool {
         || ["######", "\""].iter().any(|word| line.starts_with(word))
 }
 
-fn judged(target: &Target, seeds: usize, &Report { executions, edges }: &Report) -> Result<String, String> {
+fn judged(target: &Target, asked: u64, run: &Run) -> Result<String, String> {
+    let Run { seeds, report: Report { executions, edges }, took: _, findings, failure } = run;
     let note = format!("{executions} executions from {seeds} inputs, {edges} edges");
-    if executions < target.executions {
-        return Err(format!("{note}: fewer executions than {}", target.executions));
+    if let Some(failure) = failure {
+        return Err(failure.clone());
     }
-    if edges < target.edges_min {
+    if *findings > 0 {
+        return Err(format!("{note}: {findings} findings"));
+    }
+    if *executions < asked {
+        return Err(format!("{note}: fewer executions than {asked}"));
+    }
+    if *edges < target.edges_min {
         return Err(format!("{note}: fewer edges than {}", target.edges_min));
     }
     Ok(note)
@@ -245,12 +343,34 @@ mod tests {
         assert_eq!(report, Report { executions: 100_000, edges: 1324 });
     }
 
+    fn run(executions: u64, edges: u64) -> Run {
+        let report = Report { executions, edges };
+        Run { seeds: 1, report, took: Duration::from_secs(2), findings: 0, failure: None }
+    }
+
     #[test]
-    fn a_run_that_did_not_fuzz_fails() {
-        assert!(judged(&TARGET, 1, &Report { executions: 100_000, edges: 1000 }).is_ok());
-        assert!(judged(&TARGET, 1, &Report { executions: 99_999, edges: 1000 }).is_err());
-        assert!(judged(&TARGET, 1, &Report { executions: 100_000, edges: 999 }).is_err());
-        assert!(judged(&TARGET, 1, &Report::default()).is_err());
+    fn a_run_that_did_not_fuzz_or_that_found_something_fails() {
+        let judged = |run| judged(&TARGET, 100_000, &run);
+        assert!(judged(run(100_000, 1000)).is_ok());
+        assert!(judged(run(99_999, 1000)).is_err());
+        assert!(judged(run(100_000, 999)).is_err());
+        assert!(judged(run(0, 0)).is_err());
+        assert!(judged(Run { findings: 1, ..run(100_000, 1000) }).is_err());
+        let failed = Run { failure: Some("exit status: 77".to_owned()), ..run(100_000, 1000) };
+        assert_eq!(judged(failed), Err("exit status: 77".to_owned()));
+    }
+
+    #[test]
+    fn a_record_is_of_a_long_run() {
+        let parse = |arguments: &[&str]| Asked::parse(arguments);
+        assert_eq!(parse(&[]), Ok(Asked::default()));
+        let long = Asked { executions: Some(5), record: true };
+        assert_eq!(parse(&["--executions", "5", "--record"]), Ok(long));
+        for wrong in
+            [&["--record"][..], &["--executions"], &["--executions", "0"], &["--executions", "x"], &["-n"]]
+        {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ usage: cargo xtask <task>
   docs              fail if README.md names a command or flag that does not exist
   miri              unit tests of the cache and of what it shares memory through, under Miri
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
+  fuzz --executions N [--record]
+                    attestations alone, N inputs; writes bench/records/fuzz-attest.json
 ";
 
 fn main() -> ExitCode {
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
         ["docs"] => docs::run(&repo),
         ["miri"] => miri::run(&repo),
-        ["fuzz"] => fuzz::run(&repo),
+        ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

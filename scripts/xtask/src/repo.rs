@@ -111,6 +111,14 @@ impl Repo {
         Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned())
     }
 
+    /// What a program prints, without the white space around it.
+    pub(crate) fn said(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
+        let output =
+            self.command(program).args(arguments).output().map_err(|why| format!("{program}: {why}"))?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(said).ok_or_else(|| format!("{program}: {}", output.status))
+    }
+
     /// `cargo metadata` of the locked workspace with every feature on.
     pub(crate) fn metadata(&self) -> Result<Value, String> {
         let output = self
