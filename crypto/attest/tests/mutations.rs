@@ -1,6 +1,6 @@
-//! A fuzzer without coverage feedback: mutants of a real attestation, its seal and its statement go through every
-//! decoder and through verification. Nothing may panic, nothing but the original may verify, and whatever decodes must
-//! encode to the same bytes.
+//! A fuzzer without coverage feedback: mutants of a real attestation, its seal and its statement, of trust roots, text
+//! forms and a witness's note go through every decoder and through verification. Nothing may panic, nothing but the
+//! originals may verify, and whatever decodes must encode to the same bytes.
 //!
 //! The sequence of mutants is fixed. `TREFOIL_FUZZ_EXECUTIONS` lengthens it:
 //! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test mutations -- --nocapture`
@@ -10,7 +10,7 @@
 #[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
 mod target;
 
-use target::Target;
+use target::{Form, Target};
 
 /// Executions where nothing else is said: seconds.
 const EXECUTIONS: u64 = 60_000;
@@ -92,19 +92,31 @@ fn no_mutant_panics_verifies_or_has_two_encodings() {
         Err(_) => EXECUTIONS,
     };
     let target = Target::new();
-    for seed in &target.seeds {
-        assert!(target.execute(seed), "the originals decode");
-    }
+    let originals = target.seeds.iter().flat_map(|seed| {
+        let taken = target.execute(seed);
+        assert_eq!(taken.len(), 1, "an original is of one form: {taken:?}");
+        taken
+    });
+    let originals: Vec<Form> = originals.collect();
+    assert!(Form::ALL.iter().all(|form| originals.contains(form)), "{originals:?}");
     let mut random = Stream(1);
-    let mut decoded = 0u64;
+    let mut decoded = Form::ALL.map(|_| 0u64);
     for _ in 0..executions {
         let mut bytes = target.seeds[random.below(target.seeds.len())].clone();
         for _ in 0..=random.next() % MUTATIONS {
             mutate(&mut bytes, &target.seeds, &mut random);
         }
-        decoded += u64::from(target.execute(&bytes));
+        for form in target.execute(&bytes) {
+            decoded[Form::ALL.iter().position(|one| *one == form).expect("one of all")] += 1;
+        }
     }
-    println!("{executions} executions, {decoded} inputs decoded");
+    println!("{executions} executions; inputs that decoded:");
+    for (form, count) in Form::ALL.iter().zip(decoded) {
+        println!("{form:?}: {count}");
+        // A verifier key names the digest of its bytes: a changed one is none.
+        assert!(count > 0 || *form == Form::Witness, "none decoded as {form:?}");
+    }
     // Otherwise the mutants are too wild to test anything behind the decoders.
+    let decoded: u64 = decoded.iter().sum();
     assert!(decoded * 100 > executions, "{decoded} of {executions} decoded");
 }

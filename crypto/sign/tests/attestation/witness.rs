@@ -1,9 +1,11 @@
 //! Checkpoints and their cosignatures: signed here, verified by `trefoil-attest` with another implementation.
 
+use std::path::PathBuf;
+
 use trefoil_attest::witness::{Checkpoint, Witness, WitnessError};
 use trefoil_sign::WitnessKey;
 
-use crate::fixture::{ISSUER, NOW, rng};
+use crate::fixture::{ISSUER, NOW, blesses, rng};
 
 fn checkpoint() -> Checkpoint {
     Checkpoint { origin: ISSUER.into(), size: 17, root: [9; 32] }
@@ -102,4 +104,23 @@ fn verifier_keys_read_back_and_others_are_refused() {
     for name in ["", "a b", "a+b", "a\n", &"x".repeat(256)] {
         assert!(WitnessKey::generate(name, &mut rng()).is_err(), "{name:?}");
     }
+}
+
+/// The note and the key in `crypto/attest/testdata`, which the fuzzer starts from.
+#[test]
+fn the_kept_note_is_one_of_these_witnesses() {
+    let [a, b, _] = witnesses();
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
+    let (path, key_path) = (directory.join("checkpoint.txt"), directory.join("witness.txt"));
+    if blesses("witness") {
+        let lines = [&a, &b].map(|key| key.cosign(&checkpoint(), NOW).unwrap());
+        std::fs::write(&path, note(&checkpoint(), &lines)).unwrap();
+        std::fs::write(&key_path, a.witness().verifier_key()).unwrap();
+    }
+    let key = Witness::parse(&std::fs::read_to_string(key_path).unwrap()).unwrap();
+    assert_eq!(key, *a.witness());
+    let known = [key, b.witness().clone()];
+    let (head, cosigned) = Checkpoint::verify(&std::fs::read_to_string(path).unwrap(), &known, 2).unwrap();
+    assert_eq!(head, checkpoint());
+    assert!(cosigned.iter().all(|one| one.time == NOW), "{cosigned:?}");
 }
