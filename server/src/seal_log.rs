@@ -176,6 +176,37 @@ mod tests {
         thread.join().unwrap();
     }
 
+    #[test]
+    fn no_more_seals_wait_for_the_disk_than_may_then_the_sealer_waits() {
+        let (permit, permits) = bounded::<()>(0);
+        let (returned, told) = crossbeam_channel::unbounded();
+        let store = move |_, _, _| {
+            // Until the sender is gone.
+            assert!(permits.recv().is_err());
+            Ok(())
+        };
+        let (log, thread) = SealLog::start(Frontier::EMPTY, store, Arc::default(), Arc::default()).unwrap();
+        let (seals, answers): (Vec<_>, Vec<_>) = (0..2 * QUEUE_MAX as u64 + 5).map(sealed).unzip();
+        let sealer = std::thread::spawn(move || {
+            for seal in seals {
+                log.sealed(seal);
+                returned.send(()).unwrap();
+            }
+        });
+        // One is being stored, the others wait.
+        let told_within = |wait| told.recv_timeout(std::time::Duration::from_millis(wait)).is_ok();
+        for taken in 0..=QUEUE_MAX {
+            assert!(told_within(60_000), "{taken} are taken");
+        }
+        assert!(!told_within(200), "another one is taken");
+        drop(permit);
+        for answer in answers {
+            assert!(answer.blocking_recv().unwrap().is_ok());
+        }
+        sealer.join().unwrap();
+        thread.join().unwrap();
+    }
+
     /// Names the database to the child; absent in an ordinary run.
     const CHILD: &str = "TREFOIL_TEST_SEAL_LOG_DATABASE";
     /// Seals that a child answers before the one that it does not.

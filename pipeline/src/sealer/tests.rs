@@ -95,6 +95,30 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     assert_eq!(checking.head, signing.head);
 }
 
+#[test]
+fn a_backlog_that_is_longer_than_a_group_may_be_is_split() {
+    let (_withdraw, withdrawn) = unbounded();
+    let (sender, batches) = unbounded();
+    let mut signing = Signing {
+        keys: keys(5),
+        issuer: "https://auth.example".to_owned(),
+        head: ChainHead::GENESIS,
+        batches,
+        cadence: Cadence::Group,
+        withdrawn,
+        clock: Arc::new(Noon),
+    };
+    for reply in 0..2 * BATCHES_MAX as u64 + 3 {
+        sender.send(batch(reply)).expect("it signs");
+    }
+    drop(sender);
+    let groups: Vec<(u64, usize)> = signing
+        .by_ref()
+        .map(|group| (group.signed.expect("a seal").0.header().tree_size, group.batches.len()))
+        .collect();
+    assert_eq!(groups, [(1024, BATCHES_MAX), (1024, BATCHES_MAX), (3, 3)]);
+}
+
 fn pause(millis: u64) {
     after(Duration::from_millis(millis)).recv().expect("it comes");
 }

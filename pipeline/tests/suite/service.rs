@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
 use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot};
 use trefoil_cache::Cache;
 use trefoil_matching::{
@@ -12,7 +13,7 @@ use trefoil_matching::{
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
     Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
-    SubmitError, Verdict,
+    SubmitError, UNSEALED_MAX, Verdict,
 };
 
 use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, World, clock, signing_keys};
@@ -50,8 +51,22 @@ fn start<C: Cache<Verdict>>(
 where
     C::Session: 'static,
 {
-    let (keys, trust_root) = signing_keys();
     let (send, out) = unbounded();
+    start_into(world, keyholder, cadence, intake, (send, out))
+}
+
+/// What is let go of goes into this channel, and waits there.
+fn start_into<C: Cache<Verdict>>(
+    world: &World<C>,
+    keyholder: Arc<dyn KeyHolding>,
+    cadence: Cadence,
+    intake: usize,
+    (send, out): (Sender<Let>, Receiver<Let>),
+) -> Running
+where
+    C::Session: 'static,
+{
+    let (keys, trust_root) = signing_keys();
     let config =
         Config { placement: Placement::new(Some(2), Pin::Auto), delay: Delay::default(), cadence, intake };
     let pipeline = world.pipeline_with(keyholder);
@@ -208,6 +223,68 @@ where
     let (sealed, refused) = finish(running);
     assert!(refused.is_empty());
     assert_eq!(replies(&sealed).len() as u64, taken, "overload loses nothing that was taken");
+}
+
+/// A key-holder that tells of each of its decisions.
+struct Telling {
+    inner: Arc<KeyHolder>,
+    decided: Sender<()>,
+}
+
+impl KeyHolding for Telling {
+    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+        self.decided.send(()).expect("the test listens");
+        self.inner.decide(job, now)
+    }
+
+    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        self.inner.encrypt_probes(job)
+    }
+}
+
+pub(crate) fn no_more_is_computed_than_may_wait_for_a_seal<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let (decided, decisions) = unbounded();
+    let keyholder = Arc::new(Telling { inner: Arc::clone(&world.keyholder), decided });
+    // The first seal waits to be released until somebody reads.
+    let running = start_into(&world, keyholder, Cadence::Group, 16, bounded(0));
+    let intake = running.service.intake();
+    let mut taken = 0;
+    // One lane: each request is a batch.
+    let mut offer = || match intake.submit(TENANT, world.request(0, 0, taken)) {
+        Ok(()) => {
+            taken += 1;
+            true
+        }
+        Err(SubmitError::Busy(_)) => {
+            after(Duration::from_millis(1)).recv().expect("it comes");
+            false
+        }
+        Err(SubmitError::Draining(_)) => panic!("not draining"),
+    };
+    let reached = (0..60_000).any(|_| {
+        offer();
+        decisions.len() >= UNSEALED_MAX
+    });
+    assert!(reached, "{} of {UNSEALED_MAX}", decisions.len());
+    let room = (0..300).filter(|_| offer()).count();
+    assert_eq!(decisions.len(), UNSEALED_MAX);
+    assert!(room < 100, "overload shows at the door");
+    drop(intake);
+    let out = running.out.clone();
+    let released = std::thread::spawn(move || {
+        let lanes = |item| match item {
+            Let::Go(sealed) => replies(&[sealed]).len(),
+            Let::Refused(..) => 0,
+        };
+        out.into_iter().map(lanes).sum::<usize>()
+    });
+    running.service.drain().expect("no thread panicked");
+    assert_eq!(released.join().expect("counted") as u64, taken, "what was taken is answered");
 }
 
 /// Panics on its first job.
