@@ -10,3 +10,4 @@ mod rotation;
 mod seals;
 mod shared;
 mod witness;
+mod witness_format;
