@@ -6,7 +6,8 @@
 use crate::cpu::Token;
 use crate::{Cpu, portable_sha256};
 
-/// Independent hashes per call: two interleaved vectors of AVX-512, eight rounds of four SHA-NI streams.
+/// Independent hashes per call: two interleaved vectors of AVX-512. The SHA extensions take four lanes at a time; a compression
+/// interleaves all four through its rounds, a step of a chain two and two.
 pub const LANES: usize = 32;
 
 /// One 32-bit word of every lane.

@@ -9,7 +9,8 @@ use std::arch::x86_64::{
     _mm_unpacklo_epi32, _mm_unpacklo_epi64,
 };
 
-/// Lanes that go through the rounds together.
+/// Lanes that are loaded and stored together, one register for each value and lane. A compression takes all of them through
+/// the rounds, a chain two and then two.
 const STREAMS: usize = 4;
 
 /// Four words of each stream.
@@ -85,8 +86,9 @@ pub(super) fn sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: 
     }
 }
 
-/// Rounds 4 to 63 of two streams. Two keep the unit busy and their variables fit the sixteen registers; of four some are
-/// spilled, which costs chains 4 %. A single compression gains nothing.
+/// Rounds 4 to 63 of two streams. Two keep the unit busy, and their state, schedule and round constants fit the sixteen
+/// registers; of four some are spilled. That tells in a chain, where step follows step; a single compression, which is
+/// surrounded by loads and transposition, gains nothing from pairs and takes four.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn rounds_of_pair(v: &mut [Streams; 2], w: &[Streams; 4], first: usize) {
