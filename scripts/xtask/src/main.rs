@@ -11,6 +11,7 @@ mod interop;
 mod markdown;
 mod miri;
 mod nightly;
+mod no_std;
 mod numbers;
 mod processor;
 mod repo;
@@ -35,6 +36,7 @@ usage: cargo xtask <task>
   interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if README.md names a command or flag that does not exist
   miri              unit tests of the cache and of what it shares memory through, under Miri
+  no-std            the verifier of attestations, built for a machine without the standard library
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
   fuzz --executions N [--record]
                     attestations alone, N inputs; writes bench/records/fuzz-attest.json
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
         ["docs"] => docs::run(&repo),
         ["miri"] => miri::run(&repo),
+        ["no-std"] => no_std::run(&repo).map(|summary| println!("{summary}")),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -2,7 +2,7 @@
 
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{clients, deny, docs, fuzz, interop, miri, numbers, processor, smoke, tidy};
+use crate::{clients, deny, docs, fuzz, interop, miri, no_std, numbers, processor, smoke, tidy};
 
 /// The crates that are built over either cache, over the baseline map. One command for both: the features of
 /// their dependencies are then united nearly as in the whole workspace, and few are built anew.
@@ -43,10 +43,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     steps.tests("tests over the baseline map", repo.cargo(&OVER_BASELINE));
     miri::add(repo, &mut steps);
     fuzz::add(repo, &mut steps);
-    steps.command(
-        "verifier without the standard library",
-        repo.cargo(&["check", "--locked", "--release", "-p", "trefoil-attest", "--no-default-features"]),
-    );
+    steps.step("verifier without the standard library", || no_std::run(repo));
     clients::add(repo, &mut steps);
     // The last test step left a server with the other cache in its place.
     let built =
