@@ -31,29 +31,37 @@ impl Source for Seals {
     }
 }
 
+/// Seals of each history.
+const LENGTH: u64 = 9;
+
 struct World {
     trust_root: TrustRoot,
     log: Seals,
-    /// The same up to seal 4, other seals from there on.
-    fork: Seals,
+    /// At `n`, a log with other seals from number `n` on: every place at which two histories can part.
+    forks: Vec<Seals>,
 }
 
-/// Two histories of nine seals by the same keys.
+impl World {
+    /// One of them.
+    fn fork(&self) -> &Seals {
+        &self.forks[4]
+    }
+}
+
+/// Histories of one length by the same keys.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let mut keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let trust_root = TrustRoot::new(ISSUER, vec![active]).unwrap();
-    let (mut log, mut fork) = (Vec::new(), Vec::new());
+    let (mut log, mut forks) = (Vec::new(), Vec::new());
     let mut head = ChainHead::GENESIS;
-    for number in 0..9 {
+    for number in 0..LENGTH {
+        let (mut fork, mut other) = (log.clone(), head.clone());
+        fork.extend((number..LENGTH).map(|number| seal(&mut keys, &mut other, number, 1)));
+        forks.push(Seals(fork));
         log.push(seal(&mut keys, &mut head, number, 0));
-        if number == 3 {
-            fork = log.clone();
-            let mut head = head.clone();
-            fork.extend((4..9).map(|number| seal(&mut keys, &mut head, number, 1)));
-        }
     }
-    World { trust_root, log: Seals(log), fork: Seals(fork) }
+    World { trust_root, log: Seals(log), forks }
 });
 
 fn seal(keys: &mut SigningKeys, head: &mut ChainHead, number: u64, history: u8) -> Vec<u8> {
@@ -100,25 +108,60 @@ fn an_audit_in_parts_ends_where_one_in_a_piece_does() {
 }
 
 #[test]
-fn a_log_that_was_cut_or_forked_is_found_at_every_length() {
+fn a_log_that_was_cut_is_found_at_every_length() {
     for seen in 1..=9 {
         let head = run(&cut(&WORLD.log, seen), &Head::default()).unwrap();
         for length in 0..seen {
             let refused = run(&cut(&WORLD.log, length), &head).unwrap_err();
             assert!(matches!(refused, AuditError::Truncated { .. }), "{seen}, {length}: {refused}");
         }
-        let forked = run(&WORLD.fork, &head);
-        match seen {
-            // Up to there the two histories are one.
-            1..=4 => assert!(forked.is_ok()),
-            _ => assert!(matches!(forked, Err(AuditError::Forked(at)) if at == seen as u64 - 1)),
+    }
+}
+
+#[test]
+fn a_fork_is_found_wherever_it_parts_and_however_much_was_seen() {
+    let mut found = 0;
+    for seen in 1..=LENGTH as usize {
+        let head = run(&cut(&WORLD.log, seen), &Head::default()).unwrap();
+        for (parts, fork) in WORLD.forks.iter().enumerate() {
+            for length in seen..=LENGTH as usize {
+                match run(&cut(fork, length), &head) {
+                    // What was seen is of both histories.
+                    Ok(grown) => assert!(seen <= parts && grown.log.size() == length as u64),
+                    Err(AuditError::Forked(at)) => {
+                        assert!(seen > parts && at == seen as u64 - 1, "{parts}, {seen}");
+                        found += 1;
+                    }
+                    Err(other) => panic!("parts at {parts}, {seen} seen of {length}: {other}"),
+                }
+            }
+        }
+    }
+    // At each length up to 9: as many places to part as were seen, with each length from there.
+    assert_eq!(found, (1..=LENGTH).map(|seen| seen * (LENGTH - seen + 1)).sum::<u64>());
+}
+
+/// Of somebody who never looked at this log, but has what a witness of another history has signed.
+#[test]
+fn a_fork_is_found_by_a_witnessed_head_wherever_it_parts() {
+    let World { log, forks, trust_root } = &*WORLD;
+    for (parts, fork) in forks.iter().enumerate() {
+        let digests: Vec<_> = fork.0.iter().map(|seal| Seal::decode(seal).unwrap().header.digest()).collect();
+        for size in 1..LENGTH as usize {
+            let tree = trefoil_attest::tree::MerkleTree::new(&digests[..size]).unwrap();
+            let witnessed = Checkpoint { origin: ISSUER.to_owned(), size: size as u64, root: tree.root() };
+            match audit(log, trust_root, &Head::default(), Some(&witnessed)) {
+                Ok(_) => assert!(size <= parts, "parts at {parts}, {size} witnessed"),
+                Err(AuditError::Witnessed(at)) => assert!(size > parts && at == size as u64),
+                Err(other) => panic!("parts at {parts}, {size} witnessed: {other}"),
+            }
         }
     }
 }
 
 #[test]
 fn a_database_that_was_tampered_with_does_not_pass() {
-    let World { log, fork, .. } = &*WORLD;
+    let (log, fork) = (&WORLD.log, WORLD.fork());
     let tampered = |change: &dyn Fn(&mut Vec<Vec<u8>>)| {
         let mut seals = log.clone();
         change(&mut seals.0);
@@ -155,7 +198,7 @@ fn an_issuer_that_commits_to_another_log_is_found() {
 
 #[test]
 fn a_witnessed_head_must_lie_on_this_log() {
-    let World { log, fork, trust_root } = &*WORLD;
+    let (World { log, trust_root, .. }, fork) = (&*WORLD, WORLD.fork());
     let witnessed = run(&cut(fork, 7), &Head::default()).unwrap().checkpoint(ISSUER).unwrap();
     assert_eq!(witnessed.size, 6);
     let with =
