@@ -14,6 +14,8 @@ import { after, before, test } from "node:test";
 
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
+import { logIn, type Service } from "./login.js";
+
 const TESTDATA = new URL("../../../../attest/testdata/", import.meta.url);
 const MANIFEST = JSON.parse(text("cases.json")) as { audience: string; nonce: string };
 const FLAGS = [
@@ -53,6 +55,7 @@ function onPath(name: string): string {
 
 let folder: string;
 let server: ChildProcess;
+let service: Service;
 let context: BrowserContext;
 let page: Page;
 const complaints: string[] = [];
@@ -60,14 +63,22 @@ const complaints: string[] = [];
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "verify-page-"));
   const data = ["--data-dir", join(folder, "data"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-  server = spawn(required("TREFOIL"), ["serve", ...data], { stdio: ["ignore", "pipe", "inherit"] });
+  const program = required("TREFOIL");
+  server = spawn(program, ["serve", ...data], { stdio: ["ignore", "pipe", "inherit"] });
   assert(server.stdout);
-  let address = "";
+  const said = new Map<string, string>();
   for await (const line of createInterface({ input: server.stdout })) {
-    address = /^public API\s+(https:\S+)/.exec(line)?.[1] ?? "";
-    if (address !== "") break;
+    const [, name = "", value = ""] = /^(\S+ ?\S+) +(\S+)$/.exec(line) ?? [];
+    said.set(name, value);
+    if (name === "trust root") break;
   }
-  assert.notEqual(address, "", "the server did not start");
+  const told = (name: string): string => {
+    const value = said.get(name) ?? "";
+    assert.notEqual(value, "", `the server did not say its ${name}`);
+    return value;
+  };
+  const [address, adminApi] = [told("public API"), told("admin API")];
+  service = { program, publicApi: address, adminApi, certificate: told("certificate"), adminToken: told("admin token") };
   context = await chromium.launchPersistentContext(join(folder, "profile"), {
     executablePath: onPath(required("CHROMIUM")),
     args: FLAGS,
@@ -113,6 +124,7 @@ async function outcome(): Promise<string> {
 }
 
 const FULL = readFileSync(new URL("full.cbor", TESTDATA));
+const SEAL = readFileSync(new URL("seal.cbor", TESTDATA));
 
 test("a valid attestation is shown with its three families", async () => {
   await fill(FULL.toString("base64"));
@@ -126,13 +138,71 @@ test("a valid attestation is shown with its three families", async () => {
   }
 });
 
-test("the service's JSON answer and a dropped CBOR file are read", async () => {
+test("the service's JSON answer and a chosen CBOR file are read", async () => {
   await fill(JSON.stringify({ decision: "match", attestation: FULL.toString("base64") }));
   assert.match(await outcome(), /Verified: match/);
   await fill("");
   await page.setInputFiles("#attestation-file", new URL("full.cbor", TESTDATA).pathname);
   await page.waitForFunction(() => document.getElementById("attestation-state")?.textContent?.includes("full.cbor"));
   assert.match(await outcome(), /Verified: match/);
+});
+
+/** What a person who drags a file does to the page; whether the page took each event instead of opening the file. */
+function drag(events: readonly string[], bytes: Buffer, name: string): Promise<boolean[]> {
+  return page.evaluate(
+    ({ events, bytes, name }) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+      const target = document.getElementById("attestation");
+      return events.map((type) => {
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        return target?.dispatchEvent(event) === false;
+      });
+    },
+    { events, bytes: [...bytes], name },
+  );
+}
+
+test("a dropped CBOR file is read", async () => {
+  await fill("");
+  const marked = (): Promise<boolean> => page.evaluate(() => document.querySelector("#drop.over") !== null);
+  assert.deepEqual(await drag(["dragover"], FULL, "full.cbor"), [true]);
+  assert(await marked(), "the place to drop it shows");
+  assert.deepEqual(await drag(["dragleave"], FULL, "full.cbor"), [true]);
+  assert(!(await marked()));
+  assert.deepEqual(await drag(["dragover", "drop"], FULL, "dropped.cbor"), [true, true]);
+  assert(!(await marked()));
+  await page.waitForFunction(() => document.getElementById("attestation-state")?.textContent?.includes("dropped.cbor"));
+  assert.match(await outcome(), /Verified: match/);
+  // Something else after it takes its place.
+  await drag(["drop"], FULL.subarray(0, 100), "short.cbor");
+  await page.waitForFunction(() => document.getElementById("attestation-state")?.textContent?.includes("short.cbor"));
+  await page.evaluate(() => document.getElementById("outcome")?.replaceChildren());
+  assert.match(await outcome(), /Code: malformed/);
+  await drag(["drop"], Buffer.alloc(512 * 1024 + 1), "long.cbor");
+  await page.waitForFunction(() => document.getElementById("outcome")?.textContent?.includes("too large"));
+});
+
+test("a compact attestation is verified with the seal that the server gives, and only with that", async () => {
+  const compact = readFileSync(new URL("compact.cbor", TESTDATA)).toString("base64");
+  const altered = Buffer.from(SEAL);
+  const last = altered.length - 1;
+  altered.writeUInt8((altered[last] ?? 0) ^ 1, last);
+  for (const [body, expected] of [
+    [SEAL, /Verified: match/],
+    [altered, /Code: signature-slh-dsa-sha2-128f/],
+    [SEAL.subarray(1), /Not verified|cannot be read/],
+  ] as const) {
+    const asked: string[] = [];
+    await page.route("**/v1/seals/*", (route) => {
+      asked.push(new URL(route.request().url()).pathname);
+      return route.fulfill({ contentType: "application/cbor", body });
+    });
+    await fill(compact);
+    assert.match(await outcome(), expected);
+    assert.deepEqual(asked, ["/v1/seals/17"]);
+    await page.unroute("**/v1/seals/*");
+  }
 });
 
 test("what is wrong is named", async () => {
@@ -168,6 +238,27 @@ test("the trust root of this server is used, with a warning, where none is pinne
   await page.check("input[name=root][value=served]");
   assert.match(await page.innerText("#served-note"), /proves nothing/);
   assert.match(await outcome(), /Code: issuer/);
+});
+
+test("an attestation that this server just made is verified under the trust root that it serves", async () => {
+  const login = { audience: "shop.example", nonce: "5f".repeat(16) };
+  const answer = await logIn(service, folder, login);
+  await page.reload();
+  await page.fill("#attestation", answer);
+  await page.fill("#audience", login.audience);
+  await page.fill("#nonce", login.nonce);
+  // By the present clock and the served trust root, which are what the form begins with.
+  const shown = await outcome();
+  for (const expected of ["Verified: match", "ML-DSA-65", "Falcon-512", "SLH-DSA-SHA2-128f", login.audience]) {
+    assert(shown.includes(expected), `${expected}: ${shown}`);
+  }
+  await page.reload();
+  await page.fill("#attestation", answer);
+  await page.fill("#audience", login.audience);
+  await page.fill("#nonce", login.nonce);
+  await page.check("input[name=root][value=own]");
+  await page.fill("#trust-root", text("trust-root.json"));
+  assert.match(await outcome(), /Code: issuer/, "another issuer's trust root");
 });
 
 test("it fits a phone, and every field has a name", async () => {
