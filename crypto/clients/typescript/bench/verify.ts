@@ -1,10 +1,10 @@
 /**
- * Time to verify one full attestation, in this runtime: `npm run bench`, and `npm run bench -- FILE` to keep the result as a
- * record. Processor time stands beside elapsed time, because other programs on the machine lengthen only the latter much.
+ * Time to verify one full attestation, in this runtime: `npm run bench`, and `npm run bench -- FILE LABEL` to keep the result
+ * as a record with the name of the machine. Processor time stands beside elapsed time, because other programs on the machine lengthen only the latter much.
  */
 
 import { writeFileSync } from "node:fs";
-import { cpus, release } from "node:os";
+import { basename } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import { type Policy, verify } from "trefoil-attest";
@@ -12,6 +12,7 @@ import { type Policy, verify } from "trefoil-attest";
 import { decodeAttestation } from "../src/attestation.js";
 import { FAMILIES } from "../src/family.js";
 import { FULL, NOW, policy, TRUST_ROOT } from "../test/testdata.js";
+import { origin } from "./origin.js";
 
 const WARM_UP = 50;
 const ROUNDS = 300;
@@ -44,6 +45,8 @@ function quantiles(times: number[]): string[] {
   return [0.1, 0.5, 0.99].map((part) => (times[Math.floor(part * ROUNDS)] ?? 0).toFixed(2));
 }
 
+const [file, label] = process.argv.slice(2);
+const { host, build } = origin(label);
 console.log(`node ${process.version}, ${process.arch}, ${FULL.length} bytes, ${ROUNDS} rounds`);
 const required: Policy = policy();
 measure("verify", () => void verify(FULL, required, NOW));
@@ -60,14 +63,13 @@ if (evidence.form === "full") {
     });
   }
 }
-const file = process.argv[2];
 if (file !== undefined) {
   const head = {
     format: "trefoil-bench/1",
     benchmark: "typescript-verify",
-    command: "npm run bench -- FILE",
-    host: { cpu_model: cpus()[0]?.model, logical_cpus: cpus().length, architecture: process.arch, kernel: release() },
-    build: { node: process.version },
+    command: `npm run bench -- ${basename(file)}${label === undefined ? "" : ` "${label}"`}`,
+    host,
+    build,
     bytes: FULL.length,
     rounds: ROUNDS,
   };
