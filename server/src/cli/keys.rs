@@ -9,13 +9,14 @@ use crate::trust::{self, Pin};
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_pipeline::Clock as _;
 
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  trefoil keys init --issuer https://auth.example --passphrase-file /run/secrets/trefoil\n  \
     trefoil keys rotate --data-dir trefoil-data     then start the service again\n  \
+    trefoil keys revoke 5a0c...   --data-dir trefoil-data     after a theft, with the service stopped\n  \
     trefoil keys show --data-dir trefoil-data\n  \
     trefoil keys export-trust-root --data-dir trefoil-data > trust-root.json\n  \
     trefoil keys accept --pinned trust-root.json --next trust-root-2.json\n\n\
@@ -40,6 +41,16 @@ enum Command {
         /// Seconds from now in which seals by the old keys still verify. Start the service again within them.
         #[arg(long, value_name = "SECONDS", default_value_t = 86_400)]
         overlap: u64,
+    },
+    /// Revoke a key set that somebody else may have: nothing that it sealed verifies any more, whatever time a seal says.
+    /// The keys that sign today are replaced by new ones. Stop the service first. Then deliver the new trust root as you
+    /// delivered the first one: whoever has all three secret keys of the set can make a next version too.
+    Revoke {
+        /// The key set, 64 hexadecimal digits, as `trefoil keys show` prints it.
+        #[arg(value_name = "KEY_SET", value_parser = key_set_id)]
+        id: KeySetId,
+        #[command(flatten)]
+        private: Private,
     },
     /// Encrypt the signing keys under another passphrase.
     Reencrypt {
@@ -121,6 +132,7 @@ impl Keys {
         let done = match self.command {
             Command::Init(private) => private.open().and_then(|opened| opened.init()),
             Command::Rotate { private, overlap } => private.open().and_then(|opened| opened.rotate(overlap)),
+            Command::Revoke { id, private } => private.open().and_then(|opened| opened.revoke(&id)),
             Command::Reencrypt { private, new_passphrase_file } => {
                 private.open().and_then(|opened| opened.reencrypt(&new_passphrase_file))
             }
@@ -180,6 +192,14 @@ impl Opened {
         Ok(())
     }
 
+    fn revoke(&self, id: &KeySetId) -> Result<(), Failure> {
+        let root =
+            signing_keys::revoke(&self.directory, &self.issuer, &self.source, id, now()).map_err(refused)?;
+        print!("{}", describe(&root));
+        println!("deliver this trust root as you delivered the first one, then start the service again");
+        Ok(())
+    }
+
     fn reencrypt(&self, new: &Path) -> Result<(), Failure> {
         crate::data_dir::refuse_exposed(new).map_err(refused)?;
         let new = Passphrase::read(new).map_err(refused)?;
@@ -189,6 +209,12 @@ impl Opened {
         );
         Ok(())
     }
+}
+
+fn key_set_id(text: &str) -> Result<KeySetId, &'static str> {
+    let mut id = [0; 32];
+    hex::decode_to_slice(text, &mut id).map_err(|_| "a key set is named by 64 hexadecimal digits")?;
+    Ok(id)
 }
 
 fn now() -> u64 {

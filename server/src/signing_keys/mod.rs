@@ -9,12 +9,15 @@
 //! A rotation writes the next version first and replaces the keys last: replacing `signing.keys` is the moment that
 //! counts. If the process dies before it, the new version is never used, because its keys are gone; if it dies after it,
 //! the next start finds keys that the newest trust root does not list and moves on to the version that does.
-//! The old secret keys are gone after a rotation; the old public keys stay in the trust root, retired.
+//! The old secret keys are gone after a rotation; the old public keys stay in the trust root, retired. A revocation (see
+//! `revocation`) leaves them there as revoked.
 
 mod at_rest;
 mod passphrase;
+mod revocation;
 
 pub(crate) use passphrase::{Passphrase, Source};
+pub(crate) use revocation::revoke;
 
 use crate::data_dir::{DataDir, DataDirError};
 use crate::trust::{self, TrustFileError};
@@ -107,6 +110,17 @@ pub enum KeysError {
         "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
     )]
     RunOut,
+    /// A key set that cannot be revoked.
+    #[error("{0}")]
+    Revocation(String),
+    /// The newest trust root that was written revokes the keys, and nothing took their place.
+    #[error(
+        "a revocation of the signing keys was cut short; repeat `trefoil keys revoke {id}`, or they would sign on"
+    )]
+    HalfRevoked {
+        /// The key set, hexadecimal.
+        id: String,
+    },
     /// Keys were not made, or did not sign.
     #[error("{0}")]
     Sign(String),
@@ -123,6 +137,7 @@ pub(crate) fn open_or_make(
         true => open(directory, issuer, source)?,
         false => make(directory, issuer, source, now)?,
     };
+    revocation::refuse_half_revoked(directory, &opened)?;
     match opened.keys.public().is_valid_at(now) {
         true => Ok(opened),
         false => Err(KeysError::RunOut),
@@ -194,28 +209,47 @@ pub(crate) fn rotate(
     overlap_s: u64,
     now: u64,
 ) -> Result<TrustRoot, KeysError> {
-    let Opened { keys: mut old, trust_root } = open(directory, issuer, source)?;
-    let mut new = generate(now)?;
+    let opened = open(directory, issuer, source)?;
     let since = now.saturating_add(overlap_s);
-    let retire = |set: &TrustedKeySet| match set.status {
-        KeySetStatus::Active => TrustedKeySet { status: KeySetStatus::Retired { since }, ..set.clone() },
-        _ => set.clone(),
-    };
+    replace(directory, source, opened, KeySetStatus::Retired { since }, now)
+}
+
+/// Makes new keys and the next version of the trust root, in which the old keys have this status.
+fn replace(
+    directory: &DataDir,
+    source: &Source,
+    Opened { keys: mut old, trust_root }: Opened,
+    status: KeySetStatus,
+    now: u64,
+) -> Result<TrustRoot, KeysError> {
+    let mut new = generate(now)?;
     let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
-    key_sets.extend(trust_root.key_sets().iter().map(retire));
+    key_sets.extend(trust_root.key_sets().iter().map(|set| match set.status {
+        KeySetStatus::Active => TrustedKeySet { status, ..set.clone() },
+        _ => set.clone(),
+    }));
     // The oldest are last; what they sealed no longer verifies, and nothing else can go.
     key_sets.truncate(KEY_SETS_MAX);
-    let next = trust_root.successor(key_sets).map_err(refused)?;
-    let cosign = |keys: &mut SigningKeys| keys.cosign(&next, &mut rand::rng());
-    let cosignatures = [cosign(&mut old), cosign(&mut new)];
-    let cosignatures = cosignatures.into_iter().collect::<Result<_, _>>();
-    let cosignatures = cosignatures.map_err(|cause| KeysError::Sign(cause.to_string()))?;
-    let next = next.clone().with_cosignatures(cosignatures).map_err(refused)?;
-    trust_root.accept(&next).map_err(|cause: UpdateError| KeysError::Sign(cause.to_string()))?;
+    let next = next_version(&trust_root, key_sets, &mut [&mut old, &mut new])?;
     let sealed = at_rest::seal(&new, &source.find(directory)?);
     keep(directory, &next)?;
     directory.write(KEYS_FILE, &sealed)?;
     publish(directory, &next)?;
+    Ok(next)
+}
+
+/// The next version with these key sets, which these keys sign.
+fn next_version(
+    trust_root: &TrustRoot,
+    key_sets: Vec<TrustedKeySet>,
+    signers: &mut [&mut SigningKeys],
+) -> Result<TrustRoot, KeysError> {
+    let next = trust_root.successor(key_sets).map_err(refused)?;
+    let cosignatures = signers.iter_mut().map(|keys| keys.cosign(&next, &mut rand::rng()));
+    let cosignatures = cosignatures.collect::<Result<_, _>>();
+    let cosignatures = cosignatures.map_err(|cause| KeysError::Sign(cause.to_string()))?;
+    let next = next.with_cosignatures(cosignatures).map_err(refused)?;
+    trust_root.accept(&next).map_err(|cause: UpdateError| KeysError::Sign(cause.to_string()))?;
     Ok(next)
 }
 
@@ -266,6 +300,10 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         return Ok(root);
     }
     let root = read(&path)?;
+    if let Some(next) = after(directory, &root).filter(|next| lists(next, &keys.id())) {
+        publish(directory, &next)?;
+        return Ok(next);
+    }
     if lists(&root, &keys.id()) {
         // A first version of an earlier release is not among the versions yet.
         if version(directory.path(), root.version()).map_or(true, |found| found.is_none()) {
@@ -273,18 +311,16 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         }
         return Ok(root);
     }
-    let next = directory.join(&version_file(root.version() + 1));
-    if next.exists() {
-        let next = read(&next)?;
-        if root.accept(&next).is_ok() && lists(&next, &keys.id()) {
-            publish(directory, &next)?;
-            return Ok(next);
-        }
-    }
     Err(KeysError::Apart(format!(
         "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
         path.display()
     )))
+}
+
+/// The version after this one, which a rotation or a revocation that was interrupted has left.
+fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
+    let next = read(&directory.join(&version_file(root.version() + 1))).ok()?;
+    root.accept(&next).is_ok().then_some(next)
 }
 
 fn lists(root: &TrustRoot, id: &KeySetId) -> bool {

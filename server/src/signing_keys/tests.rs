@@ -2,23 +2,23 @@ use super::*;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-const ISSUER: &str = "https://auth.example";
-const NOW: u64 = 1_800_000_000;
+pub(super) const ISSUER: &str = "https://auth.example";
+pub(super) const NOW: u64 = 1_800_000_000;
 
-struct World {
+pub(super) struct World {
     directory: tempfile::TempDir,
-    source: Source,
+    pub(super) source: Source,
 }
 
 impl World {
-    fn new() -> World {
+    pub(super) fn new() -> World {
         World {
             directory: tempfile::tempdir().unwrap(),
             source: Source { file: PathBuf::new(), credentials: None },
         }
     }
 
-    fn data(&self) -> DataDir {
+    pub(super) fn data(&self) -> DataDir {
         DataDir::open_for_keys(&self.directory.path().join("data")).unwrap()
     }
 
@@ -30,15 +30,15 @@ impl World {
         path
     }
 
-    fn open(&self) -> Result<Opened, KeysError> {
+    pub(super) fn open(&self) -> Result<Opened, KeysError> {
         open_or_make(&self.data(), ISSUER, &self.source, NOW)
     }
 
-    fn refused(&self) -> String {
+    pub(super) fn refused(&self) -> String {
         self.open().err().expect("opened").to_string()
     }
 
-    fn rotate(&self) -> TrustRoot {
+    pub(super) fn rotate(&self) -> TrustRoot {
         rotate(&self.data(), ISSUER, &self.source, 600, NOW).unwrap()
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::wire::AttestationForm;
 
-fn trefoil(arguments: &[&str]) -> Output {
+pub(crate) fn trefoil(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trefoil"))
         .args(arguments)
         .env_remove("TREFOIL_LOG_FILTER")
@@ -15,7 +15,7 @@ fn trefoil(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 

@@ -12,6 +12,7 @@ mod gateway;
 mod http;
 mod intake;
 mod key_holder;
+mod keys;
 mod log;
 mod malformed;
 mod members;

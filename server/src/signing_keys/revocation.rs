@@ -1,0 +1,148 @@
+//! Revoking a key set that somebody else may have: nothing it sealed verifies any more, whatever time the seal says.
+//!
+//! The set that signs today is replaced by new keys, like in a rotation; one that is retired only changes its status. Either way
+//! the next version of the trust root is signed as [`TrustRoot::accept`] wants it.
+//!
+//! No service signs with a set that is revoked: revoking takes the lock that a running service holds, and a service starts
+//! only with keys that its trust root lists as active. If the process dies before the new keys are stored, the next version
+//! exists and its secret keys do not; a service that is started then refuses, until the revocation is repeated.
+
+use super::{
+    DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Opened, Source, TrustRoot, TrustedKeySet,
+    after, keep, next_version, open, publish, replace,
+};
+
+/// Revokes a key set from `now` on, and returns the version that says so.
+pub(crate) fn revoke(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    id: &KeySetId,
+    now: u64,
+) -> Result<TrustRoot, KeysError> {
+    let mut opened = open(directory, issuer, source)?;
+    let _no_service = without_service(directory)?;
+    let revoked = KeySetStatus::Revoked { since: now };
+    match opened.trust_root.key_set(id).map(|set| set.status) {
+        Some(KeySetStatus::Active) => replace(directory, source, opened, revoked, now),
+        Some(KeySetStatus::Retired { .. }) => {
+            let revoke = |set: &TrustedKeySet| match set.keys.id() == *id {
+                true => TrustedKeySet { status: revoked, ..set.clone() },
+                false => set.clone(),
+            };
+            let key_sets = opened.trust_root.key_sets().iter().map(revoke).collect();
+            let next = next_version(&opened.trust_root, key_sets, &mut [&mut opened.keys])?;
+            keep(directory, &next)?;
+            publish(directory, &next)?;
+            Ok(next)
+        }
+        Some(KeySetStatus::Revoked { .. }) => {
+            Err(KeysError::Revocation(format!("key set {} is revoked already", hex::encode(id))))
+        }
+        None => Err(KeysError::Revocation(format!(
+            "no key set {} in the trust root; `trefoil keys show` lists them",
+            hex::encode(id)
+        ))),
+    }
+}
+
+/// The lock that a service holds while it runs: one that was started earlier has the keys in memory, and may sign with a set
+/// that has been retired since.
+fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
+    DataDir::open(directory.path()).map_err(|cause| match cause {
+        DataDirError::Locked { path } => KeysError::Revocation(format!(
+            "a service runs from {path} and may sign with this key set: stop it, revoke, and start it again"
+        )),
+        other => other.into(),
+    })
+}
+
+/// Refuses keys that a version which was written, and not published, revokes.
+pub(super) fn refuse_half_revoked(directory: &DataDir, opened: &Opened) -> Result<(), KeysError> {
+    let id = opened.keys.id();
+    let next = after(directory, &opened.trust_root);
+    match next.as_ref().and_then(|next| next.key_set(&id)).map(|set| set.status) {
+        Some(KeySetStatus::Revoked { .. }) => Err(KeysError::HalfRevoked { id: hex::encode(id) }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ISSUER, NOW, World};
+    use super::super::{KEYS_FILE, TRUST_ROOT_FILE};
+    use super::*;
+
+    fn revoke_at(world: &World, id: &KeySetId, now: u64) -> Result<TrustRoot, KeysError> {
+        revoke(&world.data(), ISSUER, &world.source, id, now)
+    }
+
+    fn status(root: &TrustRoot, id: &KeySetId) -> Option<KeySetStatus> {
+        root.key_set(id).map(|set| set.status)
+    }
+
+    #[test]
+    fn the_keys_of_today_are_revoked_and_others_take_their_place() {
+        let world = World::new();
+        let first = world.open().unwrap();
+        let next = revoke_at(&world, &first.keys.id(), NOW).unwrap();
+        first.trust_root.accept(&next).unwrap();
+        let opened = world.open().unwrap();
+        assert_eq!(opened.trust_root, next);
+        assert_ne!(opened.keys.id(), first.keys.id());
+        assert_eq!(status(&next, &opened.keys.id()), Some(KeySetStatus::Active));
+        assert_eq!(status(&next, &first.keys.id()), Some(KeySetStatus::Revoked { since: NOW }));
+        let again = revoke_at(&world, &first.keys.id(), NOW).unwrap_err().to_string();
+        assert!(again.contains("is revoked already"), "{again}");
+        let unknown = revoke_at(&world, &[0; 32], NOW).unwrap_err().to_string();
+        assert!(unknown.contains("no key set 0000"), "{unknown}");
+        assert_eq!(world.open().unwrap().trust_root, next, "a refusal changes nothing");
+    }
+
+    #[test]
+    fn a_retired_set_is_revoked_and_the_keys_of_today_stay() {
+        let world = World::new();
+        let first = world.open().unwrap();
+        let second = world.rotate();
+        let signing = world.open().unwrap().keys.id();
+        let old_root = std::fs::read(world.data().join(TRUST_ROOT_FILE)).unwrap();
+        let third = revoke_at(&world, &first.keys.id(), NOW + 1).unwrap();
+        second.accept(&third).unwrap();
+        assert_eq!(status(&third, &first.keys.id()), Some(KeySetStatus::Revoked { since: NOW + 1 }));
+        assert_eq!(world.open().unwrap().keys.id(), signing);
+        // It died before the version was published: the next start publishes it.
+        world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
+        assert_eq!(world.open().unwrap().trust_root, third);
+        assert_eq!(std::fs::read(world.data().join(TRUST_ROOT_FILE)).unwrap(), third.to_json().as_bytes());
+    }
+
+    #[test]
+    fn keys_do_not_sign_once_a_version_that_revokes_them_was_written() {
+        let world = World::new();
+        let first = world.open().unwrap();
+        let read = |name: &str| std::fs::read(world.data().join(name)).unwrap();
+        let (old_keys, old_root) = (read(KEYS_FILE), read(TRUST_ROOT_FILE));
+        revoke_at(&world, &first.keys.id(), NOW).unwrap();
+        // A copy of the old keys is of no use.
+        world.data().write(KEYS_FILE, &old_keys).unwrap();
+        assert!(world.refused().contains("does not list the keys"));
+        // It died before the keys were replaced.
+        world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
+        assert!(world.refused().contains("repeat `trefoil keys revoke"));
+        let repeated = revoke_at(&world, &first.keys.id(), NOW).unwrap();
+        first.trust_root.accept(&repeated).unwrap();
+        assert_eq!(world.open().unwrap().trust_root, repeated);
+    }
+
+    #[test]
+    fn nothing_is_revoked_under_a_service_that_runs() {
+        let world = World::new();
+        let first = world.open().unwrap();
+        let service = DataDir::open(world.data().path()).unwrap();
+        let refused = revoke_at(&world, &first.keys.id(), NOW).unwrap_err().to_string();
+        assert!(refused.contains("stop it, revoke, and start it again"), "{refused}");
+        assert_eq!(world.open().unwrap().trust_root, first.trust_root);
+        drop(service);
+        assert!(revoke_at(&world, &first.keys.id(), NOW).is_ok());
+    }
+}
