@@ -4,7 +4,7 @@ use crate::service::{self, AUDIENCE, Service};
 use std::path::Path;
 use std::process::{Command, Output};
 use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
-use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify};
+use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::store::Sqlite;
 
@@ -72,10 +72,12 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
         let header = fetch(&service, number).await.header;
         let path = proof(&service, &format!("/v1/log/inclusion/{number}/{size}")).await;
         assert!(verify_inclusion(&header.digest(), number, size, &path, &newest.log_root));
+        let mut nodes = Vec::new();
         if number > 0 {
-            let nodes = proof(&service, &format!("/v1/log/consistency/{number}/{size}")).await;
+            nodes = proof(&service, &format!("/v1/log/consistency/{number}/{size}")).await;
             assert!(verify_consistency(number, &header.log_root, size, &newest.log_root, &nodes));
         }
+        assert_eq!(verify_same_log(&header, &newest, &nodes, &path), Ok(()));
     }
     for beyond in [format!("/v1/log/inclusion/0/{}", size + 1), format!("/v1/log/consistency/1/{}", u64::MAX)]
     {
