@@ -144,11 +144,14 @@ impl Service {
         self.sealer.join().map(drop).ok_or_else(|| Failure::fault("the sealer panicked"))
     }
 
-    /// Batches per second where as many are with the sealer all the time as a service lets in, and lanes that were refused.
+    /// Batches per second that the sealer keeps up with, and lanes that were refused. While one group is sealed the next
+    /// gathers, so half of what a service lets in is under one seal, and the loop is closed over that half.
     fn capacity(&mut self, load: Duration) -> Result<(f64, u64), Failure> {
+        let group = UNSEALED_MAX / 2;
+        let waiting = self.idle.split_off(group);
         let mut outcome = Outcome { idle: std::mem::take(&mut self.idle), ..Outcome::default() };
         // The first seals are of few batches: the rest was not there yet.
-        let (warm, mut from, mut to) = (4 * UNSEALED_MAX, None, (0, 0));
+        let (warm, mut from, mut to) = (8 * group, None, (0, 0));
         while from.is_none_or(|(ns, _)| to.0 - ns < load.as_nanos() as u64) && outcome.refused == 0 {
             for batch in outcome.idle.drain(..) {
                 self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
@@ -156,10 +159,11 @@ impl Service {
             to = (self.receive(&mut outcome)?, outcome.sealed);
             from = from.or((to.1 >= warm).then_some(to));
         }
-        while outcome.idle.len() < UNSEALED_MAX && outcome.refused == 0 {
+        while outcome.idle.len() < group && outcome.refused == 0 {
             self.receive(&mut outcome)?;
         }
         self.idle = outcome.idle;
+        self.idle.extend(waiting);
         let (from_ns, already) = from.unwrap_or_default();
         Ok(((to.1 - already) as f64 / (to.0 - from_ns) as f64 * 1e9, outcome.refused))
     }
