@@ -61,12 +61,12 @@ struct Upper {
 /// the signatures are the same. Each extent comes after the smaller ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
-    /// Saves 21 % of the signing time, for 4 MB and the work of 500 signatures.
+    /// Saves 21 % of the hashing, for 4 MB and the work of 500 signatures.
     Brief,
-    /// Saves 26 %, for 34 MB and the work of 4,000 signatures.
+    /// Saves 25 %, for 34 MB and the work of 4,000 signatures.
     #[default]
     Usual,
-    /// Saves 30 %, for 71 MB and the work of 35,000 signatures: for a signer that is busy.
+    /// Saves 29 %, for 71 MB and the work of 35,000 signatures: for a signer that is busy.
     Large,
 }
 
