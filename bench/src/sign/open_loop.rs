@@ -241,13 +241,13 @@ impl Outcome {
     /// from when a batch was due it has the wait outside in it, and the generator's lateness.
     fn report(self, rate: f64, percent: u32) -> (Value, String) {
         let [mut added_us, mut from_due_us, mut of_bound] = [const { Vec::new() }; 3];
-        let mut previous_ns = 0;
+        // Nothing precedes the first: two of its own then.
+        let mut previous_ns = self.groups.first().map_or(0, |group| group.seal_ns);
         for Group { released_ns, seal_ns, sent } in &self.groups {
             for [due, sent] in sent {
                 let added_ns = released_ns - sent;
                 added_us.push(added_ns as f64 / 1e3);
                 from_due_us.push((released_ns - due) as f64 / 1e3);
-                // The first has nobody before it.
                 of_bound.push(added_ns as f64 / (previous_ns + seal_ns) as f64);
             }
             previous_ns = *seal_ns;
