@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 use trefoil_bfv::{
     Arena, Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, PairCiphertext, Params, Placed,
-    PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey, TemplateCiphertext,
+    PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey, TemplateCiphertext,
     TenantKey, Tier, Zero,
 };
 
@@ -40,7 +40,7 @@ fn main() {
     let only = std::env::args().nth(1);
     let mut world = World::new(tier);
     type Step = (&'static str, fn(&mut World, usize));
-    let steps: [Step; 12] = [
+    let steps: [Step; 10] = [
         ("read the templates", |world, at| {
             black_box(world.templates[at..at + LANES].iter().map(|t| checksum(t.as_bytes())).sum::<u64>());
         }),
@@ -60,11 +60,6 @@ fn main() {
         ("tag", |world, _| drop(black_box(world.masker.tag(&world.tags)))),
         ("check a tag", |world, _| {
             black_box(world.tag_key.vouches(&world.masked, &world.tag));
-        }),
-        ("pairs: mask", |world, at| drop(black_box(world.mask_pairs(at)))),
-        ("pairs: mask, decrypt", |world, at| {
-            let masked = world.mask_pairs(at);
-            black_box(world.decryptor.decrypt_pairs(&world.tenant, &masked));
         }),
         ("shared: encrypt probes", |world, _| drop(black_box(world.encrypt_probes()))),
         ("shared: all", |world, at| {
@@ -157,13 +152,6 @@ impl World {
             .map(|lane| Placed { lane, template: &self.templates[at + lane], probe: &self.probes[lane] })
             .collect();
         self.masker.mask(&self.basis, &placed)
-    }
-
-    fn mask_pairs(&mut self, at: usize) -> trefoil_bfv::MaskedBatch {
-        let placed: Vec<PlacedPair<'_>> = (0..LANES)
-            .map(|lane| PlacedPair { lane, template: &self.pairs[at + lane], probe: &self.probes[lane] })
-            .collect();
-        self.masker.mask_pairs(&placed)
     }
 
     fn encrypt_probes(&mut self) -> PairCiphertext {

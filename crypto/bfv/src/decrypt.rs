@@ -81,17 +81,6 @@ impl Decryptor {
         sample::sum_ternary(self.scheme.cpu(), digits, &mut self.key);
     }
 
-    /// Decrypts a batch of templates under the tenant's one key.
-    pub fn decrypt_pairs(&self, key: &TenantKey, masked: &MaskedBatch) -> Opened {
-        let mut phases = Phases::default();
-        let (c0, c1) = masked.parts();
-        let parts = c0.chunks_exact(LANES).zip(c1.chunks_exact(N));
-        for ((limb, (c0, c1)), (s, _)) in self.scheme.limbs().iter().zip(parts).zip(key.limbs()) {
-            phases.add(limb, c0, &limb.fold(c1, s));
-        }
-        phases.round(&self.scheme)
-    }
-
     /// Decrypts the product of a batch of templates and encrypted probes: `c0 + c1 s + c2 s^2`.
     pub fn decrypt_product(&self, key: &TenantKey, masked: &MaskedProduct) -> Opened {
         let mut phases = Phases::default();

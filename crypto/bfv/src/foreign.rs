@@ -3,7 +3,7 @@
 use crate::ciphertext::PairCiphertext;
 use crate::share::centre;
 use crate::{
-    DIM, Decryptor, Drbg, Embedding, LANES, Masker, N, Params, PlacedPair, Scheme, Share, T, TenantKey,
+    DIM, Decryptor, Drbg, Embedding, LANES, Masker, N, Params, PlacedShare, Scheme, Share, T, TenantKey,
 };
 use fhe::bfv::{BfvParameters, BfvParametersBuilder, Ciphertext, Encoding, Plaintext, SecretKey};
 use fhe_math::rq::{Poly, Representation, traits::TryConvertFrom};
@@ -125,11 +125,17 @@ fn we_match_against_their_ciphertexts() {
             PairCiphertext::pack(&values)
         })
         .collect();
-    let placed: Vec<PlacedPair<'_>> = (0..LANES)
-        .map(|lane| PlacedPair { lane, template: &templates[lane], probe: &probes[lane] })
+    let mut rng = Drbg::from_seed([2; 32]);
+    let shares: Vec<(Share, Share)> =
+        probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
+    let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+    let encrypted = world.ours.encrypt_probes(&of_keyholder, &mut rng);
+    let placed: Vec<PlacedShare<'_>> = (0..LANES)
+        .map(|lane| PlacedShare { lane, template: &templates[lane], share: &shares[lane].0 })
         .collect();
-    let masked = Masker::new(Scheme::shared(), [2; 32]).mask_pairs(&placed);
-    let opened = Decryptor::new(Scheme::shared()).decrypt_pairs(&world.ours, &masked);
+    let zero = world.ours.zero([3; 32], &mut rng);
+    let masked = Masker::new(Scheme::shared(), [2; 32]).mask_shared(&zero, &placed, &encrypted);
+    let opened = Decryptor::new(Scheme::shared()).decrypt_product(&world.ours, &masked);
     let expected: Vec<i32> = (0..LANES).map(|lane| faces[lane].dot(&probes[lane])).collect();
     assert_eq!(opened.scores()[..], expected);
     assert!(opened.within_band());

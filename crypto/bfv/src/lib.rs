@@ -92,7 +92,7 @@ pub use embedding::{
     Embedding, HONEST_NORM_SQUARED_MIN, NORM_SQUARED_MAX, QuantiseError, SCALE as EMBEDDING_SCALE,
 };
 pub use keys::{MasterKey, Salt, SubjectKey};
-pub use mask::{Masker, Placed, PlacedPair};
+pub use mask::{Masker, Placed};
 pub use masked::{MaskedBatch, MaskedError, MaskedProduct};
 pub use params::{Params, ParamsError};
 pub use product::PlacedShare;

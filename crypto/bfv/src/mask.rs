@@ -1,6 +1,6 @@
 //! The matcher's computation: multiply, re-randomise, flood.
 
-use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
+use crate::ciphertext::TemplateCiphertext;
 use crate::lines::Lines;
 use crate::masked::MaskedBatch;
 use crate::product;
@@ -23,17 +23,6 @@ pub struct Placed<'a> {
     pub lane: usize,
     /// The encrypted template.
     pub template: &'a TemplateCiphertext,
-    /// The probe.
-    pub probe: &'a Embedding,
-}
-
-/// One template under the tenant's key and one probe in a lane.
-#[derive(Clone, Copy)]
-pub struct PlacedPair<'a> {
-    /// The lane, 0..32, that the template was encrypted into.
-    pub lane: usize,
-    /// The encrypted template.
-    pub template: &'a PairCiphertext,
     /// The probe.
     pub probe: &'a Embedding,
 }
@@ -75,16 +64,7 @@ impl Masker {
     /// If there are more than 32 requests, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme.
     pub fn mask(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> MaskedBatch {
         let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), Some(basis))
-    }
-
-    /// The same for templates under the tenant's one key.
-    ///
-    /// # Panics
-    /// As [`Masker::mask`].
-    pub fn mask_pairs(&mut self, placed: &[PlacedPair<'_>]) -> MaskedBatch {
-        let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), None)
+        self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), basis)
     }
 
     /// The same for a block of templates that were summed before ([`TemplateCiphertext::block`]), all of whose subjects'
@@ -99,10 +79,10 @@ impl Masker {
         probes: &[(usize, &Embedding)],
     ) -> MaskedBatch {
         let sources = Sources::of([(0, block.as_bytes())].into_iter());
-        self.masked(&sources, probes.iter().copied(), Some(basis))
+        self.masked(&sources, probes.iter().copied(), basis)
     }
 
-    /// Multiplies the sum of `sources` by the probes and masks the product. Its `c1` is `basis`, or is summed.
+    /// Multiplies the sum of `sources` by the probes and masks the product.
     ///
     /// Reading the templates takes three times as long as everything else, so the rest comes first and asks for them in
     /// passing.
@@ -110,7 +90,7 @@ impl Masker {
         &mut self,
         sources: &Sources<'_>,
         probes: impl Iterator<Item = (usize, &'a Embedding)>,
-        basis: Option<&Basis>,
+        basis: &Basis,
     ) -> MaskedBatch {
         let mut ahead = Ahead::of(sources.get());
         self.prepare_multiplier(probes, &mut ahead);
@@ -118,16 +98,8 @@ impl Masker {
         let (c0, c1) = masked.parts_mut();
         self.write_error(c1, &mut ahead);
         let flooding = flood(&mut self.drbg);
-        match basis {
-            Some(basis) => {
-                self.add_basis(basis, c1, &mut ahead);
-                self.sum(sources, 1);
-            }
-            None => {
-                self.sum(sources, 2);
-                self.add_summed(c1);
-            }
-        }
+        self.add_basis(basis, c1, &mut ahead);
+        self.sum(sources, 1);
         self.write_c0(&flooding, c0);
         masked
     }
@@ -175,15 +147,6 @@ impl Masker {
                 ahead.ask(cpu, PIECE_STEPS);
                 limb.mul_add(a, multiplier, out);
             }
-        }
-    }
-
-    /// `c1 += A * multiplier` for the sum of the templates' `c1`.
-    fn add_summed(&self, c1: &mut [u64]) {
-        let summed = &self.sum[self.scheme.polynomial_words()..];
-        let parts = c1.chunks_exact_mut(N).zip(self.multiplier.chunks_exact(N)).zip(summed.chunks_exact(N));
-        for (limb, ((out, multiplier), summed)) in self.scheme.limbs().iter().zip(parts) {
-            limb.mul_add_variable(summed, multiplier, out);
         }
     }
 
@@ -249,21 +212,6 @@ impl Masker {
 impl Drop for Masker {
     fn drop(&mut self) {
         self.wipe();
-    }
-}
-
-#[cfg(test)]
-impl Masker {
-    /// Masks the batch that was masked last again, without flooding.
-    pub(crate) fn unflood(&mut self, placed: &[PlacedPair<'_>], masked: &mut MaskedBatch) {
-        self.prepare_multiplier(
-            placed.iter().map(|request| (request.lane, request.probe)),
-            &mut Ahead::none(),
-        );
-        let (c0, c1) = masked.parts_mut();
-        self.write_error(c1, &mut Ahead::none());
-        self.add_summed(c1);
-        self.write_c0(&[0; LANES], c0);
     }
 }
 

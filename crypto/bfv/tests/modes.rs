@@ -1,9 +1,9 @@
-//! The other key structure and the other probe mode: scores are the plaintext inner products on every tier.
+//! The `shared` mode: scores are the plaintext inner products on every tier.
 
 use std::sync::Arc;
 use trefoil_bfv::{
     Arena, CiphertextError, Decryptor, Drbg, Embedding, LANES, MaskedError, MaskedProduct, Masker, MasterKey,
-    PairCiphertext, Params, PlacedPair, PlacedShare, Scheme, Share, TenantKey, Tier, Zero,
+    PairCiphertext, Params, PlacedShare, Scheme, Share, TenantKey, Tier, Zero,
 };
 
 struct Tenant {
@@ -33,19 +33,6 @@ impl Tenant {
     fn enrol(&mut self, faces: &[Embedding]) -> Vec<PairCiphertext> {
         let lanes = faces.iter().enumerate();
         lanes.map(|(lane, face)| self.key.encrypt_lane(lane, &Share::of(face), &mut self.rng)).collect()
-    }
-
-    fn plain(&mut self, templates: &[PairCiphertext], probes: &[Embedding]) -> [i32; LANES] {
-        let placed: Vec<PlacedPair<'_>> = templates
-            .iter()
-            .zip(probes)
-            .enumerate()
-            .map(|(lane, (template, probe))| PlacedPair { lane, template, probe })
-            .collect();
-        let masked = self.masker.mask_pairs(&placed);
-        let opened = Decryptor::new(&self.scheme).decrypt_pairs(&self.key, &masked);
-        assert!(opened.within_band());
-        *opened.scores()
     }
 
     fn shared(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> [i32; LANES] {
@@ -87,7 +74,6 @@ fn random_vectors_on_every_tier() {
             let faces: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
             let probes: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
             let templates = tenant.enrol(&faces);
-            assert_eq!(tenant.plain(&templates, &probes), expected(&faces, &probes));
             let shares: Vec<Share> = probes.iter().map(Share::of).collect();
             assert_eq!(tenant.shared(&templates, &shares), expected(&faces, &probes));
         }
@@ -121,7 +107,6 @@ fn vectors_of_maximal_length_do_not_wrap() {
     let shares = vec![Share::of(&longest); LANES];
     // `trefoil-bench margin` does the same for a million lanes.
     for _ in 0..32 {
-        assert_eq!(tenant.plain(&templates, &faces), [longest.norm_squared(); LANES]);
         assert_eq!(tenant.shared(&templates, &shares), [longest.norm_squared(); LANES]);
     }
 }
@@ -148,11 +133,9 @@ fn another_tenants_key_decrypts_nothing() {
     let (mut tenant, other) = (Tenant::new(Tier::detected(), 4), Tenant::new(Tier::detected(), 5));
     let face = tenant.face();
     let templates = tenant.enrol(std::slice::from_ref(&face));
-    let masked = tenant.masker.mask_pairs(&[PlacedPair { lane: 0, template: &templates[0], probe: &face }]);
     let product = tenant.product(&templates, &[Share::of(&face)]);
     let decryptor = Decryptor::new(&tenant.scheme);
-    assert!(decryptor.decrypt_pairs(&tenant.key, &masked).within_band());
-    assert!(!decryptor.decrypt_pairs(&other.key, &masked).within_band());
+    assert!(decryptor.decrypt_product(&tenant.key, &product).within_band());
     assert!(!decryptor.decrypt_product(&other.key, &product).within_band());
 }
 
