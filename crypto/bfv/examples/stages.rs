@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 use trefoil_bfv::{
     Arena, Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, PairCiphertext, Params, Placed,
-    PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey, TemplateCiphertext,
+    PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey, TagMaster, TemplateCiphertext,
     TenantKey, Tier, Zero,
 };
 
@@ -126,11 +126,12 @@ impl World {
         let probes: Vec<Embedding> = (0..LANES).map(face).collect();
         let shares = probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
         let mut masker = Masker::new(&scheme, [2; 32]);
-        let tags = master.tag_basis(&basis);
+        let tag_master = TagMaster::random(&mut rng);
+        let tags = tag_master.basis(&basis, 0);
         World {
             masked: masker.mask_block(&basis, &templates[0], &[]),
             tag: masker.tag(&tags),
-            tag_key: master.tag_key(&basis),
+            tag_key: tag_master.key(&basis, 0),
             tags,
             block: TemplateCiphertext::block(&scheme, &first),
             masker,

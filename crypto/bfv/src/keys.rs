@@ -4,7 +4,7 @@ use crate::basis::expand;
 use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use crate::wipe::wipe;
-use crate::{Basis, Scheme};
+use crate::Scheme;
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -59,14 +59,6 @@ impl MasterKey {
         let digest = Sha3_256::new().chain_update(b"trefoil/bfv/tenant/1").chain_update(self.0);
         digest.finalize_into((&mut *seed).into());
         seed
-    }
-
-    /// 32 bytes that belong to this master key and a basis: SHA3-256 over a domain string, the master key and the basis' seed.
-    pub(crate) fn of_basis(&self, domain: &[u8], basis: &Basis) -> Zeroizing<[u8; 32]> {
-        let mut derived = Zeroizing::new([0; 32]);
-        let digest = Sha3_256::new().chain_update(domain).chain_update(self.0).chain_update(basis.seed());
-        digest.finalize_into((&mut *derived).into());
-        derived
     }
 
     /// What the error of the tenant's public encryption of zero with this seed is drawn from.

@@ -98,7 +98,7 @@ pub use params::{Params, ParamsError};
 pub use product::PlacedShare;
 pub use scheme::Scheme;
 pub use share::{Share, ShareError};
-pub use tag::{Tag, TagBasis, TagKey};
+pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
 

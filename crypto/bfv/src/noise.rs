@@ -45,7 +45,24 @@ pub const FLOOD_TERMS: usize = 3;
 pub const FLOOD_TERM_BITS: u32 = 68;
 
 /// Largest size of a flooding sample, just below 2^68.6.
-pub const FLOOD_MAX: u128 = FLOOD_TERMS as u128 * ((1 << FLOOD_TERM_BITS) - 1) / 2;
+pub const FLOOD_MAX: u128 = sum_max(FLOOD_TERMS, FLOOD_TERM_BITS);
+
+/// Largest size of a centred sum of `terms` uniform integers of `bits` bits.
+pub(crate) const fn sum_max(terms: usize, bits: u32) -> u128 {
+    terms as u128 * ((1 << bits) - 1) / 2
+}
+
+/// Independent uniform terms of one flooding sample of a tag, and bits of each. A tag needs no room for messages, so its flooding need
+/// not reach the band; whatever a made-up `c1` may add to a phase without failing the tag is as small as this. `NOTES.md`, section 6.
+pub const TAG_FLOOD_TERMS: usize = 3;
+/// See [`TAG_FLOOD_TERMS`].
+pub const TAG_FLOOD_TERM_BITS: u32 = 50;
+
+/// Largest error that an honest tag can show, just above 2^50.6: flooding, the tag basis's error times the multiplier, and the error of
+/// `c1` times a ternary key.
+pub const TAG_BAND_MAX: u128 = sum_max(TAG_FLOOD_TERMS, TAG_FLOOD_TERM_BITS)
+    + N as u128 * ERROR_MAX * MULTIPLIER_MAX
+    + N as u128 * ERROR_MAX;
 
 /// Largest error that an honest batch can show, whatever its kind. A batch of random residues exceeds it in half of its 32 coefficients.
 pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_PRODUCT_MAX;

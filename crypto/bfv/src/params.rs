@@ -48,8 +48,10 @@ pub enum ParamsError {
     Insecure,
     /// The product is too small to be correct.
     #[error(
-        "the product of the primes leaves less than {} bits between the flooded error and the limit of decryption",
-        noise::MARGIN_BITS
+        "the product of the primes leaves less than {} bits between the flooded error and the limit of decryption, or less than {} with \
+         three key-holders",
+        noise::MARGIN_BITS,
+        threshold::QUORUM_MARGIN_BITS
     )]
     NoMargin,
 }
@@ -60,7 +62,7 @@ impl Params {
     /// # Errors
     /// [`ParamsError`] unless there are one to three distinct primes below 2^47, each 1 mod 8192, with a product that is 1
     /// mod 65537, within the security limit for N = 4096, and large enough that every honest batch decrypts with
-    /// [`noise::MARGIN_BITS`] bits to spare.
+    /// [`noise::MARGIN_BITS`] bits to spare, or [`threshold::QUORUM_MARGIN_BITS`] with three key-holders.
     pub fn new(primes: &[u64]) -> Result<Params, ParamsError> {
         if primes.is_empty() || primes.len() > PRIMES_MAX {
             return Err(ParamsError::Count(primes.len()));
@@ -85,8 +87,10 @@ impl Params {
         if product % u128::from(T) != 1 {
             return Err(ParamsError::ProductModT);
         }
-        let largest = noise::BAND_MAX.max(threshold::QUORUM_BAND_MAX);
-        if (2 * u128::from(T) * largest) << noise::MARGIN_BITS >= product {
+        let limit = product / (2 * u128::from(T));
+        let narrow = noise::BAND_MAX << noise::MARGIN_BITS >= limit
+            || threshold::QUORUM_BAND_MAX << threshold::QUORUM_MARGIN_BITS >= limit;
+        if narrow {
             return Err(ParamsError::NoMargin);
         }
         Ok(Params { primes: primes.to_vec(), product })
@@ -122,9 +126,9 @@ mod tests {
         assert_eq!(params.modulus().ilog2() + 1, 94);
         assert_eq!(params.primes(), [A, B]);
         // Room between the largest honest error and the limit of correct decryption: a factor of 341, or 8.4 bits; with
-        // three key-holders 303, or 8.2 bits.
+        // three key-holders 10, or 3.4 bits.
         let limit = params.modulus() / (2 * u128::from(T));
-        assert_eq!((limit / noise::BAND_MAX, limit / threshold::QUORUM_BAND_MAX), (341, 303));
+        assert_eq!((limit / noise::BAND_MAX, limit / threshold::QUORUM_BAND_MAX), (341, 10));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::drbg::Drbg;
 use crate::lines::Lines;
-use crate::noise::{FLOOD_MAX, FLOOD_TERM_BITS, FLOOD_TERMS};
+use crate::noise::{FLOOD_TERM_BITS, FLOOD_TERMS, sum_max};
 use crate::wipe::wipe;
 use crate::{LANES, N};
 use trefoil_kernels::packed::Ahead;
@@ -128,15 +128,21 @@ impl Drop for ErrorSampler {
 
 /// One flooding sample per lane: the sum of three uniform integers of 68 bits, centred; below 2^68.6 in size.
 pub(crate) fn flood(drbg: &mut Drbg) -> Zeroizing<[i128; LANES]> {
-    let mut random = [0u8; LANES * FLOOD_TERMS * 16];
-    drbg.fill(&mut random);
-    let mut samples = Zeroizing::new([-(FLOOD_MAX as i128); LANES]);
-    for (sample, terms) in samples.iter_mut().zip(random.as_chunks::<{ FLOOD_TERMS * 16 }>().0) {
-        for term in terms.as_chunks().0 {
-            *sample += (u128::from_le_bytes(*term) >> (128 - FLOOD_TERM_BITS)) as i128;
+    sums::<FLOOD_TERMS>(drbg, FLOOD_TERM_BITS)
+}
+
+/// For each of 32 coefficients the sum of `TERMS` independent uniform integers of `bits` bits, centred: exact integer arithmetic,
+/// constant in time, and at most [`noise::sum_max`](crate::noise::sum_max) in size.
+pub(crate) fn sums<const TERMS: usize>(drbg: &mut Drbg, bits: u32) -> Zeroizing<[i128; LANES]> {
+    let mut random = [[[0u8; 16]; TERMS]; LANES];
+    drbg.fill(random.as_flattened_mut().as_flattened_mut());
+    let mut samples = Zeroizing::new([-(sum_max(TERMS, bits) as i128); LANES]);
+    for (sample, terms) in samples.iter_mut().zip(&random) {
+        for term in terms {
+            *sample += (u128::from_le_bytes(*term) >> (128 - bits)) as i128;
         }
     }
-    wipe(&mut random);
+    wipe(random.as_flattened_mut().as_flattened_mut());
     samples
 }
 
@@ -195,7 +201,7 @@ mod tests {
         let mut drbg = Drbg::from_seed([3; 32]);
         let samples: Vec<f64> = (0..2000)
             .flat_map(|_| *flood(&mut drbg))
-            .inspect(|x| assert!(x.unsigned_abs() <= FLOOD_MAX))
+            .inspect(|x| assert!(x.unsigned_abs() <= crate::noise::FLOOD_MAX))
             .map(|x| x as f64 / (1u128 << FLOOD_TERM_BITS) as f64)
             .collect();
         let n = samples.len() as f64;

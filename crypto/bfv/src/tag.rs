@@ -15,12 +15,20 @@ use crate::decrypt::Phases;
 use crate::lines::{Lines, Secret};
 use crate::mask::add_flood;
 use crate::masked;
-use crate::noise::BAND_MAX;
+use crate::noise::{TAG_BAND_MAX, TAG_FLOOD_TERM_BITS, TAG_FLOOD_TERMS};
 use crate::packed_bytes::PackedBytes;
-use crate::sample::{ErrorSampler, TernarySampler, flood};
-use crate::{Basis, Drbg, LANES, MaskedBatch, MaskedError, Masker, MasterKey, N, Scheme, SubjectKey};
+use crate::sample::{ErrorSampler, TernarySampler, sums};
+use crate::{Basis, Drbg, LANES, MaskedBatch, MaskedError, Masker, N, Scheme, SubjectKey};
+use rand::CryptoRng;
+use sha3::{Digest as _, Sha3_256};
 use std::sync::Arc;
 use trefoil_kernels::packed;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// The secret from which one key-holder's tag keys are derived. Of three key-holders each has its own, so that none of them, with a
+/// matcher on its side, can make up a batch for another. Wiped on drop.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct TagMaster([u8; 32]);
 
 /// The secret that checks tags: a ternary polynomial, transformed, 64 KiB. Wiped on drop.
 pub struct TagKey {
@@ -39,11 +47,28 @@ pub struct Tag {
     words: Lines<u64>,
 }
 
-impl MasterKey {
-    /// The tag key over a basis: the ternary polynomial of a key derived from master and basis.
-    pub fn tag_key(&self, basis: &Basis) -> TagKey {
+impl TagMaster {
+    /// A fresh secret.
+    pub fn random(rng: &mut impl CryptoRng) -> TagMaster {
+        let mut master = TagMaster([0; 32]);
+        rng.fill_bytes(&mut master.0);
+        master
+    }
+
+    /// A secret that was stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> TagMaster {
+        TagMaster(bytes)
+    }
+
+    /// The bytes to store.
+    pub fn expose_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The tag key of a version over a basis: the ternary polynomial of a key derived from secret, basis and version.
+    pub fn key(&self, basis: &Basis, version: u32) -> TagKey {
         let scheme = basis.scheme();
-        let key = SubjectKey::from_seed(self.of_basis(b"trefoil/bfv/tag/1", basis));
+        let key = SubjectKey::from_seed(self.derive(b"trefoil/bfv/tag/2", basis, version));
         let (mut small, mut s) = (Secret::new(N), Secret::new(scheme.polynomial_words()));
         key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut small);
         for (limb, s) in scheme.limbs().iter().zip(s.chunks_exact_mut(N)) {
@@ -53,13 +78,13 @@ impl MasterKey {
         TagKey { scheme: Arc::clone(scheme), s }
     }
 
-    /// The tag basis that belongs to [`MasterKey::tag_key`]: the same whenever it is asked for, so that it need not be kept, and
+    /// The tag basis that belongs to [`TagMaster::key`]: the same at every call, so that it need not be kept, and
     /// never a second one with another error.
-    pub fn tag_basis(&self, basis: &Basis) -> TagBasis {
+    pub fn basis(&self, basis: &Basis, version: u32) -> TagBasis {
         let scheme = basis.scheme();
-        let key = self.tag_key(basis);
+        let key = self.key(basis, version);
         let mut error = Secret::new(N);
-        let mut drbg = Drbg::from_seed(*self.of_basis(b"trefoil/bfv/tag-error/1", basis));
+        let mut drbg = Drbg::from_seed(*self.derive(b"trefoil/bfv/tag-error/2", basis, version));
         ErrorSampler::new(scheme.cpu()).fill(&mut drbg, &mut error);
         let mut product = Secret::new(N);
         let mut values = Lines::new(scheme.polynomial_words());
@@ -75,6 +100,14 @@ impl MasterKey {
         }
         TagBasis { values }
     }
+
+    /// SHA3-256 over a domain string, the secret, the seed of the basis and the version (4 bytes, little-endian).
+    fn derive(&self, domain: &[u8], basis: &Basis, version: u32) -> Zeroizing<[u8; 32]> {
+        let mut derived = Zeroizing::new([0; 32]);
+        let digest = Sha3_256::new().chain_update(domain).chain_update(self.0).chain_update(basis.seed());
+        digest.chain_update(version.to_le_bytes()).finalize_into((&mut *derived).into());
+        derived
+    }
 }
 
 impl TagKey {
@@ -89,7 +122,7 @@ impl TagKey {
         }
         let opened = phases.round(&self.scheme);
         let message = opened.scores().iter().fold(0, |bits, value| bits | value);
-        (message == 0) & opened.within(0, BAND_MAX)
+        (message == 0) & opened.within(0, TAG_BAND_MAX)
     }
 }
 
@@ -99,7 +132,7 @@ impl Masker {
     /// # Panics
     /// If the tag basis belongs to a scheme with other primes.
     pub fn tag(&mut self, basis: &TagBasis) -> Tag {
-        let flooding = flood(&mut self.drbg);
+        let flooding = sums::<TAG_FLOOD_TERMS>(&mut self.drbg, TAG_FLOOD_TERM_BITS);
         let mut words = Lines::new(self.scheme.folded_words());
         let parts = words
             .chunks_exact_mut(LANES)
@@ -151,10 +184,10 @@ impl Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Decryptor, Embedding, Placed, Salt, Share, T, TemplateCiphertext, Tier};
+    use crate::{Decryptor, Embedding, MasterKey, Placed, Salt, Share, T, TemplateCiphertext, Tier};
 
     struct Fixture {
-        master: MasterKey,
+        tags: TagMaster,
         basis: Basis,
         key: SubjectKey,
         template: TemplateCiphertext,
@@ -170,14 +203,14 @@ mod tests {
             let face =
                 Embedding::quantise(&std::array::from_fn::<f32, 128, _>(|i| (i as f32).sin())).unwrap();
             let template = basis.encrypt_lane(&key, LANE, &Share::of(&face), &mut rng);
-            Fixture { master, basis, key, template, face }
+            Fixture { tags: TagMaster::random(&mut rng), basis, key, template, face }
         }
 
         fn masked(&self, seed: u8) -> (MaskedBatch, Tag) {
             let mut masker = Masker::new(Scheme::shared(), [seed; 32]);
             let placed = [Placed { lane: LANE, template: &self.template, probe: &self.face }];
             let masked = masker.mask(&self.basis, &placed);
-            (masked, masker.tag(&self.master.tag_basis(&self.basis)))
+            (masked, masker.tag(&self.tags.basis(&self.basis, 0)))
         }
     }
 
@@ -203,21 +236,22 @@ mod tests {
     #[test]
     fn the_tag_of_a_batch_is_its_own() {
         let fixture = Fixture::new();
-        let key = fixture.master.tag_key(&fixture.basis);
+        let key = fixture.tags.key(&fixture.basis, 0);
         let ((batch, tag), (other, its)) = (fixture.masked(1), fixture.masked(2));
         assert!(key.vouches(&batch, &tag) && key.vouches(&other, &its));
         assert!(!key.vouches(&batch, &its) && !key.vouches(&other, &tag));
         assert!(tag != fixture.masked(3).1);
-        // Of another basis, of another master.
+        assert!(!fixture.tags.key(&fixture.basis, 1).vouches(&batch, &tag), "of another version");
+        // Of another basis, of another key-holder.
         let elsewhere = Basis::from_seed(Scheme::shared(), [9; 32]);
-        assert!(!fixture.master.tag_key(&elsewhere).vouches(&batch, &tag));
-        assert!(!MasterKey::from_bytes([9; 32]).tag_key(&fixture.basis).vouches(&batch, &tag));
+        assert!(!fixture.tags.key(&elsewhere, 0).vouches(&batch, &tag));
+        assert!(!TagMaster::from_bytes([9; 32]).key(&fixture.basis, 0).vouches(&batch, &tag));
     }
 
     #[test]
     fn a_multiple_of_delta_in_one_lane_passes_every_other_check() {
         let fixture = Fixture::new();
-        let key = fixture.master.tag_key(&fixture.basis);
+        let key = fixture.tags.key(&fixture.basis, 0);
         let mut decryptor = Decryptor::new(Scheme::shared());
         let honest = fixture.face.dot(&fixture.face);
         let mut moved = 0;
@@ -238,7 +272,7 @@ mod tests {
     fn whoever_knows_the_tag_key_could_make_up_a_batch() {
         // What the check is worth is the secret: with it the tag of the batch above is as easily made up.
         let fixture = Fixture::new();
-        let key = fixture.master.tag_key(&fixture.basis);
+        let key = fixture.tags.key(&fixture.basis, 0);
         let (mut batch, mut tag) = fixture.masked(1);
         let added = in_lane(LANE, &Share::random(&mut Drbg::from_seed([1; 32])));
         add(&mut batch, &added);
@@ -261,10 +295,10 @@ mod tests {
     fn encodings_are_canonical() {
         let fixture = Fixture::new();
         let scheme = Scheme::shared();
-        let basis = fixture.master.tag_basis(&fixture.basis);
+        let basis = fixture.tags.basis(&fixture.basis, 0);
         let bytes = basis.to_bytes();
         assert!(bytes == TagBasis::from_bytes(scheme, &bytes).unwrap().to_bytes());
-        assert!(bytes == fixture.master.tag_basis(&fixture.basis).to_bytes());
+        assert!(bytes == fixture.tags.basis(&fixture.basis, 0).to_bytes());
         assert!(TagBasis::from_bytes(scheme, &bytes[1..]).is_err());
         assert!(TagBasis::from_bytes(scheme, &vec![255; bytes.len()]).is_err());
         let (_, tag) = fixture.masked(1);
@@ -284,10 +318,10 @@ mod tests {
         for tier in Tier::available() {
             let scheme = Scheme::new(crate::Params::lanes94(), tier);
             let basis = Basis::from_seed(&scheme, [2; 32]);
-            assert!(fixture.master.tag_key(&basis).vouches(&batch, &tag), "{tier:?}");
+            assert!(fixture.tags.key(&basis, 0).vouches(&batch, &tag), "{tier:?}");
             assert!(
-                fixture.master.tag_basis(&basis).to_bytes()
-                    == fixture.master.tag_basis(&fixture.basis).to_bytes()
+                fixture.tags.basis(&basis, 0).to_bytes()
+                    == fixture.tags.basis(&fixture.basis, 0).to_bytes()
             );
         }
     }

@@ -21,7 +21,8 @@ pub use witness::Witness;
 use crate::decrypt::Phases;
 use crate::mask::add_flood;
 use crate::masked;
-use crate::noise::{FLOOD_MAX, HONEST_MAX};
+use crate::noise::{FLOOD_MAX, HONEST_MAX, sum_max};
+use crate::sample::sums;
 use crate::{
     Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
     TemplateCiphertext,
@@ -34,23 +35,21 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 /// Pieces of a key, and key-holders.
 pub const PIECES: usize = 3;
 
-/// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each.
-const TERMS: usize = 4;
-const TERM_BITS: u32 = 63;
+/// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each. A partial decryption reaches another
+/// key-holder, which may work with a matcher that lies. What such a `c1` can add to `c1 s^x` without failing the tag is at most about
+/// `TAG_BAND_MAX` in size, and this flooding hides it: `NOTES.md`, section 13.
+pub(crate) const TERMS: usize = 4;
+pub(crate) const TERM_BITS: u32 = 71;
 
-/// Largest size of the flooding of one partial decryption, just below 2^64.
-pub const PARTIAL_FLOOD_MAX: u128 = TERMS as u128 * ((1 << TERM_BITS) - 1) / 2;
+/// Largest size of the flooding of one partial decryption, just below 2^72.
+pub const PARTIAL_FLOOD_MAX: u128 = sum_max(TERMS, TERM_BITS);
 
-/// Largest error that an honest batch can show once its three partial decryptions are added. The worst case without flooding
-/// is at most three times that of one key: three ternary keys and three template errors where there was one of each.
+/// Largest error that an honest batch can show once its three partial decryptions are added, about 2^73.6. The worst case without
+/// flooding is at most three times that of one key: three ternary keys and three template errors where there was one of each.
 pub const QUORUM_BAND_MAX: u128 = FLOOD_MAX + PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX);
 
-/// An honest batch has a coefficient with at least this error: all 32 samples of the matcher's flooding fall below 2^66 with
-/// probability 2^-45. A batch that the matcher did not flood has none.
-pub const QUORUM_BAND_MIN: u128 = 1 << 66;
-
-// What the pieces add cannot make up for a matcher that does not flood.
-const _: () = assert!(PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX) < QUORUM_BAND_MIN);
+/// Bits that the largest possible error of an honest batch stays below the limit of correct decryption, three floodings included.
+pub const QUORUM_MARGIN_BITS: u32 = 3;
 
 /// One of the three pieces of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +196,7 @@ impl Decryptor {
         digest: &[u8; 32],
     ) -> [Partial; COUNT] {
         self.sum_keys(keys);
-        let floodings = batches.map(|(of, _)| flooding(&mut piece.flooding(of, digest)));
+        let floodings = batches.map(|(of, _)| sums::<TERMS>(&mut piece.flooding(of, digest), TERM_BITS));
         let mut partials = batches.map(|_| Partial { words: vec![0; self.scheme.folded_words()].into() });
         for (i, limb) in self.scheme.limbs().iter().enumerate() {
             limb.transform_small(&*self.key, &mut self.key_hat);
@@ -210,19 +209,6 @@ impl Decryptor {
         self.wipe();
         partials
     }
-}
-
-/// Four uniform terms for each coefficient, centred, as the matcher's flooding but smaller.
-fn flooding(drbg: &mut Drbg) -> Zeroizing<[i128; LANES]> {
-    let mut random = Zeroizing::new([0u8; LANES * TERMS * 16]);
-    drbg.fill(&mut *random);
-    let mut samples = Zeroizing::new([-(PARTIAL_FLOOD_MAX as i128); LANES]);
-    for (sample, terms) in samples.iter_mut().zip(random.as_chunks::<{ TERMS * 16 }>().0) {
-        for term in terms.as_chunks().0 {
-            *sample += (u128::from_le_bytes(*term) >> (128 - TERM_BITS)) as i128;
-        }
-    }
-    samples
 }
 
 impl Partial {
@@ -263,10 +249,11 @@ impl Opened {
         phases.round(scheme)
     }
 
-    /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`], one at
-    /// least [`QUORUM_BAND_MIN`]. A partial decryption of random residues passes with a probability of 2^-263.
+    /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`]. A partial
+    /// decryption of random residues passes with a probability of 2^-107. There is no lower end: each key-holder's flooding is larger
+    /// than a matcher's.
     pub fn within_quorum_band(&self) -> bool {
-        self.within(QUORUM_BAND_MIN, QUORUM_BAND_MAX)
+        self.within(0, QUORUM_BAND_MAX)
     }
 }
 
