@@ -37,6 +37,14 @@ impl Drbg {
         Drbg { cpu, ..self }
     }
 
+    /// Mixes fresh bytes into the key, which is afterwards unknown to whoever does not know both the key before and the bytes.
+    pub fn reseed(&mut self, fresh: &[u8; 32]) {
+        let mut next = Zeroizing::new([0; aes::KEY_BYTES]);
+        aes::stream(self.cpu, &self.key, 0, &mut *next);
+        next.iter_mut().zip(fresh).for_each(|(next, fresh)| *next ^= fresh);
+        self.key = next;
+    }
+
     /// Fills `out` and replaces the key.
     pub fn fill(&mut self, out: &mut [u8]) {
         aes::stream(self.cpu, &self.key, 0, out);
@@ -79,6 +87,24 @@ impl std::fmt::Debug for Drbg {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_mixed_in_changes_everything_after_it_and_so_does_what_was_before() {
+        let after = |seed: u8, fresh: u8| {
+            let mut drbg = Drbg::from_seed([seed; 32]);
+            drbg.reseed(&[fresh; 32]);
+            let mut out = [0; 64];
+            drbg.fill(&mut out);
+            out
+        };
+        let outputs = [after(1, 1), after(1, 2), after(2, 1), after(1, 0)];
+        for (i, one) in outputs.iter().enumerate() {
+            assert!(outputs[..i].iter().all(|other| one != other));
+        }
+        let mut plain = [0; 64];
+        Drbg::from_seed([1; 32]).fill(&mut plain);
+        assert!(!outputs.contains(&plain), "not even zeros leave the generator where it was");
+    }
 
     #[test]
     fn a_request_is_the_keystream_and_the_next_uses_its_continuation_as_key() {

@@ -1,10 +1,10 @@
 //! Keys: one master per tenant, one derived key per template.
 
+use crate::Scheme;
 use crate::basis::expand;
 use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use crate::wipe::wipe;
-use crate::Scheme;
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

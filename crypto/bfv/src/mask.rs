@@ -58,6 +58,11 @@ impl Masker {
         }
     }
 
+    /// Mixes fresh randomness into the generator, see [`Drbg::reseed`].
+    pub fn refresh(&mut self, fresh: &[u8; 32]) {
+        self.drbg.reseed(fresh);
+    }
+
     /// Multiplies the sum of the templates by the probes in their lanes and masks the product. Allocates its result only.
     ///
     /// # Panics

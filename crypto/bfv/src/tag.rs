@@ -320,8 +320,7 @@ mod tests {
             let basis = Basis::from_seed(&scheme, [2; 32]);
             assert!(fixture.tags.key(&basis, 0).vouches(&batch, &tag), "{tier:?}");
             assert!(
-                fixture.tags.basis(&basis, 0).to_bytes()
-                    == fixture.tags.basis(&fixture.basis, 0).to_bytes()
+                fixture.tags.basis(&basis, 0).to_bytes() == fixture.tags.basis(&fixture.basis, 0).to_bytes()
             );
         }
     }

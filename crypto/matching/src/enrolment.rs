@@ -1,6 +1,6 @@
 //! Blinded enrolment: nobody who takes part in it, apart from the owner of the embedding, sees the embedding.
 
-use crate::{EncryptedTemplate, Template};
+use crate::{EncryptedTemplate, Handle, Template, TenantId};
 use rand::CryptoRng;
 use trefoil_bfv::{Embedding, Share, ShareError};
 use trefoil_split::{Context, SealedShare};
@@ -35,8 +35,30 @@ pub fn unblind(encrypted: EncryptedTemplate, blind: Blind) -> Template {
 pub enum ForKeyHolder {
     /// A share that the gateway made.
     Open(Box<BlindedTemplate>),
-    /// A share that the device made and sealed, and what it was sealed for.
-    Sealed(SealedShare, Context),
+    /// A share that the device made and sealed.
+    Sealed(SealedTemplate),
+}
+
+/// A share of a template that a device sealed to the key-holder, and the enrolment that it did so for. With tenant and subject these
+/// make the [`Context`] under which the share opens.
+#[derive(Debug)]
+pub struct SealedTemplate {
+    /// The share.
+    pub sealed: SealedShare,
+    /// The idempotency key of the enrolment, at most [`IDEMPOTENCY_KEY_BYTES_MAX`] bytes.
+    pub idempotency_key: Vec<u8>,
+    /// Unix second of the enrolment, by the device's clock.
+    pub issued_at: u64,
+}
+
+/// Bytes of an idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+
+impl SealedTemplate {
+    /// The context of a template of `handle` in this enrolment.
+    pub fn context(&self, tenant: &TenantId, handle: &Handle) -> Context {
+        Context::template(tenant, handle, &self.idempotency_key, self.issued_at)
+    }
 }
 
 impl From<BlindedTemplate> for ForKeyHolder {

@@ -4,20 +4,21 @@ use crate::keys::{KeyStructure, PublicKey};
 use crate::template::Ciphertext;
 use crate::{BlindedCiphertext, EpochRecord, Lane, SubjectRecord};
 use rand::CryptoRng;
-use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TenantKey};
+use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TagMaster, TenantKey};
 use zeroize::Zeroizing;
 
-/// Master key and what follows from it. 128 KiB; 192 KiB with one key per tenant.
+/// Master key and what follows from it: 64 KiB; 128 KiB with one key per tenant.
 pub(crate) struct Epoch {
     number: u32,
     seed: [u8; 32],
     master: MasterKey,
+    tags: TagMaster,
     secret: Secret,
 }
 
 /// What encrypts templates.
 enum Secret {
-    PerSubject(Basis, TagKey),
+    PerSubject(Basis),
     PerTenant(TenantKey),
 }
 
@@ -25,14 +26,11 @@ impl Epoch {
     pub(crate) fn restore(keys: KeyStructure, record: &EpochRecord) -> Epoch {
         let master = MasterKey::from_bytes(record.master);
         let secret = match keys {
-            KeyStructure::PerSubject => {
-                let basis = Basis::from_seed(Scheme::shared(), record.seed);
-                let tag_key = master.tag_key(&basis);
-                Secret::PerSubject(basis, tag_key)
-            }
+            KeyStructure::PerSubject => Secret::PerSubject(Basis::from_seed(Scheme::shared(), record.seed)),
             KeyStructure::PerTenant => Secret::PerTenant(master.tenant_key(Scheme::shared())),
         };
-        Epoch { number: record.epoch, seed: record.seed, master, secret }
+        let tags = TagMaster::from_bytes(record.tags);
+        Epoch { number: record.epoch, seed: record.seed, master, tags, secret }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -41,14 +39,19 @@ impl Epoch {
 
     /// To store.
     pub(crate) fn record(&self) -> EpochRecord {
-        EpochRecord { epoch: self.number, master: *self.master.expose_bytes(), seed: self.seed }
+        EpochRecord {
+            epoch: self.number,
+            master: *self.master.expose_bytes(),
+            seed: self.seed,
+            tags: *self.tags.expose_bytes(),
+        }
     }
 
-    /// What matchers need.
-    pub(crate) fn public_key(&self) -> PublicKey {
+    /// What matchers need, with the tag basis of a version.
+    pub(crate) fn public_key(&self, version: u32) -> PublicKey {
         match &self.secret {
-            Secret::PerSubject(basis, _) => {
-                PublicKey::of_basis(self.number, self.seed, self.master.tag_basis(basis))
+            Secret::PerSubject(basis) => {
+                PublicKey::of_basis(self.number, self.seed, version, self.tags.basis(basis, version))
             }
             Secret::PerTenant(key) => {
                 PublicKey::of_zero(self.number, self.seed, key.zero_of(&self.master, self.seed))
@@ -71,7 +74,7 @@ impl Epoch {
     ) -> Ciphertext {
         let (key, lane) = (self.subject_key(record), record.lane.index());
         match &self.secret {
-            Secret::PerSubject(basis, _) => Ciphertext::Own(basis.encrypt_lane(&key, lane, template, rng)),
+            Secret::PerSubject(basis) => Ciphertext::Own(basis.encrypt_lane(&key, lane, template, rng)),
             Secret::PerTenant(tenant) => Ciphertext::Pair(tenant.encrypt_lane_of(&key, lane, template, rng)),
         }
     }
@@ -84,7 +87,7 @@ impl Epoch {
         blinded: &BlindedCiphertext,
     ) -> Option<Share> {
         match &self.secret {
-            Secret::PerSubject(basis, _) => basis.open_blinded(key, lane.index(), &blinded.ciphertext),
+            Secret::PerSubject(basis) => basis.open_blinded(key, lane.index(), &blinded.ciphertext),
             Secret::PerTenant(tenant) => tenant.open_blinded(key, lane.index(), &blinded.ciphertext),
         }
     }
@@ -92,23 +95,20 @@ impl Epoch {
     /// The polynomial that subjects' templates are encrypted over, if they have keys of their own.
     pub(crate) fn basis(&self) -> Option<&Basis> {
         match &self.secret {
-            Secret::PerSubject(basis, _) => Some(basis),
+            Secret::PerSubject(basis) => Some(basis),
             Secret::PerTenant(_) => None,
         }
     }
 
-    /// What checks the tags of batches, if subjects have keys of their own.
-    pub(crate) fn tag_key(&self) -> Option<&TagKey> {
-        match &self.secret {
-            Secret::PerSubject(_, tag_key) => Some(tag_key),
-            Secret::PerTenant(_) => None,
-        }
+    /// What checks the tags of a version, if subjects have keys of their own.
+    pub(crate) fn tag_key(&self, version: u32) -> Option<TagKey> {
+        self.basis().map(|basis| self.tags.key(basis, version))
     }
 
     /// The tenant's one key, if it has one.
     pub(crate) fn tenant_key(&self) -> Option<&TenantKey> {
         match &self.secret {
-            Secret::PerSubject(..) => None,
+            Secret::PerSubject(_) => None,
             Secret::PerTenant(key) => Some(key),
         }
     }

@@ -7,7 +7,7 @@ use trefoil_bfv::threshold::{PIECES, Witness};
 use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Tag};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ4";
+const MAGIC: [u8; 4] = *b"TFJ5";
 
 /// Bytes before the subjects: magic, tenant, batch id, epoch, kind, occupied lanes.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4;
@@ -28,19 +28,34 @@ pub struct MatchJob {
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
     pub(crate) masked: Masked,
-    /// For three key-holders. Not in the encoding: each is for one of them ([`crate::quorum::SeatJob`]).
-    pub(crate) witnesses: Option<Box<[Witness; PIECES]>>,
 }
 
 /// What is decrypted.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Masked {
-    /// Templates under keys of their own, plain probes. The tag shows that the matcher knows what `c1` is a multiple of.
-    Own(Tag, MaskedBatch),
-    /// Templates under the tenant's key, plain probes.
-    Pairs(MaskedBatch),
-    /// Templates under the tenant's key, shared probes.
+    /// Templates under keys of their own and plain probes, for one key-holder.
+    Plain(Stamp<1>, MaskedBatch),
+    /// The same for a quorum. What each seat needs besides is not in the encoding: it is for that seat only
+    /// ([`crate::quorum::SeatJob`]), and there is nothing in a job that was read.
+    Quorum(Option<Box<[ForSeat; PIECES]>>, MaskedBatch),
+    /// Templates under the tenant's key and shared probes.
     Product(MaskedProduct),
+}
+
+/// Tags under one key-holder's tag key, for every `c1` that it decrypts: they show that the matcher knows what each is a multiple of.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Stamp<const COUNT: usize> {
+    /// Which of the key-holder's tag keys.
+    pub(crate) version: u32,
+    pub(crate) tags: [Tag; COUNT],
+}
+
+/// What one seat of a quorum is sent besides the batch.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct ForSeat {
+    pub(crate) witness: Witness,
+    /// Of the batch, of this seat's witness, and of those of [`crate::quorum::Seat::others`].
+    pub(crate) stamp: Stamp<4>,
 }
 
 /// Why bytes are not a job.
@@ -50,7 +65,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version, or the kind does not exist.
-    #[error("these bytes are not a match job of version 4")]
+    #[error("these bytes are not a match job of version 5")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -60,11 +75,33 @@ pub enum JobError {
     Ciphertext(#[from] MaskedError),
 }
 
+impl<const COUNT: usize> Stamp<COUNT> {
+    pub(crate) const BYTES: usize = 4 + COUNT * Tag::BYTES;
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.version.to_le_bytes().to_vec();
+        self.tags.iter().for_each(|tag| bytes.extend_from_slice(&tag.to_bytes()));
+        bytes
+    }
+
+    /// Reads [`Stamp::BYTES`] bytes.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Stamp<COUNT>, JobError> {
+        let length = JobError::Length(bytes.len());
+        let (version, rest) = bytes.split_first_chunk().ok_or(length)?;
+        let mut tags = Vec::with_capacity(COUNT);
+        for tag in rest.chunks(Tag::BYTES) {
+            tags.push(Tag::from_bytes(Scheme::shared(), tag)?);
+        }
+        let tags = tags.try_into().map_err(|_| length)?;
+        Ok(Stamp { version: u32::from_le_bytes(*version), tags })
+    }
+}
+
 impl Masked {
     fn code(&self) -> u8 {
         match self {
-            Masked::Own(..) => 0,
-            Masked::Pairs(_) => 1,
+            Masked::Plain(..) => 0,
+            Masked::Quorum(..) => 1,
             Masked::Product(_) => 2,
         }
     }
@@ -72,22 +109,22 @@ impl Masked {
     /// The key structure that this kind of batch is for.
     pub(crate) fn structure(&self) -> KeyStructure {
         match self {
-            Masked::Own(..) => KeyStructure::PerSubject,
-            Masked::Pairs(_) | Masked::Product(_) => KeyStructure::PerTenant,
+            Masked::Plain(..) | Masked::Quorum(..) => KeyStructure::PerSubject,
+            Masked::Product(_) => KeyStructure::PerTenant,
         }
     }
 
     fn to_bytes(&self) -> Vec<u8> {
         match self {
-            Masked::Own(tag, batch) => [tag.to_bytes(), batch.to_bytes()].concat(),
-            Masked::Pairs(batch) => batch.to_bytes(),
+            Masked::Plain(stamp, batch) => [stamp.to_bytes(), batch.to_bytes()].concat(),
+            Masked::Quorum(_, batch) => batch.to_bytes(),
             Masked::Product(product) => product.to_bytes(),
         }
     }
 
     fn bytes_of(code: u8) -> Option<usize> {
         match code {
-            0 => Some(Tag::BYTES + FOLDED_BYTES + POLYNOMIAL_BYTES),
+            0 => Some(Stamp::<1>::BYTES + FOLDED_BYTES + POLYNOMIAL_BYTES),
             1 => Some(FOLDED_BYTES + POLYNOMIAL_BYTES),
             2 => Some(FOLDED_BYTES + 2 * POLYNOMIAL_BYTES),
             _ => None,
@@ -98,10 +135,11 @@ impl Masked {
         let scheme = Scheme::shared();
         Ok(match code {
             0 => {
-                let (tag, batch) = bytes.split_at_checked(Tag::BYTES).ok_or(JobError::Length(bytes.len()))?;
-                Masked::Own(Tag::from_bytes(scheme, tag)?, MaskedBatch::from_bytes(scheme, batch)?)
+                let length = JobError::Length(bytes.len());
+                let (stamp, batch) = bytes.split_at_checked(Stamp::<1>::BYTES).ok_or(length)?;
+                Masked::Plain(Stamp::read(stamp)?, MaskedBatch::from_bytes(scheme, batch)?)
             }
-            1 => Masked::Pairs(MaskedBatch::from_bytes(scheme, bytes)?),
+            1 => Masked::Quorum(None, MaskedBatch::from_bytes(scheme, bytes)?),
             2 => Masked::Product(MaskedProduct::from_bytes(scheme, bytes)?),
             _ => return Err(JobError::Format),
         })
@@ -115,7 +153,7 @@ impl MatchJob {
     /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
     /// occupied lanes (32 bits, little-endian), handle and generation of each in order, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, epoch, subjects, masked, .. } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant);
@@ -157,8 +195,9 @@ impl MatchJob {
             return Err(length);
         }
         let masked = Masked::read(kind, rest)?;
-        let job = MatchJob { tenant, batch_id, epoch, subjects, masked, witnesses: None };
-        if job.is_well_formed() { Ok(job) } else { Err(JobError::Subjects) }
+        let job = MatchJob { tenant, batch_id, epoch, subjects, masked };
+        job.check_subjects()?;
+        Ok(job)
     }
 
     /// The lanes that have a subject.
@@ -170,8 +209,8 @@ impl MatchJob {
         occupied
     }
 
-    /// Whether at least one lane is occupied and no template occupies two.
-    pub(crate) fn is_well_formed(&self) -> bool {
+    /// Refuses a job without a subject, and one in which a template occupies two lanes.
+    pub(crate) fn check_subjects(&self) -> Result<(), JobError> {
         // The first bytes tell almost all handles apart; only where two agree are the whole names sorted.
         let (mut prefixes, mut count) = ([0u64; LANES], 0);
         for ((handle, _), prefix) in self.subjects.iter().flatten().zip(&mut prefixes) {
@@ -180,7 +219,8 @@ impl MatchJob {
         }
         let prefixes = &mut prefixes[..count];
         prefixes.sort_unstable();
-        count > 0 && (prefixes.windows(2).all(|pair| pair[0] != pair[1]) || self.names_are_distinct())
+        let distinct = prefixes.windows(2).all(|pair| pair[0] != pair[1]) || self.names_are_distinct();
+        if count > 0 && distinct { Ok(()) } else { Err(JobError::Subjects) }
     }
 
     fn names_are_distinct(&self) -> bool {

@@ -3,15 +3,16 @@
 use crate::template::POLYNOMIAL_BYTES;
 use std::fmt;
 use std::sync::Arc;
+use trefoil_bfv::threshold::PIECES;
 use trefoil_bfv::{CiphertextError, Scheme, TagBasis};
 
-/// How a tenant's templates are encrypted. Chosen when the tenant is made, for good.
+/// How a tenant's templates are encrypted. Follows from the probe mode, for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStructure {
-    /// Every template has a key of its own: 48 KiB each, erasable one by one.
+    /// Every template has a key of its own: 48 KiB each, erasable one by one. For plain probes.
     PerSubject,
     /// One key for all: 96 KiB each. Products of ciphertexts are possible, which shared probes need; a leaked key opens all of
-    /// the tenant's templates.
+    /// the tenant's templates. For shared probes.
     PerTenant,
 }
 
@@ -38,8 +39,8 @@ impl KeyStructure {
     }
 }
 
-/// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 192 KiB with one per tenant.
-/// Shared by clones. Every rotation of the keys gives another, with the next epoch.
+/// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 256 KiB with a quorum, 192 KiB with
+/// one key per tenant. Shared by clones. Every rotation of the keys gives another, with the next epoch.
 #[derive(Clone)]
 pub struct PublicKey {
     epoch: u32,
@@ -48,40 +49,75 @@ pub struct PublicKey {
 }
 
 enum Material {
-    /// The polynomial over which the subjects' templates are encrypted, and what batches are tagged with.
-    Basis(trefoil_bfv::Basis, TagBasis),
+    /// The polynomial over which the subjects' templates are encrypted, and what batches are tagged with: for one key-holder, or for
+    /// each seat of a quorum.
+    Basis(trefoil_bfv::Basis, Vec<Tags>),
     /// The encryption of zero that masks products.
     Zero(trefoil_bfv::Zero),
 }
 
-/// Why bytes are not a public key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PublicKeyError {
-    /// The length is not that of the structure.
-    #[error("a public key of this structure does not have {0} bytes")]
-    Length(usize),
-    /// The first byte names no key structure.
-    #[error("{0} names no key structure")]
-    Structure(u8),
-    /// The encryption of zero is not canonical.
-    #[error(transparent)]
-    Ciphertext(#[from] CiphertextError),
+/// What batches for one key-holder are tagged with. A version is for use until that key-holder has seen a malformed job.
+#[derive(Clone)]
+pub(crate) struct Tags {
+    pub(crate) version: u32,
+    pub(crate) basis: Arc<TagBasis>,
 }
 
-/// Structure and epoch.
+/// Why bytes are not a public key, or keys do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublicKeyError {
+    /// The length is not that of the kind.
+    #[error("a public key of this kind does not have {0} bytes")]
+    Length(usize),
+    /// The first byte names no kind of public key.
+    #[error("{0} names no kind of public key")]
+    Kind(u8),
+    /// A polynomial is not canonical.
+    #[error(transparent)]
+    Ciphertext(#[from] CiphertextError),
+    /// Three key-holders answered with keys of different tenants or epochs.
+    #[error("the three key-holders have different keys for the tenant")]
+    Quorum,
+}
+
+/// Kind and epoch.
 const HEADER_BYTES: usize = 1 + 4;
+const TAGS_BYTES: usize = 4 + POLYNOMIAL_BYTES;
+/// The kind of a public key for a quorum; the others are those of [`KeyStructure::code`].
+const QUORUM: u8 = 2;
 
 impl PublicKey {
-    /// Length of the encoding, with either structure.
-    pub const BYTES: usize = HEADER_BYTES + 32 + POLYNOMIAL_BYTES;
+    /// Length of the longest encoding: that for a quorum.
+    pub const BYTES_MAX: usize = HEADER_BYTES + 32 + PIECES * TAGS_BYTES;
 
-    pub(crate) fn of_basis(epoch: u32, seed: [u8; 32], tags: TagBasis) -> PublicKey {
+    pub(crate) fn of_basis(epoch: u32, seed: [u8; 32], version: u32, tags: TagBasis) -> PublicKey {
         let basis = trefoil_bfv::Basis::from_seed(Scheme::shared(), seed);
+        let tags = vec![Tags { version, basis: Arc::new(tags) }];
         PublicKey { epoch, seed, material: Arc::new(Material::Basis(basis, tags)) }
     }
 
     pub(crate) fn of_zero(epoch: u32, seed: [u8; 32], zero: trefoil_bfv::Zero) -> PublicKey {
         PublicKey { epoch, seed, material: Arc::new(Material::Zero(zero)) }
+    }
+
+    /// The public key for a quorum, from those of its seats in order.
+    ///
+    /// # Errors
+    /// [`PublicKeyError::Quorum`] unless they are of one tenant and epoch, each for one key-holder.
+    pub fn of_quorum(seats: [PublicKey; PIECES]) -> Result<PublicKey, PublicKeyError> {
+        let [first, ..] = &seats;
+        let (epoch, seed) = (first.epoch, first.seed);
+        let mut tags = Vec::with_capacity(PIECES);
+        for key in &seats {
+            match &*key.material {
+                Material::Basis(_, own) if (key.epoch, key.seed) == (epoch, seed) && own.len() == 1 => {
+                    tags.extend(own.iter().cloned());
+                }
+                _ => return Err(PublicKeyError::Quorum),
+            }
+        }
+        let basis = trefoil_bfv::Basis::from_seed(Scheme::shared(), seed);
+        Ok(PublicKey { epoch, seed, material: Arc::new(Material::Basis(basis, tags)) })
     }
 
     /// The key structure.
@@ -97,17 +133,34 @@ impl PublicKey {
         self.epoch
     }
 
-    /// The canonical encoding: structure, epoch (little-endian), then the seed of the basis and the tag basis, or the encryption of
-    /// zero, which begins with a seed too.
+    /// The version of the tag key of each key-holder, in the order of their seats; none where batches carry no tags.
+    pub fn tag_versions(&self) -> Vec<u32> {
+        match &*self.material {
+            Material::Basis(_, tags) => tags.iter().map(|tags| tags.version).collect(),
+            Material::Zero(_) => Vec::new(),
+        }
+    }
+
+    /// The canonical encoding: kind, epoch (little-endian), then the seed of the basis and, for each key-holder, the version of its
+    /// tag key (little-endian) and its tag basis; or the encryption of zero, which begins with a seed too.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![self.structure().code()];
-        bytes.extend(self.epoch.to_le_bytes());
+        let mut bytes = Vec::with_capacity(PublicKey::BYTES_MAX);
         match &*self.material {
             Material::Basis(_, tags) => {
+                let kind = if tags.len() == PIECES { QUORUM } else { KeyStructure::PerSubject.code() };
+                bytes.push(kind);
+                bytes.extend(self.epoch.to_le_bytes());
                 bytes.extend(self.seed);
-                bytes.extend(tags.to_bytes());
+                for Tags { version, basis } in tags {
+                    bytes.extend(version.to_le_bytes());
+                    bytes.extend(basis.to_bytes());
+                }
             }
-            Material::Zero(zero) => bytes.extend(zero.to_bytes()),
+            Material::Zero(zero) => {
+                bytes.push(KeyStructure::PerTenant.code());
+                bytes.extend(self.epoch.to_le_bytes());
+                bytes.extend(zero.to_bytes());
+            }
         }
         bytes
     }
@@ -119,27 +172,46 @@ impl PublicKey {
     pub fn from_bytes(bytes: &[u8]) -> Result<PublicKey, PublicKeyError> {
         let length = PublicKeyError::Length(bytes.len());
         let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or(length)?;
-        let [code, epoch @ ..] = *header;
+        let [kind, epoch @ ..] = *header;
         let epoch = u32::from_le_bytes(epoch);
-        let structure = KeyStructure::from_code(code).ok_or(PublicKeyError::Structure(code))?;
-        let (seed, polynomial) = rest.split_first_chunk().ok_or(length)?;
-        if polynomial.len() != POLYNOMIAL_BYTES {
+        let (seed, body) = rest.split_first_chunk::<32>().ok_or(length)?;
+        let scheme = Scheme::shared();
+        let holders = match kind {
+            QUORUM => PIECES,
+            kind => match KeyStructure::from_code(kind).ok_or(PublicKeyError::Kind(kind))? {
+                KeyStructure::PerSubject => 1,
+                KeyStructure::PerTenant if body.len() == POLYNOMIAL_BYTES => {
+                    let zero = trefoil_bfv::Zero::from_bytes(scheme, rest)?;
+                    return Ok(PublicKey::of_zero(epoch, *seed, zero));
+                }
+                KeyStructure::PerTenant => return Err(length),
+            },
+        };
+        if body.len() != holders * TAGS_BYTES {
             return Err(length);
         }
-        Ok(match structure {
-            KeyStructure::PerSubject => {
-                PublicKey::of_basis(epoch, *seed, TagBasis::from_bytes(Scheme::shared(), polynomial)?)
-            }
-            KeyStructure::PerTenant => {
-                PublicKey::of_zero(epoch, *seed, trefoil_bfv::Zero::from_bytes(Scheme::shared(), rest)?)
-            }
-        })
+        let mut tags = Vec::with_capacity(holders);
+        for part in body.chunks_exact(TAGS_BYTES) {
+            let (version, basis) = part.split_first_chunk().ok_or(length)?;
+            let basis = Arc::new(TagBasis::from_bytes(scheme, basis)?);
+            tags.push(Tags { version: u32::from_le_bytes(*version), basis });
+        }
+        let basis = trefoil_bfv::Basis::from_seed(scheme, *seed);
+        Ok(PublicKey { epoch, seed: *seed, material: Arc::new(Material::Basis(basis, tags)) })
     }
 
-    /// The basis, and what batches over it are tagged with.
-    pub(crate) fn basis(&self) -> Option<(&trefoil_bfv::Basis, &TagBasis)> {
+    /// The basis, and what batches over it are tagged with, if there is one key-holder.
+    pub(crate) fn alone(&self) -> Option<(&trefoil_bfv::Basis, &Tags)> {
         match &*self.material {
-            Material::Basis(basis, tags) => Some((basis, tags)),
+            Material::Basis(basis, tags) if tags.len() == 1 => Some((basis, &tags[0])),
+            _ => None,
+        }
+    }
+
+    /// The basis, and what batches over it are tagged with for each seat of a quorum.
+    pub(crate) fn quorum(&self) -> Option<(&trefoil_bfv::Basis, &[Tags; PIECES])> {
+        match &*self.material {
+            Material::Basis(basis, tags) => Some((basis, tags.as_slice().try_into().ok()?)),
             Material::Zero(_) => None,
         }
     }
@@ -157,6 +229,7 @@ impl fmt::Debug for PublicKey {
         f.debug_struct("PublicKey")
             .field("structure", &self.structure())
             .field("epoch", &self.epoch)
+            .field("tag_versions", &self.tag_versions())
             .finish_non_exhaustive()
     }
 }

@@ -11,14 +11,14 @@
 //!
 //! ```
 //! use trefoil_matching::{
-//!     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault, Tier, split,
-//!     unblind,
+//!     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
+//!     TemplateName, Tier, split, unblind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut rng = rand::rng();
 //! let (tenant, handle, now) = ([1; 16], [2; 32], 1_800_000_000);
-//! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)?;
+//! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, now)?;
 //! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
 //! let key = keyholder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
 //!
@@ -26,11 +26,12 @@
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
 //! let (blinded, blind) = split(&Embedding::quantise(&face)?, &mut rng);
 //! let lane = Lane::random(&mut rng);
-//! let template = unblind(keyholder.enrol(tenant, handle, 0, lane, &blinded.into())?, blind);
+//! let name = TemplateName { tenant, handle, generation: 0 };
+//! let template = unblind(keyholder.enrol(name, lane, &blinded.into(), now)?, blind);
 //!
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
-//! let mut matcher = Matcher::new(Tier::detected(), rand::random());
+//! let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = rand::random()));
 //! let job = matcher.mask([3; 16], tenant, &key, &[(&template, &probe)])?;
 //! assert!(keyholder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
@@ -38,12 +39,14 @@
 //! ```
 
 mod attempts;
+mod call;
 mod enrolment;
 mod epoch;
 mod job;
 mod keyholder;
 mod keys;
 mod lane;
+mod leakage;
 mod matcher;
 mod names;
 mod policy;
@@ -55,21 +58,28 @@ mod template;
 mod tenant;
 mod vault;
 
-pub use attempts::AttemptRecord;
-pub use enrolment::{Blind, BlindedTemplate, ForKeyHolder, split, unblind};
+pub use attempts::{AttemptPolicy, AttemptRecord};
+pub use call::{
+    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, TemplateName, unasked,
+};
+pub use enrolment::{
+    Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
+};
 pub use job::{JobError, MatchJob};
-pub use keyholder::{Decisions, KeyHolder, KeyHolderError, KeyHolding};
+pub use keyholder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
 pub use keys::{KeyStructure, PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
-pub use matcher::{MatchError, Matcher};
-pub use policy::{AttemptPolicy, DecisionPolicy};
-pub use probe::{EncryptedProbes, ProbeJob, ProbeJobError, SealedProbe, SharedProbe};
+pub use matcher::{Entropy, MatchError, Matcher};
+pub use policy::DecisionPolicy;
+pub use probe::{
+    EncryptedProbes, NONCE_BYTES_MAX, ProbeJob, ProbeJobError, SealedFor, SealedProbe, SharedProbe,
+};
 pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
-pub use vault::{EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
+pub use vault::{EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
 
 /// Names a tenant. A batch never holds two.
 pub type TenantId = [u8; 16];

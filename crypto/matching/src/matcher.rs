@@ -1,7 +1,8 @@
 //! The matcher's role.
 
-use crate::job::Masked;
+use crate::job::{ForSeat, Masked, Stamp};
 use crate::probe::SealedProbe;
+use crate::quorum::Seat;
 use crate::template::Ciphertext;
 use crate::{
     BatchId, EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SharedProbe, Template, TenantId,
@@ -9,13 +10,16 @@ use crate::{
 };
 use std::sync::Arc;
 use trefoil_bfv::{
-    Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Scheme,
-    TemplateCiphertext,
+    Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedShare, Scheme, TemplateCiphertext,
 };
+
+/// Fills its argument with random bytes that nobody can predict: in programs, the operating system.
+pub type Entropy = dyn FnMut(&mut [u8; 32]) + Send;
 
 /// One worker of the matcher: its generator and its scratch memory. Owned by one thread at a time; takes no locks.
 pub struct Matcher {
     masker: Masker,
+    entropy: Box<Entropy>,
 }
 
 /// Why a batch was refused. Nothing was computed.
@@ -33,12 +37,9 @@ pub enum MatchError {
     /// A template is not under the key of the batch.
     #[error("the template in lane {} is under another key, or of another key structure", .0.index())]
     ForeignKey(Lane),
-    /// Shared probes need one key per tenant.
-    #[error("the tenant has a key per subject, with which shared probes cannot be matched")]
-    Structure,
-    /// Three key-holders decide where each subject has a key.
-    #[error("the tenant has one key for all subjects, and three key-holders need a key per subject")]
-    Three,
+    /// The public key is for another probe mode, or for one key-holder where there is a quorum, or the other way round.
+    #[error("the tenant's public key is not for this kind of batch")]
+    Key,
 }
 
 /// Who is in a batch, checked.
@@ -47,18 +48,21 @@ struct Roll {
 }
 
 impl Matcher {
-    /// A worker that computes on `tier`, or the best below it that the machine has. `seed` comes from the operating
-    /// system's generator, and no two workers share one.
-    pub fn new(tier: Tier, seed: [u8; 32]) -> Matcher {
+    /// A worker that computes on `tier`, or the best below it that the machine has. Its generator starts from `entropy` and mixes in more
+    /// of it before each batch, so that a process that is resumed twice from one snapshot does not mask two batches alike: what two
+    /// such batches differ by would tell the key-holder the difference of their probes.
+    pub fn new(tier: Tier, mut entropy: Box<Entropy>) -> Matcher {
         let scheme = if tier >= Tier::detected() {
             Arc::clone(Scheme::shared())
         } else {
             Scheme::new(Params::lanes94(), tier)
         };
-        Matcher { masker: Masker::new(&scheme, seed) }
+        let mut seed = [0; 32];
+        entropy(&mut seed);
+        Matcher { masker: Masker::new(&scheme, seed), entropy }
     }
 
-    /// Multiplies each template by its probe and masks the result for the key-holder. Allocates the job's buffers only.
+    /// Multiplies each template by its plain probe and masks the result for the key-holder. Allocates the job's buffers only.
     ///
     /// # Errors
     /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants or keys.
@@ -70,40 +74,39 @@ impl Matcher {
         lanes: &[(&Template, &Embedding)],
     ) -> Result<MatchJob, MatchError> {
         let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
-        let masked = match key.basis() {
-            Some((basis, tags)) => {
-                let placed = placed_own(lanes)?;
-                let masked = self.masker.mask(basis, &placed[..lanes.len()]);
-                Masked::Own(self.masker.tag(tags), masked)
-            }
-            None => {
-                let placed = arranged(lanes, |&(template, probe)| {
-                    Ok(PlacedPair { lane: template.lane.index(), template: pair(template)?, probe })
-                })?;
-                Masked::Pairs(self.masker.mask_pairs(&placed[..lanes.len()]))
-            }
+        let placed = &placed_own(lanes)?[..lanes.len()];
+        self.refresh();
+        let masked = if let Some((basis, tags)) = key.alone() {
+            let masked = self.masker.mask(basis, placed);
+            Masked::Plain(Stamp { version: tags.version, tags: [self.masker.tag(&tags.basis)] }, masked)
+        } else {
+            self.mask_for_quorum(key, placed)?
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked, witnesses: None })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked })
     }
 
-    /// [`Matcher::mask`] for three key-holders, with what each needs to check the other two.
-    ///
-    /// # Errors
-    /// [`MatchError`] as [`Matcher::mask`]; also when the tenant has one key for all subjects.
-    pub fn mask_for_three(
-        &mut self,
-        batch_id: BatchId,
-        tenant: TenantId,
-        key: &PublicKey,
-        lanes: &[(&Template, &Embedding)],
-    ) -> Result<MatchJob, MatchError> {
-        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
-        let (basis, tags) = key.basis().ok_or(MatchError::Three)?;
-        let placed = &placed_own(lanes)?[..lanes.len()];
+    /// A batch with what each seat of a quorum needs to check the other two and the matcher.
+    fn mask_for_quorum(&mut self, key: &PublicKey, placed: &[Placed<'_>]) -> Result<Masked, MatchError> {
+        let (basis, tags_of) = key.quorum().ok_or(MatchError::Key)?;
+        let bases = tags_of.each_ref().map(|tags| &*tags.basis);
         let masked = self.masker.mask(basis, placed);
-        let masked = Masked::Own(self.masker.tag(tags), masked);
-        let witnesses = Some(Box::new(self.masker.witnesses(basis, placed)));
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked, witnesses })
+        let of_batch = bases.map(|basis| self.masker.tag(basis));
+        let witnesses = self.masker.witnesses(basis, placed, bases);
+        let for_seats = Seat::ALL.map(|seat| {
+            let at = seat.index();
+            let [next, last] = seat.others().map(|other| witnesses[other.index()].1[at].clone());
+            let (witness, own) = &witnesses[at];
+            let tags = [of_batch[at].clone(), own[at].clone(), next, last];
+            ForSeat { witness: witness.clone(), stamp: Stamp { version: tags_of[at].version, tags } }
+        });
+        Ok(Masked::Quorum(Some(Box::new(for_seats)), masked))
+    }
+
+    /// Mixes fresh randomness into the generator.
+    fn refresh(&mut self) {
+        let mut fresh = [0; 32];
+        (self.entropy)(&mut fresh);
+        self.masker.refresh(&fresh);
     }
 
     /// The sealed shares of a batch, for the key-holder to encrypt.
@@ -120,9 +123,9 @@ impl Matcher {
         Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
         let mut probes = [const { None }; LANES];
         for (template, probe) in lanes {
-            let SharedProbe { sealed, context, .. } = (*probe).clone();
+            let SharedProbe { sealed, sealed_for, .. } = (*probe).clone();
             let Template { handle, generation, .. } = **template;
-            probes[template.lane.index()] = Some(SealedProbe { handle, generation, sealed, context });
+            probes[template.lane.index()] = Some(SealedProbe { handle, generation, sealed, sealed_for });
         }
         Ok(ProbeJob { tenant, batch_id, epoch: key.epoch(), probes })
     }
@@ -141,20 +144,14 @@ impl Matcher {
         probes: &EncryptedProbes,
     ) -> Result<MatchJob, MatchError> {
         let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
-        let zero = key.zero().ok_or(MatchError::Structure)?;
+        let zero = key.zero().ok_or(MatchError::Key)?;
         let placed = arranged(lanes, |&(template, probe)| {
             let lane = template.lane.index();
             Ok(PlacedShare { lane, template: pair(template)?, share: &probe.share })
         })?;
+        self.refresh();
         let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
-        Ok(MatchJob {
-            tenant,
-            batch_id,
-            epoch: key.epoch(),
-            subjects,
-            masked: Masked::Product(masked),
-            witnesses: None,
-        })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked: Masked::Product(masked) })
     }
 }
 

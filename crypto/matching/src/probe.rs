@@ -8,11 +8,13 @@ use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Share};
 use trefoil_split::{Context, SealedShare};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFS1";
+const MAGIC: [u8; 4] = *b"TFS2";
 /// Bytes before the subjects: magic, tenant, batch id, epoch, occupied lanes.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 4;
-/// Bytes per subject: handle, generation, context, sealed share.
-const SUBJECT_BYTES: usize = 32 + 4 + 32 + SealedShare::BYTES;
+/// Bytes per subject without its nonce: handle, generation, session, second, length of the nonce, sealed share.
+const SUBJECT_BYTES: usize = 32 + 4 + 32 + 8 + 1 + SealedShare::BYTES;
+/// Bytes of a nonce.
+pub const NONCE_BYTES_MAX: usize = 64;
 
 /// A probe that neither role sees.
 #[derive(Clone, Debug)]
@@ -21,8 +23,27 @@ pub struct SharedProbe {
     pub share: Share,
     /// The key-holder's.
     pub sealed: SealedShare,
-    /// What it was sealed for.
-    pub context: Context,
+    /// What it was sealed for, besides tenant and subject.
+    pub sealed_for: SealedFor,
+}
+
+/// The request that a device sealed a probe for. With tenant and subject, which the key-holder takes from the batch, it makes the
+/// [`Context`] under which the share opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedFor {
+    /// The proof session.
+    pub session: [u8; 32],
+    /// The nonce of the request, at most [`NONCE_BYTES_MAX`] bytes.
+    pub nonce: Vec<u8>,
+    /// Unix second of the request, by the device's clock.
+    pub issued_at: u64,
+}
+
+impl SealedFor {
+    /// The context of a probe of `handle` in this request.
+    pub fn context(&self, tenant: &TenantId, handle: &Handle) -> Context {
+        Context::probe(tenant, handle, &self.session, &self.nonce, self.issued_at)
+    }
 }
 
 /// The sealed shares of a batch of probes, for the key-holder to encrypt.
@@ -47,8 +68,8 @@ pub struct SealedProbe {
     pub generation: u32,
     /// The key-holder's share.
     pub sealed: SealedShare,
-    /// What it was sealed for.
-    pub context: Context,
+    /// What it was sealed for, besides tenant and subject.
+    pub sealed_for: SealedFor,
 }
 
 /// The key-holder's shares of a batch of probes, encrypted under the tenant's key: 96 KiB.
@@ -64,7 +85,7 @@ pub enum ProbeJobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version.
-    #[error("these bytes are not a probe job of version 1")]
+    #[error("these bytes are not a probe job of version 2")]
     Format,
     /// No lane is occupied.
     #[error("the job has no probe")]
@@ -73,10 +94,10 @@ pub enum ProbeJobError {
 
 impl ProbeJob {
     /// Length of the longest encoding: all 32 lanes occupied.
-    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES;
+    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * (SUBJECT_BYTES + NONCE_BYTES_MAX);
 
     /// The canonical encoding, which [`ProbeJob::from_bytes`] reads: magic, tenant, batch id, epoch and occupied lanes
-    /// (little-endian), then handle, generation, context and sealed share of each in order.
+    /// (little-endian), then handle, generation, session, second, length of the nonce, nonce and sealed share of each in order.
     pub fn to_bytes(&self) -> Vec<u8> {
         let ProbeJob { tenant, batch_id, epoch, probes } = self;
         let mut bytes = Vec::with_capacity(ProbeJob::BYTES_MAX);
@@ -85,10 +106,16 @@ impl ProbeJob {
         bytes.extend_from_slice(batch_id);
         bytes.extend_from_slice(&epoch.to_le_bytes());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
-        for SealedProbe { handle, generation, sealed, context } in probes.iter().flatten() {
+        for SealedProbe { handle, generation, sealed, sealed_for } in probes.iter().flatten() {
+            let SealedFor { session, nonce, issued_at } = sealed_for;
             bytes.extend_from_slice(handle);
             bytes.extend_from_slice(&generation.to_le_bytes());
-            bytes.extend_from_slice(&context.to_bytes());
+            bytes.extend_from_slice(session);
+            bytes.extend_from_slice(&issued_at.to_le_bytes());
+            // A longer one does not come this far; cut off, its share would not open.
+            let nonce = &nonce[..nonce.len().min(NONCE_BYTES_MAX)];
+            bytes.push(nonce.len() as u8);
+            bytes.extend_from_slice(nonce);
             bytes.extend_from_slice(sealed.as_bytes());
         }
         bytes
@@ -111,17 +138,25 @@ impl ProbeJob {
         if occupied.is_empty() {
             return Err(ProbeJobError::Empty);
         }
-        if rest.len() != occupied.len() * SUBJECT_BYTES {
-            return Err(length);
-        }
         let mut probes = [const { None }; LANES];
         for lane in occupied.iter() {
             let handle = take(&mut rest).ok_or(length)?;
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
-            let context = Context::from_bytes(take(&mut rest).ok_or(length)?);
+            let session = take(&mut rest).ok_or(length)?;
+            let issued_at = u64::from_le_bytes(take(&mut rest).ok_or(length)?);
+            let [nonce_bytes] = take(&mut rest).ok_or(length)?;
+            let (nonce, after) = rest.split_at_checked(nonce_bytes.into()).ok_or(length)?;
+            if nonce.len() > NONCE_BYTES_MAX {
+                return Err(length);
+            }
+            rest = after;
             let sealed: [u8; SealedShare::BYTES] = take(&mut rest).ok_or(length)?;
             let sealed = SealedShare::from_bytes(&sealed).ok_or(length)?;
-            probes[lane.index()] = Some(SealedProbe { handle, generation, sealed, context });
+            let sealed_for = SealedFor { session, nonce: nonce.to_vec(), issued_at };
+            probes[lane.index()] = Some(SealedProbe { handle, generation, sealed, sealed_for });
+        }
+        if !rest.is_empty() {
+            return Err(length);
         }
         Ok(ProbeJob { tenant, batch_id, epoch, probes })
     }
@@ -133,6 +168,11 @@ impl ProbeJob {
             occupied.insert(lane);
         }
         occupied
+    }
+
+    /// The probes and their lanes.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (Lane, &SealedProbe)> {
+        Lane::all().filter_map(|lane| Some((lane, self.probes[lane.index()].as_ref()?)))
     }
 
     /// Handle and generation of the subject in each lane.

@@ -8,11 +8,11 @@
 //! Every step can be repeated. A renewal that is asked for again has a higher generation and replaces the one before it, and a
 //! request that was delayed on its way has a lower one and is refused: nothing that is stored is ever taken back.
 
-use crate::keyholder::{KeyHolder, KeyHolderError};
+use crate::keyholder::{KeyHolder, KeyHolderError, known};
 use crate::{
-    AttemptRecord, BlindedCiphertext, EncryptedTemplate, Handle, PublicKey, SubjectRecord, Template, TenantId,
+    AttemptRecord, BlindedCiphertext, EncryptedTemplate, PublicKey, SubjectRecord, Template, TemplateName,
+    TenantId,
 };
-use trefoil_bfv::Drbg;
 
 impl KeyHolder {
     /// Begins a rotation of the tenant's keys, or says what the one under way gives: the next public key. Enrolments use it from
@@ -21,30 +21,30 @@ impl KeyHolder {
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
     pub fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
-        let of = self.tenant(&tenant)?;
+        let tenants = self.tenants();
+        let of = known(&tenants, &tenant)?;
         let next = of.newest()?.number() + 1;
-        Ok(of.add_epoch(self.vault(), self.fresh_epoch(next))?.public_key())
+        of.add_epoch(self.vault(), self.fresh_epoch(next))?;
+        of.public_keys().pop().ok_or(KeyHolderError::UnknownTenant)
     }
 
-    /// Encrypts a blinded template of generation `from` under the next keys, as generation `to`, which is higher than any other
-    /// of the subject. `now` is in unix seconds.
+    /// Encrypts a blinded template under the next keys, as generation `to`, which is higher than any other of the subject.
     ///
     /// # Errors
     /// [`KeyHolderError::Malformed`], which is counted, when the blinded template is not an honest matcher's;
     /// [`KeyHolderError`] also when no rotation is under way, the subject is not there or `to` is not higher.
     pub fn renew(
         &self,
-        tenant: TenantId,
-        handle: Handle,
-        from: u32,
+        name: TemplateName,
         to: u32,
         blinded: &BlindedCiphertext,
-        now: u64,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
-        let of = self.tenant(&tenant)?;
+        let TemplateName { tenant, handle, generation: from } = name;
+        let tenants = self.tenants();
+        let of = known(&tenants, &tenant)?;
         let renewal = of.renewal(&handle, from)?;
         let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
-            of.count_malformed(self.vault(), now)?;
+            of.count_malformed(self.vault())?;
             return Err(KeyHolderError::Malformed);
         };
         let (lane, epoch) = (renewal.lane, renewal.new.number());
@@ -63,11 +63,6 @@ impl KeyHolder {
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown, the epoch is the only one or the newest, or the vault fails.
     pub fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
-        self.tenant(&tenant)?.erase_epoch(self.vault(), epoch)
-    }
-
-    /// A generator of one call.
-    fn generator(&self) -> Drbg {
-        Drbg::from_rng(&mut *self.rng())
+        known(&self.tenants(), &tenant)?.erase_epoch(self.vault(), epoch)
     }
 }

@@ -1,6 +1,6 @@
 //! Encrypted templates.
 
-use crate::{Handle, KeyStructure, Lane, TenantId};
+use crate::{Handle, KeyStructure, Lane, TemplateName, TenantId};
 use rand::CryptoRng;
 use std::fmt;
 use trefoil_bfv::{Arena, CiphertextError, PairCiphertext, Scheme, Share, TemplateCiphertext};
@@ -183,14 +183,15 @@ impl Template {
 
 impl EncryptedTemplate {
     /// Whether it is the template that was asked for, of a key-holder that is not trusted to answer the right question.
-    pub fn is_of(&self, tenant: &TenantId, handle: &Handle, generation: u32, lane: Lane) -> bool {
+    pub fn is_of(&self, name: &TemplateName, lane: Lane) -> bool {
+        let TemplateName { tenant, handle, generation } = *name;
         let of = &self.template;
-        (of.tenant, of.handle, of.generation, of.lane) == (*tenant, *handle, generation, lane)
+        (of.tenant, of.handle, of.generation, of.lane) == (tenant, handle, generation, lane)
     }
 
     /// Whether it is the generation that a template was to be renewed as.
-    pub fn is_renewal(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> bool {
-        self.is_of(tenant, handle, generation, self.template.lane)
+    pub fn is_renewal(&self, name: &TemplateName) -> bool {
+        self.is_of(name, self.template.lane)
     }
 
     /// The canonical encoding, for the way from a remote key-holder.

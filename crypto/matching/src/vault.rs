@@ -63,9 +63,9 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the erasure is not durable.
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError>;
 
-    /// Updates the attempt records of subjects that exist; others are ignored. Called once per batch that has a failure,
-    /// on the thread that decides: it may return before the write is durable, if writes are kept in order and a write that
-    /// fails makes every later call fail until one is durable again.
+    /// Updates the attempt records of subjects that exist and whose record is older, by [`AttemptRecord::version`]; others are ignored.
+    /// Called for a batch that has a failure or attempts that are not reserved yet, on the thread that decides: it may return before
+    /// the write is durable, if a write that fails makes every later call fail until one is durable again.
     ///
     /// # Errors
     /// [`VaultError`] when this write, or an earlier one, cannot be made durable.
@@ -74,6 +74,9 @@ pub trait Vault: Send + Sync {
         tenant: &TenantId,
         records: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError>;
+
+    /// Counts the writes that are durable. A vault that shows a lower count than it once did is an older copy.
+    fn generation(&self) -> u64;
 }
 
 /// A shared vault, so that whoever opened it can go on using it beside the key-holder.
@@ -117,6 +120,10 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
     ) -> Result<(), VaultError> {
         (**self).put_attempts(tenant, records)
     }
+
+    fn generation(&self) -> u64 {
+        (**self).generation()
+    }
 }
 
 /// A tenant as the vault keeps it.
@@ -130,11 +137,23 @@ pub struct TenantRecord {
     pub epochs: Vec<EpochRecord>,
     /// Threshold and attempt budget.
     pub policy: DecisionPolicy,
-    /// Set by the third malformed job in an hour; nothing is decided until it is lifted.
-    pub frozen: bool,
+    /// Malformed jobs so far. Each makes the tag keys of the tenant anew: what somebody found out about those before is of no use.
+    pub malformed: u32,
+    /// Malformed jobs that an operator has looked into.
+    pub forgiven: u32,
 }
 
-/// One epoch of a tenant's keys. The master key is wiped on drop.
+/// Malformed jobs that freeze a tenant until an operator resets the count. An honest matcher makes none.
+pub const MALFORMED_MAX: u32 = 3;
+
+impl TenantRecord {
+    /// Whether nothing is decided until an operator has looked into the malformed jobs.
+    pub fn is_frozen(&self) -> bool {
+        self.malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
+    }
+}
+
+/// One epoch of a tenant's keys. Its secrets are wiped on drop.
 #[derive(Clone)]
 pub struct EpochRecord {
     /// Counts the rotations.
@@ -143,6 +162,8 @@ pub struct EpochRecord {
     pub master: [u8; 32],
     /// The seed of the public key.
     pub seed: [u8; 32],
+    /// What this key-holder's tag keys are made from. Secret, also from other key-holders of a quorum.
+    pub tags: [u8; 32],
 }
 
 /// A subject as the vault keeps it. The salt is wiped on drop.
@@ -161,13 +182,14 @@ pub struct SubjectRecord {
     pub renewed_from: Option<u32>,
     /// The salt of the subject's key. Secret; without it the template cannot be decrypted.
     pub salt: [u8; 32],
-    /// Failures so far.
+    /// Attempts so far.
     pub attempts: AttemptRecord,
 }
 
 impl Drop for EpochRecord {
     fn drop(&mut self) {
         self.master.zeroize();
+        self.tags.zeroize();
     }
 }
 
@@ -194,11 +216,18 @@ struct Records {
     tenants: HashMap<TenantId, TenantRecord>,
     subjects: HashMap<TenantId, ByName<Box<SubjectRecord>>>,
     opening_key: Option<Zeroizing<Vec<u8>>>,
+    writes: u64,
 }
 
 impl MemoryVault {
     fn records(&self) -> Result<MutexGuard<'_, Records>, VaultError> {
         self.records.lock().map_err(|_| VaultError("a thread panicked while it held the records".into()))
+    }
+
+    fn write(&self) -> Result<MutexGuard<'_, Records>, VaultError> {
+        let mut records = self.records()?;
+        records.writes += 1;
+        Ok(records)
     }
 }
 
@@ -219,12 +248,12 @@ impl Vault for MemoryVault {
     }
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.records()?.tenants.insert(record.tenant, record.clone());
+        self.write()?.tenants.insert(record.tenant, record.clone());
         Ok(())
     }
 
     fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        let mut records = self.records()?;
+        let mut records = self.write()?;
         if let Some(record) = records.tenants.get_mut(tenant) {
             record.epochs.retain(|kept| kept.epoch != epoch);
         }
@@ -239,12 +268,12 @@ impl Vault for MemoryVault {
     }
 
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        self.records()?.opening_key = Some(Zeroizing::new(key.to_vec()));
+        self.write()?.opening_key = Some(Zeroizing::new(key.to_vec()));
         Ok(())
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let mut records = self.records()?;
+        let mut records = self.write()?;
         let subjects = records.subjects.entry(*tenant).or_default();
         if record.renewed_from.is_some() {
             let made_of = |of: &SubjectRecord| (of.handle, of.epoch, of.renewed_from);
@@ -255,7 +284,7 @@ impl Vault for MemoryVault {
     }
 
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        if let Some(subjects) = self.records()?.subjects.get_mut(tenant) {
+        if let Some(subjects) = self.write()?.subjects.get_mut(tenant) {
             subjects.remove(&(*handle, generation));
         }
         Ok(())
@@ -266,13 +295,18 @@ impl Vault for MemoryVault {
         tenant: &TenantId,
         updates: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError> {
-        if let Some(subjects) = self.records()?.subjects.get_mut(tenant) {
+        if let Some(subjects) = self.write()?.subjects.get_mut(tenant) {
             for (handle, generation, attempts) in updates {
-                if let Some(record) = subjects.get_mut(&(*handle, *generation)) {
+                let record = subjects.get_mut(&(*handle, *generation));
+                if let Some(record) = record.filter(|record| record.attempts.version < attempts.version) {
                     record.attempts = *attempts;
                 }
             }
         }
         Ok(())
+    }
+
+    fn generation(&self) -> u64 {
+        self.records().map_or(0, |records| records.writes)
     }
 }

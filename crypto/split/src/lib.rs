@@ -16,7 +16,7 @@
 //! // On the device.
 //! let key = keyholder.sealing_key().pinned(&pinned)?;
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
-//! let context = Context::probe(&[1; 16], &[2; 32], &[3; 32], &[4; 16]);
+//! let context = Context::probe(&[1; 16], &[2; 32], &[3; 32], &[4; 16], 1_800_000_000);
 //! let probe = split_probe(&face, &key, &context, &mut rand::rng())?;
 //!
 //! // At the key-holder: a share, which says nothing without the other.

@@ -26,7 +26,8 @@ const TAG_BYTES: usize = 16;
 /// The label of X-Wing's combiner.
 const COMBINER: &[u8; 6] = b"\\.//^\\";
 
-/// What a sealed share is for. It opens under no other.
+/// What a sealed share is for. It opens under no other. Device and key-holder each compute it from what they know themselves: a
+/// gateway between them cannot name another use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context([u8; 32]);
 
@@ -72,31 +73,34 @@ pub enum SealingKeyError {
 pub struct OpenError;
 
 impl Context {
-    /// A probe of a subject in a session, under the request's nonce.
-    pub fn probe(tenant: &[u8; 16], handle: &[u8; 32], session: &[u8; 32], nonce: &[u8]) -> Context {
-        Context::of(b"trefoil/split/probe/1", tenant, handle, session, nonce)
+    /// A probe of a subject in a session, under the request's nonce and the second at which the device sealed it.
+    pub fn probe(
+        tenant: &[u8; 16],
+        handle: &[u8; 32],
+        session: &[u8; 32],
+        nonce: &[u8],
+        issued_at: u64,
+    ) -> Context {
+        Context::of(b"trefoil/split/probe/2", tenant, handle, session, issued_at, nonce)
     }
 
-    /// A template of a subject, under the enrolment's idempotency key.
-    pub fn template(tenant: &[u8; 16], handle: &[u8; 32], idempotency_key: &[u8]) -> Context {
-        Context::of(b"trefoil/split/template/1", tenant, handle, &[0; 32], idempotency_key)
+    /// A template of a subject, under the enrolment's idempotency key and the second at which the device sealed it.
+    pub fn template(tenant: &[u8; 16], handle: &[u8; 32], idempotency_key: &[u8], issued_at: u64) -> Context {
+        Context::of(b"trefoil/split/template/2", tenant, handle, &[0; 32], issued_at, idempotency_key)
     }
 
-    /// A domain string, three fixed lengths, and one variable at the end.
-    fn of(domain: &[u8], tenant: &[u8; 16], handle: &[u8; 32], session: &[u8; 32], nonce: &[u8]) -> Context {
+    /// A domain string, four fixed lengths, and one variable at the end.
+    fn of(
+        domain: &[u8],
+        tenant: &[u8; 16],
+        handle: &[u8; 32],
+        session: &[u8; 32],
+        issued_at: u64,
+        nonce: &[u8],
+    ) -> Context {
         let digest = Sha3_256::new_with_prefix(domain).chain_update(tenant).chain_update(handle);
-        Context(digest.chain_update(session).chain_update(nonce).finalize().into())
-    }
-
-    /// The digest, for the way to a key-holder elsewhere. Whoever sends it cannot make a share open that was sealed for
-    /// something else.
-    pub fn to_bytes(&self) -> [u8; 32] {
-        self.0
-    }
-
-    /// The context with this digest.
-    pub fn from_bytes(bytes: [u8; 32]) -> Context {
-        Context(bytes)
+        let digest = digest.chain_update(session).chain_update(issued_at.to_le_bytes());
+        Context(digest.chain_update(nonce).finalize().into())
     }
 }
 
@@ -314,18 +318,19 @@ mod tests {
     #[test]
     fn a_share_opens_for_its_key_and_use_only() {
         let (key, other) = (OpeningKey::generate(), OpeningKey::generate());
-        let context = Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce");
+        let context = Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 7);
         let share = share();
         let sealed = key.sealing_key().seal(&context, &share);
         assert!(key.open(&context, &sealed) == Ok(share.clone()));
         assert!(key.sealing_key().seal(&context, &share) != sealed, "fresh randomness");
         assert!(other.open(&context, &sealed) == Err(OpenError));
         for context in [
-            Context::probe(&[9; 16], &HANDLE, &[3; 32], b"nonce"),
-            Context::probe(&TENANT, &[9; 32], &[3; 32], b"nonce"),
-            Context::probe(&TENANT, &HANDLE, &[9; 32], b"nonce"),
-            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce2"),
-            Context::template(&TENANT, &HANDLE, b"nonce"),
+            Context::probe(&[9; 16], &HANDLE, &[3; 32], b"nonce", 7),
+            Context::probe(&TENANT, &[9; 32], &[3; 32], b"nonce", 7),
+            Context::probe(&TENANT, &HANDLE, &[9; 32], b"nonce", 7),
+            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce2", 7),
+            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 8),
+            Context::template(&TENANT, &HANDLE, b"nonce", 7),
         ] {
             assert!(key.open(&context, &sealed) == Err(OpenError));
         }
@@ -334,7 +339,7 @@ mod tests {
     #[test]
     fn every_altered_byte_and_every_other_length_is_refused() {
         let key = OpeningKey::generate();
-        let context = Context::template(&TENANT, &HANDLE, b"key");
+        let context = Context::template(&TENANT, &HANDLE, b"key", 7);
         let bytes = *key.sealing_key().seal(&context, &share()).as_bytes();
         for at in 0..bytes.len() {
             let mut altered = bytes;
@@ -351,7 +356,7 @@ mod tests {
         let key = OpeningKey::generate();
         let again = OpeningKey::from_bytes(&key.to_bytes()).expect("its own");
         assert_eq!(key.to_bytes().len(), OpeningKey::BYTES);
-        let (context, share) = (Context::template(&TENANT, &HANDLE, b""), share());
+        let (context, share) = (Context::template(&TENANT, &HANDLE, b"", 7), share());
         assert!(again.open(&context, &key.sealing_key().seal(&context, &share)) == Ok(share));
         let public = SealingKey::from_bytes(&again.sealing_key().to_bytes()).expect("its own");
         let pin: Fingerprint = public.fingerprint().to_string().parse().expect("its own");

@@ -9,7 +9,9 @@
 use super::PIECES;
 use crate::sample::flood;
 use crate::share::uniform_residue;
-use crate::{Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Share, T};
+use crate::{
+    Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Share, T, Tag, TagBasis,
+};
 use trefoil_kernels::packed::Ahead;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -24,12 +26,17 @@ pub struct Witness {
 
 impl Masker {
     /// A witness for each seat of the batch that was masked last, whose sum is still there: the same sum times other multipliers,
-    /// masked as freshly.
+    /// masked as freshly. With each, its tags under the tag bases of the three seats: all of them make partial decryptions of it.
     ///
     /// # Panics
     /// As [`Masker::mask`].
-    pub fn witnesses(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> [Witness; PIECES] {
-        [(); PIECES].map(|()| self.witness(basis, placed))
+    pub fn witnesses(
+        &mut self,
+        basis: &Basis,
+        placed: &[Placed<'_>],
+        tags: [&TagBasis; PIECES],
+    ) -> [(Witness, [Tag; PIECES]); PIECES] {
+        [(); PIECES].map(|()| (self.witness(basis, placed), tags.map(|tags| self.tag(tags))))
     }
 
     fn witness(&mut self, basis: &Basis, placed: &[Placed<'_>]) -> Witness {

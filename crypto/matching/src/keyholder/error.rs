@@ -1,6 +1,6 @@
 //! Why a key-holder refuses.
 
-use crate::{LaneSet, VaultError};
+use crate::{JobError, LaneSet, VaultError};
 
 /// Why the key-holder did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -11,12 +11,26 @@ pub enum KeyHolderError {
     /// The tenant exists already.
     #[error("the key-holder knows this tenant already")]
     TenantExists,
-    /// The key is frozen after malformed jobs, until an operator lifts it.
-    #[error("the tenant's key is frozen after malformed jobs: find the cause, then lift the freeze")]
+    /// The tenant is frozen after malformed jobs, until an operator resets their count.
+    #[error(
+        "the tenant is frozen after malformed jobs: find out which gateway sent them (the key-holder's job log names it), then reset \
+         the count with `trefoil key-holder reset-malformed`"
+    )]
     Frozen,
-    /// The job cannot have come from an honest matcher. It is counted.
-    #[error("the job is malformed")]
+    /// The job cannot have come from an honest matcher. It is counted, and its subjects are charged.
+    #[error("the job is malformed: an honest gateway sends no such job")]
     Malformed,
+    /// The job names its subjects in no order that a job has. Nothing was decided or counted.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided or counted; fetch the public key and mask the
+    /// batch again.
+    #[error("the batch is tagged for an earlier tag key: fetch the tenant's public key")]
+    TagKey,
+    /// These lanes name subjects that have no attempt left, today or until they enrol again. Nothing was decided or counted; mask the
+    /// other lanes again.
+    #[error("{} lanes name subjects that have no attempt left", .0.len())]
+    NoAttempts(LaneSet),
     /// These lanes name subjects that were never enrolled or have been shredded, or name them in the wrong lane.
     /// Nothing was decided or counted; mask the other lanes again.
     #[error("{} lanes name subjects that are not enrolled there", .0.len())]
@@ -24,12 +38,12 @@ pub enum KeyHolderError {
     /// The subject has a template of this generation.
     #[error("the subject has a template of this generation: use the next generation, or shred it first")]
     SubjectExists,
-    /// The shares in these lanes were not sealed to this key-holder for what they are used for. Nothing was decided or counted;
-    /// gather the other lanes again.
-    #[error("{} lanes have shares that were not sealed for them", .0.len())]
+    /// The shares in these lanes were not sealed to this key-holder for what they are used for, were sealed too long ago, or were used
+    /// before. Nothing was decided or counted; gather the other lanes again.
+    #[error("{} lanes have shares that were not sealed for them, or not lately, or that were used before", .0.len())]
     SealedShares(LaneSet),
-    /// The tenant's key structure does not do this.
-    #[error("the tenant has a key per subject: shared probes need one key per tenant")]
+    /// The batch is of another probe mode than the tenant.
+    #[error("the batch is of another probe mode than the tenant")]
     Structure,
     /// No rotation is under way that this belongs to, or the generation is not above every other of the subject.
     #[error("no rotation of the tenant's keys is under way that this belongs to")]

@@ -1,58 +1,83 @@
 //! What only the inside shows: whether anything was decrypted.
 
 use super::*;
-use crate::{AttemptPolicy, Matcher, MemoryVault, Template, split, unblind};
+use crate::{
+    AttemptPolicy, DecisionPolicy, KeyStructure, Matcher, MemoryVault, Template, TemplateName, split, unblind,
+};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_bfv::Embedding;
 use trefoil_kernels::Tier;
 
-/// Scratch memory is made at the first decryption and kept.
+const NOW: u64 = 1_800_000_000;
+const TENANT: TenantId = [7; 16];
+
+/// A key-holder with eight people of one tenant, and an honest job of theirs.
+fn eight() -> (KeyHolder, MatchJob) {
+    let mut rng = StdRng::seed_from_u64(1);
+    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
+    let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::default() };
+    let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
+    keyholder.create_tenant([8; 16], KeyStructure::PerSubject, policy).expect("new");
+    let face = Embedding::quantise(&[1.0; 128]).expect("a vector");
+    let templates: Vec<Template> = (0..8)
+        .map(|i| {
+            let (blinded, blind) = split(&face, &mut rng);
+            let name = TemplateName { tenant: TENANT, handle: [i; 32], generation: 0 };
+            let lane = Lane::new(i).expect("below 32");
+            unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), blind)
+        })
+        .collect();
+    let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
+    let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
+    let job = matcher.mask([0; 16], TENANT, &key, &lanes).expect("a valid batch");
+    (keyholder, job)
+}
+
+/// Whether this thread has scratch memory, which is made at the first decryption and kept.
+fn has_decrypted(keyholder: &KeyHolder) -> bool {
+    keyholder.threads.has_scratch()
+}
+
 #[test]
 fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
-    for keys in [KeyStructure::PerSubject, KeyStructure::PerTenant] {
-        let mut rng = StdRng::seed_from_u64(1);
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("an empty vault");
-        let attempts =
-            AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
-        let policy = DecisionPolicy { threshold: -32_768, attempts };
-        let key = keyholder.create_tenant([7; 16], keys, policy).expect("new");
-        keyholder.create_tenant([8; 16], keys, policy).expect("new");
-        let face = Embedding::quantise(&[1.0; 128]).expect("a vector");
-        let templates: Vec<Template> = (0..8)
-            .map(|i| {
-                let (blinded, blind) = split(&face, &mut rng);
-                let lane = Lane::new(i).expect("below 32");
-                let enrolled = keyholder.enrol([7; 16], [i; 32], 0, lane, &blinded.into());
-                unblind(enrolled.expect("new"), blind)
-            })
-            .collect();
-        let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
-        let mut matcher = Matcher::new(Tier::detected(), [9; 32]);
-        let honest = matcher.mask([0; 16], [7; 16], &key, &lanes).expect("a valid batch");
-        let made = || keyholder.decryptors.lock().expect(UNPOISONED).len();
-        for round in 0..250u32 {
-            let place = round as usize % 8;
-            // A stale generation, another subject, another tenant, other keys; one template twice, and nobody at all.
-            let [mut stale, mut other, mut foreign, mut later] = [(); 4].map(|()| honest.clone());
-            stale.subjects[place] = Some(([place as u8; 32], 1 + round));
-            other.subjects[place] = Some(([100; 32], 0));
-            foreign.tenant = [8; 16];
-            later.epoch = 1 + round;
-            for forged in [stale, other, foreign, later] {
-                let outcome = keyholder.decide(&forged, 0);
-                assert!(matches!(outcome, Err(KeyHolderError::UnknownSubjects(_))), "{outcome:?}");
-            }
-            let [mut twice, mut nobody] = [(); 2].map(|()| honest.clone());
-            twice.subjects[(place + 1) % 8] = twice.subjects[place];
-            nobody.subjects = [None; LANES];
-            for forged in [twice, nobody] {
-                assert!(matches!(keyholder.decide(&forged, 0), Err(KeyHolderError::Malformed)));
-            }
-            keyholder.lift_freeze([7; 16]).expect("known");
+    let (keyholder, honest) = eight();
+    for round in 0..250u32 {
+        let place = round as usize % 8;
+        // A stale generation, another subject, another tenant, other keys; one template twice, and nobody at all.
+        let [mut stale, mut other, mut foreign, mut later] = [(); 4].map(|()| honest.clone());
+        stale.subjects[place] = Some(([place as u8; 32], 1 + round));
+        other.subjects[place] = Some(([100; 32], 0));
+        foreign.tenant = [8; 16];
+        later.epoch = 1 + round;
+        for forged in [stale, other, foreign, later] {
+            let outcome = keyholder.decide(&forged, NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::UnknownSubjects(_))), "{outcome:?}");
         }
-        assert_eq!(made(), 0, "nothing was decrypted");
-        assert_eq!(keyholder.decide(&honest, 0).expect("honest").lanes().bits(), 0xff);
-        assert_eq!(made(), 1, "and this is where it shows");
+        let [mut twice, mut nobody] = [(); 2].map(|()| honest.clone());
+        twice.subjects[(place + 1) % 8] = twice.subjects[place];
+        nobody.subjects = [None; LANES];
+        for forged in [twice, nobody] {
+            assert!(matches!(keyholder.decide(&forged, NOW), Err(KeyHolderError::Job(_))));
+        }
+        let mut retagged = honest.clone();
+        if let Masked::Plain(stamp, _) = &mut retagged.masked {
+            stamp.version = 1 + round;
+        }
+        assert!(matches!(keyholder.decide(&retagged, NOW), Err(KeyHolderError::TagKey)));
     }
+    assert!(!has_decrypted(&keyholder));
+    assert_eq!(keyholder.status().attempts, 0);
+    assert_eq!(keyholder.decide(&honest, NOW).expect("honest").lanes().bits(), 0xff);
+    assert!(has_decrypted(&keyholder), "and this is where it shows");
+}
+
+#[test]
+fn a_batch_with_a_lane_that_has_no_attempt_left_is_refused_before_anything_is_decrypted() {
+    let (keyholder, honest) = eight();
+    let none = AttemptPolicy { attempts_per_day: 0, ..AttemptPolicy::default() };
+    keyholder.set_policy(TENANT, DecisionPolicy { threshold: -32_768, attempts: none }).expect("known");
+    let outcome = keyholder.decide(&honest, NOW);
+    assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(lanes)) if lanes.bits() == 0xff), "{outcome:?}");
+    assert!(!has_decrypted(&keyholder));
 }

@@ -1,14 +1,13 @@
 //! One job at one of three key-holders: parts for the others, and what theirs amount to.
 
 use super::{Parts, QuorumHolder, SeatJob};
-use crate::job::Masked;
-use crate::keyholder::wipe_stack;
+use crate::keyholder::{known, nothing_stray, reached, wipe_stack};
 use crate::tenant::Admitted;
 use crate::{Decisions, KeyHolderError, LaneSet};
 use trefoil_bfv::threshold::{Of, Partial, Piece, Seat};
 use trefoil_bfv::{Opened, Scheme, SubjectKey};
 
-/// A job whose failures are counted and whose partial decryptions are made.
+/// A job whose attempts are charged and on record, and whose partial decryptions are made.
 pub struct Begun {
     seat: Seat,
     digest: [u8; 32],
@@ -17,7 +16,6 @@ pub struct Begun {
     /// Of the witness of the seat that lacks each piece.
     for_others: [Partial; 2],
     admitted: Admitted,
-    now: u64,
 }
 
 /// The partial decryptions with one piece: of the batch, and of the witness of the seat that opens it.
@@ -48,7 +46,9 @@ enum Outcome {
 }
 
 impl QuorumHolder {
-    /// Admits a job, counting a failure for each lane, and makes this key-holder's partial decryptions.
+    /// Admits a job, charging an attempt and a failure to each lane, and makes this key-holder's partial decryptions. There are none of a
+    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows: parts of what a matcher made up are for nobody,
+    /// even if another key-holder helps it.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane can be decided.
@@ -56,33 +56,37 @@ impl QuorumHolder {
         if job.seat != self.seat() {
             return Err(KeyHolderError::Forbidden("the job is for another seat"));
         }
-        let tenant = self.keyholder.tenant(&job.job.tenant)?;
-        let admitted = tenant.admit(&job.job, now)?;
-        let vouched = match (&job.job.masked, admitted.epoch.tag_key()) {
-            (Masked::Own(tag, batch), Some(key)) => key.vouches(batch, tag),
-            _ => false,
-        };
+        let tenants = self.keyholder.tenants();
+        let tenant = known(&tenants, &job.job.tenant)?;
+        let (vault, version) = (self.keyholder.vault(), Some(job.own.stamp.version));
+        let admitted = tenant.admit(vault, &job.job.subjects, job.job.epoch, version, now)?;
+        let (threads, occupied) = (self.keyholder.threads(), job.job.occupied());
+        threads.count(|counts| counts.attempted(occupied));
+        let vouched = admitted.tag_key().is_some_and(|key| {
+            job.tagged().iter().fold(true, |all, (batch, tag)| all & key.vouches(batch, tag))
+        });
         if !vouched {
-            // Parts of what a matcher made up are for nobody.
-            tenant.record_malformed(self.keyholder.vault(), &job.job, now)?;
+            threads.count(|counts| counts.failed(occupied.len()));
+            tenant.record_malformed(vault, &admitted)?;
             return Err(KeyHolderError::Malformed);
         }
-        let mut decryptor = self.keyholder.decryptor();
-        let made = [0, 1].map(|which| {
-            let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
-            let (other, shadow) = job.lacking(piece);
-            let keys: Vec<SubjectKey> = admitted.keys.iter().flatten().map(|key| master.key(key)).collect();
-            let batches = [
-                (Of::Batch, &job.masked),
-                (Of::Witness(self.seat()), job.witness.batch()),
-                (Of::Witness(other), shadow),
-            ];
-            decryptor.partials(master, &keys, batches, &job.digest)
+        let made = threads.scratch(|scratch| {
+            [0, 1].map(|which| {
+                let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
+                let (other, shadow) = job.lacking(piece);
+                let keys: Vec<SubjectKey> =
+                    admitted.keys.iter().flatten().map(|key| master.key(key)).collect();
+                let batches = [
+                    (Of::Batch, &job.masked),
+                    (Of::Witness(self.seat()), job.own.witness.batch()),
+                    (Of::Witness(other), shadow),
+                ];
+                scratch.decryptor.partials(master, &keys, batches, &job.digest)
+            })
         });
-        self.keyholder.put_back(decryptor);
         let [[a, of_a, for_a], [b, of_b, for_b]] = made;
         let own = [Version { batch: a, witness: of_a }, Version { batch: b, witness: of_b }];
-        Ok(Begun { seat: job.seat, digest: job.digest, own, for_others: [for_a, for_b], admitted, now })
+        Ok(Begun { seat: job.seat, digest: job.digest, own, for_others: [for_a, for_b], admitted })
     }
 
     /// What follows from the parts that other key-holders sent. `last` says that no others will come: only then is a job judged
@@ -149,25 +153,32 @@ impl QuorumHolder {
     /// Ends a job: takes back the failures of lanes that matched and answers, or says why nothing is decided.
     ///
     /// # Errors
-    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, [`KeyHolderError::Malformed`], which is counted, and
-    /// what a key-holder that is alone may answer.
+    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, which is an attempt and no failure;
+    /// [`KeyHolderError::Malformed`], which is counted; and what a key-holder that is alone may answer.
     pub fn finish(
         &self,
         job: &SeatJob,
         begun: &Begun,
         judged: &Judgement,
     ) -> Result<Decisions, KeyHolderError> {
-        let tenant = self.keyholder.tenant(&job.job.tenant)?;
+        let tenants = self.keyholder.tenants();
+        let tenant = known(&tenants, &job.job.tenant)?;
         let vault = self.keyholder.vault();
+        let lanes = job.job.occupied().len();
+        let failed = |lanes: usize| self.keyholder.threads().count(|counts| counts.failed(lanes));
         match judged.outcome {
             Outcome::Matched(matched) => {
-                tenant.settle(vault, &job.job, &begun.admitted, matched, begun.now).map(Decisions::from_lanes)
+                let accepted = tenant.settle(vault, &begun.admitted, matched)?;
+                failed(lanes - accepted.len());
+                Ok(Decisions::from_lanes(accepted))
             }
             Outcome::Malformed => {
-                tenant.record_malformed(vault, &job.job, begun.now)?;
+                failed(lanes);
+                tenant.record_malformed(vault, &begun.admitted)?;
                 Err(KeyHolderError::Malformed)
             }
             Outcome::Undecided => {
+                tenant.forgive(&begun.admitted);
                 Err(KeyHolderError::Unavailable("no other key-holder sent a part that can be trusted".into()))
             }
         }
@@ -178,20 +189,15 @@ impl QuorumHolder {
 /// there is no subject, or scores that the witness does not confirm.
 fn open(job: &SeatJob, begun: &Begun, version: &Version) -> Option<LaneSet> {
     let [first, second] = &begun.own;
-    let scheme = Scheme::shared();
+    let (scheme, own) = (Scheme::shared(), &job.own.witness);
     let opened = Opened::combine(scheme, &job.masked, [&first.batch, &second.batch, &version.batch]);
     let witness = [&first.witness, &second.witness, &version.witness];
-    let of_witness = Opened::combine(scheme, job.witness.batch(), witness);
-    let stray = opened.scores().iter().zip(&job.job.subjects).filter(|(_, subject)| subject.is_none());
-    let stray = stray.fold(0, |bits, (score, _)| bits | score);
-    let threshold = begun.admitted.threshold;
-    let reached =
-        opened.scores().iter().rev().fold(0, |bits, score| bits << 1 | u32::from(*score >= threshold));
+    let of_witness = Opened::combine(scheme, own.batch(), witness);
     let honest = opened.within_quorum_band()
-        && of_witness.within_quorum_band()
-        && stray == 0
-        && job.witness.confirms(&opened, &of_witness);
-    honest.then_some(LaneSet::from_bits(reached))
+        & of_witness.within_quorum_band()
+        & nothing_stray(&opened, &job.job)
+        & own.confirms(&opened, &of_witness);
+    honest.then_some(reached(&opened, begun.admitted.threshold()))
 }
 
 impl Judgement {

@@ -1,10 +1,10 @@
 //! A job as one of three key-holders gets it.
 
 use super::hash;
-use crate::job::Masked;
+use crate::job::{ForSeat, Masked, Stamp};
 use crate::{JobError, MatchJob};
 use trefoil_bfv::threshold::{PIECES, Piece, Seat, Witness};
-use trefoil_bfv::{LANES, MaskedBatch, Scheme};
+use trefoil_bfv::{LANES, MaskedBatch, Scheme, Tag};
 use trefoil_kernels::{Cpu, keccak};
 
 /// Bytes of `c1`: 2 primes, 4096 residues, 6 bytes.
@@ -12,60 +12,74 @@ const C1_BYTES: usize = crate::template::POLYNOMIAL_BYTES;
 /// Bytes of a witness: factors, 32 coefficients per prime, `c1`.
 const WITNESS_BYTES: usize = 4 * LANES + 2 * LANES * 6 + C1_BYTES;
 
-/// One seat's job: the batch, the witness that is for it, and of the other two witnesses what it takes to make parts of them.
+/// Bytes before the job: seat, tags, witness, the `c1` of two others.
+const HEAD_BYTES: usize = 1 + Stamp::<4>::BYTES + WITNESS_BYTES + 2 * C1_BYTES;
+
+/// One seat's job: the batch, the witness that is for it, of the other two witnesses what it takes to make parts of them, and a tag for
+/// each of the four under this seat's tag key.
 pub struct SeatJob {
     pub(super) job: MatchJob,
     pub(super) masked: MaskedBatch,
     pub(super) seat: Seat,
     pub(super) digest: [u8; 32],
-    pub(super) witness: Witness,
+    pub(super) own: ForSeat,
     /// In the order of [`Seat::others`].
     pub(super) shadows: [MaskedBatch; 2],
 }
 
 impl SeatJob {
     /// Length of the shortest and the longest encoding.
-    pub const BYTES: std::ops::RangeInclusive<usize> =
-        1 + WITNESS_BYTES + 2 * C1_BYTES + 1..=1 + WITNESS_BYTES + 2 * C1_BYTES + MatchJob::BYTES_MAX;
+    pub const BYTES: std::ops::RangeInclusive<usize> = HEAD_BYTES + 1..=HEAD_BYTES + MatchJob::BYTES_MAX;
 
-    /// What to send to the three seats, in their order, each of which must see its own only; nothing if the job was masked
-    /// without witnesses. Seat (1), its witness, the `c1` of the next seat's witness and of the one after it, and the job.
+    /// What to send to the three seats, in their order, each of which must see its own only; nothing if the job was not masked for a
+    /// quorum. Seat (1), its tags, its witness, the `c1` of the next seat's witness and of the one after it, and the job.
     pub fn encode(job: &MatchJob) -> Option<[Vec<u8>; PIECES]> {
-        let witnesses = job.witnesses.as_deref()?;
+        let Masked::Quorum(Some(for_seats), _) = &job.masked else { return None };
         let batch = job.to_bytes();
         Some(Seat::ALL.map(|seat| {
-            let shadows = seat.others().map(|other| witnesses[other.index()].batch());
-            encode(seat, &witnesses[seat.index()], shadows, &batch)
+            let shadows = seat.others().map(|other| for_seats[other.index()].witness.batch());
+            encode(seat, &for_seats[seat.index()], shadows, &batch)
         }))
     }
 
     /// The canonical encoding, which [`SeatJob::from_bytes`] reads.
     pub fn to_bytes(&self) -> Vec<u8> {
-        encode(self.seat, &self.witness, self.shadows.each_ref(), &self.job.to_bytes())
+        encode(self.seat, &self.own, self.shadows.each_ref(), &self.job.to_bytes())
     }
 
     /// Reads what [`SeatJob::encode`] writes and nothing else.
     ///
     /// # Errors
-    /// [`JobError`] for any other bytes, and for a job of a kind that three key-holders do not decide.
+    /// [`JobError`] for any other bytes, and for a job of a kind that a quorum does not decide.
     pub fn from_bytes(bytes: &[u8]) -> Result<SeatJob, JobError> {
         let length = JobError::Length(bytes.len());
         let ([seat], rest) = bytes.split_first_chunk().ok_or(length)?;
+        let (stamp, rest) = rest.split_at_checked(Stamp::<4>::BYTES).ok_or(length)?;
         let (witness, rest) = rest.split_at_checked(WITNESS_BYTES).ok_or(length)?;
         let (next, rest) = rest.split_at_checked(C1_BYTES).ok_or(length)?;
         let (last, batch) = rest.split_at_checked(C1_BYTES).ok_or(length)?;
         let seat = Seat::new(usize::from(*seat)).ok_or(JobError::Format)?;
         let job = MatchJob::from_bytes(batch)?;
-        let Masked::Own(_, masked) = &job.masked else { return Err(JobError::Format) };
+        let Masked::Quorum(_, masked) = &job.masked else { return Err(JobError::Format) };
         let mut c1 = [&[][..]; PIECES];
         c1[seat.index()] = &witness[WITNESS_BYTES - C1_BYTES..];
         for (other, shadow) in seat.others().into_iter().zip([next, last]) {
             c1[other.index()] = shadow;
         }
         let digest = digest(batch, c1);
-        let (masked, witness) = (masked.clone(), Witness::from_bytes(Scheme::shared(), witness)?);
-        let shadow = |bytes| MaskedBatch::from_c1_bytes(Scheme::shared(), bytes);
-        Ok(SeatJob { seat, digest, witness, shadows: [shadow(next)?, shadow(last)?], masked, job })
+        let scheme = Scheme::shared();
+        let own = ForSeat { stamp: Stamp::read(stamp)?, witness: Witness::from_bytes(scheme, witness)? };
+        let shadow = |bytes| MaskedBatch::from_c1_bytes(scheme, bytes);
+        let (masked, shadows) = (masked.clone(), [shadow(next)?, shadow(last)?]);
+        Ok(SeatJob { seat, digest, own, shadows, masked, job })
+    }
+
+    /// Every polynomial that this seat decrypts with its pieces, and its tag: of the batch, its witness, and those of
+    /// [`Seat::others`].
+    pub(super) fn tagged(&self) -> [(&MaskedBatch, &Tag); 4] {
+        let [next, last] = &self.shadows;
+        let [of_batch, of_witness, of_next, of_last] = &self.own.stamp.tags;
+        [(&self.masked, of_batch), (self.own.witness.batch(), of_witness), (next, of_next), (last, of_last)]
     }
 
     /// The seat that lacks `piece`, another than this one, and its witness without what is only for it.
@@ -91,9 +105,10 @@ impl std::fmt::Debug for SeatJob {
     }
 }
 
-fn encode(seat: Seat, witness: &Witness, shadows: [&MaskedBatch; 2], batch: &[u8]) -> Vec<u8> {
+fn encode(seat: Seat, own: &ForSeat, shadows: [&MaskedBatch; 2], batch: &[u8]) -> Vec<u8> {
+    let ForSeat { witness, stamp } = own;
     let [next, last] = shadows.map(MaskedBatch::c1_to_bytes);
-    [&[seat.index() as u8], &witness.to_bytes()[..], &next, &last, batch].concat()
+    [&[seat.index() as u8], &stamp.to_bytes()[..], &witness.to_bytes(), &next, &last, batch].concat()
 }
 
 /// The name of a batch between key-holders: SHA3-256 over the digests of the job and of every `c1` that parts are made of. What is

@@ -4,6 +4,7 @@
 //! admits it as a key-holder that is alone would, sends its two partial decryptions to the other two, and decides once it has the
 //! piece that it lacks and its witness confirms it. Who asked gets bits from each and never a partial: three partials are scores.
 
+mod contributions;
 mod decision;
 mod job;
 mod parts;
@@ -15,21 +16,24 @@ pub use parts::Parts;
 pub use pieces::Pieces;
 pub use trefoil_bfv::threshold::Seat;
 
+use crate::keyholder::known;
 use crate::template::Ciphertext;
 use crate::{
-    AttemptRecord, BlindedTemplate, DecisionPolicy, EncryptedTemplate, EpochRecord, Handle, KeyHolder,
-    KeyHolderError, KeyStructure, Lane, PublicKey, SubjectRecord, Template, TenantId, TenantRecord,
+    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder, KeyHolderError, KeyStructure,
+    PublicKey, SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
+use contributions::Contributions;
 use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Piece};
-use trefoil_bfv::{Salt, Scheme, TemplateCiphertext};
+use trefoil_bfv::{Scheme, TemplateCiphertext};
 use trefoil_kernels::{Cpu, keccak};
 use zeroize::Zeroizing;
 
-/// One of three key-holders. Shared between threads by reference.
+/// One key-holder of a quorum. Shared between threads by reference.
 pub struct QuorumHolder {
     keyholder: Arc<KeyHolder>,
     pieces: Pieces,
+    contributions: Contributions,
 }
 
 impl QuorumHolder {
@@ -47,7 +51,7 @@ impl QuorumHolder {
                  empty data directory",
             ));
         }
-        Ok(QuorumHolder { keyholder, pieces })
+        Ok(QuorumHolder { keyholder, pieces, contributions: Contributions::default() })
     }
 
     /// Its seat.
@@ -55,7 +59,21 @@ impl QuorumHolder {
         self.pieces.seat
     }
 
-    /// Makes a tenant with a key per subject; returns its public key, which is the same for all three.
+    /// The keys, policies and budgets of this seat.
+    pub fn keyholder(&self) -> &KeyHolder {
+        &self.keyholder
+    }
+
+    /// This seat's public keys of the tenant, oldest first ([`PublicKey::of_quorum`]).
+    ///
+    /// # Errors
+    /// [`KeyHolderError::UnknownTenant`].
+    pub fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
+        self.keyholder.public_keys(tenant)
+    }
+
+    /// Makes a tenant with a key per subject; returns its public key, of which the seed is the same for all three and the tag basis is this
+    /// seat's own ([`PublicKey::of_quorum`]).
     ///
     /// # Errors
     /// As [`KeyHolder::create_tenant`].
@@ -66,31 +84,47 @@ impl QuorumHolder {
     ) -> Result<PublicKey, KeyHolderError> {
         let master = *self.pieces.shared(b"trefoil/quorum/tenant/1", &tenant);
         let seed = *self.pieces.shared(b"trefoil/quorum/basis/1", &tenant);
-        let epochs = vec![EpochRecord { epoch: 0, master, seed }];
+        let epochs = vec![EpochRecord { master, seed, ..self.keyholder.fresh_epoch(0) }];
         let keys = KeyStructure::PerSubject;
-        self.keyholder.insert_tenant(&TenantRecord { tenant, keys, epochs, policy, frozen: false })
+        self.keyholder.insert_tenant(&TenantRecord {
+            tenant,
+            keys,
+            epochs,
+            policy,
+            malformed: 0,
+            forgiven: 0,
+        })
     }
 
-    /// A contribution to the salt of one enrolment, to be sent to the other two.
-    pub fn contribute(&self) -> [u8; 32] {
-        *Salt::random(&mut *self.keyholder.rng()).expose_bytes()
-    }
-
-    /// This key-holder's two parts of a template's ciphertext, piece by piece. `contributions` are those of the three seats in
-    /// order; the salt depends on each, so that nobody alone can make a key encrypt twice.
+    /// This seat's contribution to the salt of one enrolment, for the gateway to send to all three. `now` is in unix seconds.
     ///
     /// # Errors
-    /// As [`KeyHolder::enrol`].
-    pub fn enrol(
-        &self,
-        tenant: TenantId,
-        handle: Handle,
-        generation: u32,
-        lane: Lane,
-        template: &BlindedTemplate,
-        contributions: &[[u8; 32]; PIECES],
-    ) -> Result<[EncryptedTemplate; 2], KeyHolderError> {
-        let of = self.keyholder.tenant(&tenant)?;
+    /// [`KeyHolderError::Unavailable`] while too many enrolments have been begun and not made.
+    pub fn contribute(&self, name: TemplateName, now: u64) -> Result<[u8; 32], KeyHolderError> {
+        let mut salt = [0; 32];
+        self.keyholder.generator().fill(&mut salt);
+        match self.contributions.put(name, salt, now) {
+            true => Ok(salt),
+            false => Err(KeyHolderError::Unavailable(
+                "too many enrolments were begun and not made: repeat this in a minute".to_owned(),
+            )),
+        }
+    }
+
+    /// This key-holder's two parts of a template's ciphertext, piece by piece. The salt depends on each seat's contribution, so that
+    /// none alone can make a key encrypt twice. This seat's must be the one that it made last for this template, and is used up.
+    ///
+    /// # Errors
+    /// As [`KeyHolder::enrol`]; [`KeyHolderError::Forbidden`] when this seat's contribution is not among them.
+    pub fn enrol(&self, enrolment: &SeatEnrolment) -> Result<[EncryptedTemplate; 2], KeyHolderError> {
+        let SeatEnrolment { name, lane, template, contributions } = enrolment;
+        let (TemplateName { tenant, handle, generation }, lane) = (*name, *lane);
+        let own = contributions[self.seat().index()];
+        if !self.contributions.take(name, &own) {
+            return Err(KeyHolderError::Forbidden("the enrolment lacks this key-holder's contribution"));
+        }
+        let tenants = self.keyholder.tenants();
+        let of = known(&tenants, &tenant)?;
         // What the key is derived from anyway comes first: no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
         let salt =
@@ -118,25 +152,35 @@ impl QuorumHolder {
 /// The ciphertext that three key-holders made together, from the two parts that each answered.
 ///
 /// # Errors
-/// The two key-holders whose copies of a piece differ, or who answered about something else: one of them lies.
-pub fn assemble(answers: &[[EncryptedTemplate; 2]; PIECES]) -> Result<EncryptedTemplate, [Seat; 2]> {
+/// The seats that may have lied: every pair of them that has a piece in common answered differently about it. One alone, where each of the
+/// others contradicts it and they agree; otherwise a liar is among them.
+pub fn assemble(answers: &[[EncryptedTemplate; 2]; PIECES]) -> Result<EncryptedTemplate, Vec<Seat>> {
     let copy = |seat: Seat, piece: Piece| {
         let at = seat.pieces().into_iter().position(|held| held == piece).unwrap_or(0);
         &answers[seat.index()][at].template
     };
     let mut sum = Vec::with_capacity(PIECES);
+    let mut contradicted: Vec<Seat> = Vec::new();
     for piece in Piece::ALL {
         let [one, other] = piece.holders();
-        if copy(one, piece) != copy(other, piece) {
-            return Err([one, other]);
-        }
         match &copy(one, piece).ciphertext {
-            Ciphertext::Own(part) => sum.push(part),
-            Ciphertext::Pair(_) => return Err([one, other]),
+            Ciphertext::Own(part) if copy(one, piece) == copy(other, piece) => sum.push(part),
+            _ => contradicted.extend([one, other]),
         }
+    }
+    if !contradicted.is_empty() {
+        let by_both = |seat: &Seat| contradicted.iter().filter(|named| named == &seat).count() == 2;
+        let convicted: Vec<Seat> = Seat::ALL.into_iter().filter(by_both).collect();
+        contradicted.sort_unstable();
+        return Err(if convicted.len() == 1 { convicted } else { deduplicated(contradicted) });
     }
     let ciphertext = Ciphertext::Own(TemplateCiphertext::block(Scheme::shared(), &sum));
     Ok(EncryptedTemplate { template: Template { ciphertext, ..answers[0][0].template.clone() } })
+}
+
+fn deduplicated(mut seats: Vec<Seat>) -> Vec<Seat> {
+    seats.dedup();
+    seats
 }
 
 /// SHA3-256 over parts of fixed length, but for the last.

@@ -1,121 +1,94 @@
-//! The subjects of a tenant, by name and by place.
+//! The templates of a tenant, by subject and generation.
 //!
-//! A batch needs 32 subjects three times: to see whether they are known, to charge them, and to settle. Each is looked up by
-//! name once; then its place is known. Places never move, so a table that grows copies names and leaves no keys behind, and a place is
-//! told from what it was before by how often it has been emptied.
+//! Batches look names up without a lock while enrolments add others: a map of the library papaya. A template that is removed is wiped as soon
+//! as no look-up is under way.
 
-use super::state::Subject;
-use crate::names::{ByName, Name};
+use crate::attempts::Ledger;
+use crate::epoch::Epoch;
+use crate::names::{Name, NameHash};
+use crate::{Lane, SubjectRecord};
+use papaya::HashMap;
+use std::sync::Arc;
+use trefoil_bfv::SubjectKey;
+
+/// One template of a subject.
+pub(crate) struct Subject {
+    pub(crate) lane: Lane,
+    pub(crate) epoch: u32,
+    /// The generation that it was made of while the keys were rotated.
+    pub(crate) renewed_from: Option<u32>,
+    /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
+    pub(crate) key: SubjectKey,
+    /// Attempts, which both forms of a template share while it is renewed.
+    pub(crate) ledger: Arc<Ledger>,
+}
 
 /// See the module.
-#[derive(Default)]
-pub(super) struct Subjects {
-    places: ByName<Place>,
-    chunks: Vec<Box<[Slot]>>,
-    /// Slots without a subject.
-    free: Vec<u32>,
+pub(crate) struct Subjects {
+    map: HashMap<Name, Subject, NameHash>,
 }
 
-/// Where a subject is until it is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    slot: u32,
-    emptied: u32,
+impl Subject {
+    pub(crate) fn of(epoch: &Epoch, record: &SubjectRecord, ledger: Arc<Ledger>) -> Subject {
+        let SubjectRecord { lane, renewed_from, .. } = *record;
+        Subject { lane, epoch: epoch.number(), renewed_from, key: epoch.subject_key(record), ledger }
+    }
 }
-
-/// Room for a subject, in two lines of memory that processors fetch together.
-#[derive(Default)]
-#[repr(align(128))]
-struct Slot {
-    subject: Option<Subject>,
-    /// How often a subject was removed from here.
-    emptied: u32,
-}
-
-/// Slots that are made at a time: 32 KiB, little beside the keys of a tenant; the list of chunks of a million subjects has 64 KiB.
-const CHUNK: usize = 256;
 
 impl Subjects {
-    /// The place of a subject.
-    pub(super) fn find(&self, name: &Name) -> Option<Place> {
-        self.places.get(name).copied()
+    pub(crate) fn with_capacity(templates: usize) -> Subjects {
+        let map = HashMap::builder()
+            .capacity(templates)
+            .hasher(NameHash::default())
+            // What is removed is dropped at once, not with the next 32.
+            .collector(seize::Collector::new().batch_size(1));
+        Subjects { map: map.build() }
     }
 
-    /// The subject in a place, unless it was removed since.
-    pub(super) fn at(&self, place: Place) -> Option<&Subject> {
-        let slot = &self.chunks[place.slot as usize / CHUNK][place.slot as usize % CHUNK];
-        slot.subject.as_ref().filter(|_| slot.emptied == place.emptied)
+    /// What `read` makes of the templates of these names, all looked up at one time.
+    pub(crate) fn look_up<const COUNT: usize, T>(
+        &self,
+        names: &[Option<Name>; COUNT],
+        read: impl FnOnce([Option<&Subject>; COUNT]) -> T,
+    ) -> T {
+        let guard = self.map.guard();
+        read(names.each_ref().map(|name| self.map.get(name.as_ref()?, &guard)))
     }
 
-    /// As [`Subjects::at`], to change it.
-    pub(super) fn at_mut(&mut self, place: Place) -> Option<&mut Subject> {
-        let slot = self.slot(place.slot);
-        slot.subject.as_mut().filter(|_| slot.emptied == place.emptied)
+    /// What `read` makes of one template, if it is there.
+    pub(crate) fn read<T>(&self, name: &Name, read: impl FnOnce(&Subject) -> T) -> Option<T> {
+        self.map.pin().get(name).map(read)
     }
 
-    pub(super) fn get(&self, name: &Name) -> Option<&Subject> {
-        self.at(self.find(name)?)
+    pub(crate) fn contains(&self, name: &Name) -> bool {
+        self.map.pin().contains_key(name)
     }
 
-    pub(super) fn get_mut(&mut self, name: &Name) -> Option<&mut Subject> {
-        self.at_mut(self.find(name)?)
+    /// Adds a template. One of the same name is forgotten.
+    pub(crate) fn insert(&self, name: Name, subject: Subject) {
+        self.map.pin().insert(name, subject);
     }
 
-    /// Adds a subject. One of the same name is forgotten.
-    pub(super) fn insert(&mut self, name: Name, subject: Subject) {
-        self.remove(&name);
-        if self.free.is_empty() {
-            let first = self.chunks.len() * CHUNK;
-            self.chunks.push((0..CHUNK).map(|_| Slot::default()).collect());
-            self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));
-        }
-        let Some(free) = self.free.pop() else { return };
-        let slot = self.slot(free);
-        slot.subject = Some(subject);
-        let place = Place { slot: free, emptied: slot.emptied };
-        self.places.insert(name, place);
+    /// Forgets a template.
+    pub(crate) fn remove(&self, name: &Name) {
+        self.map.pin().remove(name);
     }
 
-    /// Forgets a subject: its key is wiped where it was.
-    pub(super) fn remove(&mut self, name: &Name) {
-        let Some(place) = self.places.remove(name) else { return };
-        self.slot(place.slot).empty();
-        self.free.push(place.slot);
+    /// Forgets every template that is not to be kept.
+    pub(crate) fn retain(&self, mut keep: impl FnMut(&Subject) -> bool) {
+        self.map.pin().retain(|_, subject| keep(subject));
     }
 
-    /// Forgets every subject that is not to be kept.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Subject) -> bool) {
-        let Subjects { places, chunks, free } = self;
-        places.retain(|_, place| {
-            let slot = slot_in(chunks, place.slot);
-            let kept = slot.subject.as_ref().is_some_and(&keep);
-            if !kept {
-                slot.empty();
-                free.push(place.slot);
-            }
-            kept
-        });
+    pub(crate) fn len(&self) -> usize {
+        self.map.len()
     }
-
-    fn slot(&mut self, slot: u32) -> &mut Slot {
-        slot_in(&mut self.chunks, slot)
-    }
-}
-
-impl Slot {
-    fn empty(&mut self) {
-        (self.subject, self.emptied) = (None, self.emptied.wrapping_add(1));
-    }
-}
-
-fn slot_in(chunks: &mut [Box<[Slot]>], slot: u32) -> &mut Slot {
-    &mut chunks[slot as usize / CHUNK][slot as usize % CHUNK]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Lane;
+    use crate::AttemptRecord;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     use trefoil_bfv::{MasterKey, Salt};
 
     fn subject(epoch: u32) -> Subject {
@@ -123,58 +96,61 @@ mod tests {
         Subject {
             lane: Lane::new(3).expect("below 32"),
             epoch,
-            successor: None,
             renewed_from: None,
             key: MasterKey::from_bytes([2; 32]).subject_key(&[3; 32], 0, &salt),
-            attempts: crate::AttemptRecord::default(),
+            ledger: Arc::new(Ledger::restore(&AttemptRecord::default(), 0)),
         }
     }
 
     #[test]
-    fn subjects_stay_where_they_are_while_others_come_and_go() {
+    fn templates_are_found_while_others_come_and_go() {
+        let subjects = Subjects::with_capacity(8);
         let name = |i: u32| ([9; 32], i);
-        let mut subjects = Subjects::default();
-        let count = 3 * CHUNK as u32;
-        let mut places = Vec::new();
-        for i in 0..count {
-            subjects.insert(name(i), subject(i));
-            places.push(subjects.find(&name(i)).expect("there"));
-        }
-        let address = |subjects: &Subjects, i: u32| {
-            std::ptr::from_ref(subjects.at(places[i as usize]).expect("there")).addr()
-        };
-        let before: Vec<usize> = (0..count).map(|i| address(&subjects, i)).collect();
-        assert!(before.iter().all(|address| address % 128 == 0) && size_of::<Slot>() == 128);
+        (0..500).for_each(|i| subjects.insert(name(i), subject(i)));
         subjects.retain(|subject| subject.epoch % 3 != 0);
-        for i in count..4 * count {
-            subjects.insert(name(i), subject(i));
+        (0..500).filter(|i| i % 5 == 1).for_each(|i| subjects.remove(&name(i)));
+        for i in 0..500 {
+            let kept = i % 3 != 0 && i % 5 != 1;
+            assert_eq!(subjects.read(&name(i), |subject| subject.epoch), kept.then_some(i));
         }
-        for i in 0..count {
-            assert_eq!(subjects.find(&name(i)).is_some(), i % 3 != 0);
-            assert_eq!(subjects.at(places[i as usize]).is_some(), i % 3 != 0, "no other in its place");
-            if i % 3 != 0 {
-                assert_eq!(address(&subjects, i), before[i as usize]);
-                assert_eq!(subjects.get(&name(i)).map(|subject| subject.epoch), Some(i));
-            }
-        }
-        assert_eq!(subjects.chunks.len(), (4 * count - count / 3).div_ceil(CHUNK as u32) as usize);
+        let names: [Option<Name>; 3] = [Some(name(2)), None, Some(name(3))];
+        let found =
+            subjects.look_up(&names, |found| found.map(|subject| subject.map(|subject| subject.epoch)));
+        assert_eq!(found, [Some(2), None, None]);
+    }
+
+    /// What a template holds is dropped, and its key wiped with it, no later than the look-ups that may see it end.
+    #[test]
+    fn a_removed_template_does_not_linger() {
+        let subjects = Subjects::with_capacity(8);
+        let kept = Arc::new(Ledger::restore(&AttemptRecord::default(), 0));
+        subjects.insert(([1; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        assert_eq!(Arc::strong_count(&kept), 2);
+        subjects.remove(&([1; 32], 0));
+        assert_eq!(Arc::strong_count(&kept), 1);
+        subjects.insert(([1; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        subjects.insert(([1; 32], 0), subject(1));
+        assert_eq!(Arc::strong_count(&kept), 1, "nor one that was replaced");
+        subjects.insert(([2; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        subjects.retain(|_| false);
+        assert_eq!((Arc::strong_count(&kept), subjects.len()), (1, 0));
     }
 
     #[test]
-    fn a_subject_of_the_same_name_is_another() {
-        let name = ([9; 32], 5);
-        let mut subjects = Subjects::default();
-        subjects.insert(name, subject(1));
-        let first = subjects.find(&name).expect("there");
-        // Replaced, then removed and added again.
-        subjects.insert(name, subject(2));
-        assert!(subjects.at(first).is_none() && subjects.at_mut(first).is_none());
-        let second = subjects.find(&name).expect("there");
-        assert_eq!(subjects.at(second).map(|subject| subject.epoch), Some(2));
-        subjects.remove(&name);
-        assert!(subjects.at(second).is_none() && subjects.get(&name).is_none());
-        subjects.insert(name, subject(3));
-        assert!(subjects.at(second).is_none());
-        assert_eq!(subjects.get_mut(&name).map(|subject| subject.epoch), Some(3));
+    fn look_ups_see_whole_templates_while_they_are_replaced() {
+        let subjects = Subjects::with_capacity(1);
+        let (name, seen) = (([7; 32], 0), AtomicUsize::new(0));
+        subjects.insert(name, subject(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| (1..2_000).for_each(|i| subjects.insert(name, subject(i))));
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    let found = subjects.look_up(&[Some(name)], |[found]| found.map(|subject| subject.epoch));
+                    assert!(found.is_some_and(|epoch| epoch < 2_000));
+                    seen.fetch_add(1, SeqCst);
+                }
+            });
+        });
+        assert_eq!(seen.into_inner(), 2_000);
     }
 }

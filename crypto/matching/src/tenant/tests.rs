@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    AttemptPolicy, KeyHolder, Matcher, MemoryVault, Template, Tier, VaultError, blind, split, unblind,
+    AttemptPolicy, KeyHolder, MatchJob, Matcher, MemoryVault, SubjectRecord, Template, TemplateName, Tier,
+    VaultError, blind, split, unblind,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -10,13 +11,15 @@ use std::sync::OnceLock;
 use trefoil_bfv::Embedding;
 use zeroize::Zeroizing;
 
+const NOW: u64 = 1_800_000_000;
+const ID: TenantId = [7; 16];
 const NAME: Name = ([1; 32], 0);
 
 /// A vault in which a failure of the subject is counted while a new generation of it is written.
 #[derive(Default)]
 struct Slow {
     memory: MemoryVault,
-    tenant: OnceLock<Arc<Tenant>>,
+    ledger: OnceLock<Arc<Ledger>>,
 }
 
 impl Vault for Slow {
@@ -39,10 +42,8 @@ impl Vault for Slow {
         self.memory.put_opening_key(key)
     }
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        if let Some(tenant) = self.tenant.get()
-            && let Some(subject) = locked(&tenant.state).subjects.get_mut(&NAME)
-        {
-            assert!(subject.attempts.charge(&AttemptPolicy::default(), 0));
+        if let Some(ledger) = self.ledger.get() {
+            assert!(ledger.charge(&AttemptPolicy::default(), NOW));
         }
         self.memory.put_subject(tenant, record)
     }
@@ -56,89 +57,104 @@ impl Vault for Slow {
     ) -> Result<(), VaultError> {
         self.memory.put_attempts(tenant, records)
     }
-}
-
-#[test]
-fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
-    let mut rng = StdRng::seed_from_u64(1);
-    let vault = Arc::new(Slow::default());
-    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-    let (id, lane) = ([7; 16], Lane::new(3).expect("below 32"));
-    keyholder.create_tenant(id, KeyStructure::PerSubject, policy).expect("new");
-    let (blinded, share) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);
-    let enrolled = keyholder.enrol(id, NAME.0, NAME.1, lane, &blinded.into()).expect("new");
-    let (blinded, _) = blind(&unblind(enrolled, share), &mut rng);
-    keyholder.begin_rotation(id).expect("known");
-    let tenant = keyholder.tenant(&id).expect("known");
-    assert!(vault.tenant.set(Arc::clone(&tenant)).is_ok());
-    keyholder.renew(id, NAME.0, NAME.1, 1, &blinded, 0).expect("honest");
-    let renewed = locked(&tenant.state).subjects.get(&(NAME.0, 1)).map(|subject| subject.attempts);
-    assert_eq!(renewed.map(|attempts| attempts.consecutive), Some(1));
-}
-
-/// A key-holder with a tenant, two templates of it, and a job with both.
-struct Job {
-    keyholder: KeyHolder,
-    tenant: Arc<Tenant>,
-    templates: [Template; 2],
-    job: MatchJob,
-    rng: StdRng,
-}
-
-const ID: TenantId = [7; 16];
-
-impl Job {
-    fn new() -> Job {
-        let mut rng = StdRng::seed_from_u64(1);
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("an empty vault");
-        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-        let key = keyholder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
-        let templates = [1, 2].map(|name| enrol(&keyholder, name, &mut rng));
-        let face = face();
-        let lanes = templates.each_ref().map(|template| (template, &face));
-        let mut matcher = Matcher::new(Tier::detected(), [9; 32]);
-        let job = matcher.mask([5; 16], ID, &key, &lanes).expect("a valid batch");
-        let tenant = keyholder.tenant(&ID).expect("known");
-        Job { keyholder, tenant, templates, job, rng }
-    }
-
-    /// Ends the job as if all of its lanes had matched.
-    fn settle(&self, admitted: &Admitted) -> Vec<usize> {
-        let matched = self.job.occupied();
-        let accepted = self.tenant.settle(self.keyholder.vault(), &self.job, admitted, matched, 0);
-        accepted.expect("not frozen").iter().map(Lane::index).collect()
-    }
-
-    fn attempts(&self, name: Name) -> Option<AttemptRecord> {
-        locked(&self.tenant.state).subjects.get(&name).map(|subject| subject.attempts)
+    fn generation(&self) -> u64 {
+        self.memory.generation()
     }
 }
 
-fn face() -> Embedding {
-    Embedding::quantise(&[1.0; 128]).expect("a vector")
+fn ledger_of(keyholder: &KeyHolder, name: Name) -> Option<Arc<Ledger>> {
+    keyholder.tenants()[&ID].subjects.read(&name, |subject| Arc::clone(&subject.ledger))
 }
 
 /// Enrols generation 0 of a handle made of `name`, in the lane of that number.
 fn enrol(keyholder: &KeyHolder, name: u8, rng: &mut StdRng) -> Template {
     let (blinded, share) = split(&face(), rng);
     let lane = Lane::new(name).expect("below 32");
-    unblind(keyholder.enrol(ID, [name; 32], 0, lane, &blinded.into()).expect("new"), share)
+    let name = TemplateName { tenant: ID, handle: [name; 32], generation: 0 };
+    unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), share)
+}
+
+fn face() -> Embedding {
+    Embedding::quantise(&[1.0; 128]).expect("a vector")
+}
+
+fn renewed(keyholder: &KeyHolder, template: &Template, rng: &mut StdRng) {
+    let (blinded, _) = blind(template, rng);
+    let Template { tenant, handle, generation, .. } = *template;
+    keyholder.renew(TemplateName { tenant, handle, generation }, 1, &blinded).expect("honest");
+}
+
+#[test]
+fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let vault = Arc::new(Slow::default());
+    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
+    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    keyholder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
+    let template = enrol(&keyholder, 1, &mut rng);
+    keyholder.begin_rotation(ID).expect("known");
+    assert!(vault.ledger.set(ledger_of(&keyholder, NAME).expect("enrolled")).is_ok());
+    renewed(&keyholder, &template, &mut rng);
+    let newer = ledger_of(&keyholder, (NAME.0, 1)).expect("renewed").record();
+    assert_eq!((newer.consecutive, newer.generation_failures), (1, 1));
+    let stored = vault.subjects(&ID).expect("readable").into_iter().find(|record| record.generation == 1);
+    assert_eq!(stored.map(|record| record.attempts.generation_failures), Some(1), "in the vault too");
+}
+
+/// A key-holder with two templates of a tenant, and a job with both.
+struct Job {
+    keyholder: KeyHolder,
+    templates: [Template; 2],
+    job: MatchJob,
+    rng: StdRng,
+}
+
+impl Job {
+    fn new() -> Job {
+        let mut rng = StdRng::seed_from_u64(1);
+        let keyholder =
+            KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
+        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+        let key = keyholder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
+        let templates = [1, 2].map(|name| enrol(&keyholder, name, &mut rng));
+        let face = face();
+        let lanes = templates.each_ref().map(|template| (template, &face));
+        let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
+        let job = matcher.mask([5; 16], ID, &key, &lanes).expect("a valid batch");
+        Job { keyholder, templates, job, rng }
+    }
+
+    fn admit(&self) -> Result<Admitted, KeyHolderError> {
+        let vault = self.keyholder.vault();
+        self.keyholder.tenants()[&ID].admit(vault, &self.job.subjects, 0, Some(0), NOW)
+    }
+
+    /// Ends the job as if all of its lanes had matched.
+    fn settle(&self, admitted: &Admitted) -> Vec<usize> {
+        let (vault, matched) = (self.keyholder.vault(), self.job.occupied());
+        let accepted = self.keyholder.tenants()[&ID].settle(vault, admitted, matched);
+        accepted.expect("not frozen").iter().map(Lane::index).collect()
+    }
+
+    fn failures(&self, name: Name) -> Option<u32> {
+        Some(ledger_of(&self.keyholder, name)?.record().generation_failures)
+    }
 }
 
 #[test]
 fn a_subject_that_is_shredded_during_a_job_fails_whether_or_not_it_is_enrolled_anew() {
     for anew in [false, true] {
         let mut job = Job::new();
-        let admitted = job.tenant.admit(&job.job, 0).expect("known");
-        job.keyholder.shred(ID, NAME.0, NAME.1).expect("memory");
+        let admitted = job.admit().expect("known");
+        let name = TemplateName { tenant: ID, handle: NAME.0, generation: NAME.1 };
+        job.keyholder.shred(name).expect("memory");
         if anew {
             enrol(&job.keyholder, 1, &mut job.rng);
-            assert!(job.tenant.admit(&job.job, 0).is_ok());
+            assert!(job.admit().is_ok());
         }
         assert_eq!(job.settle(&admitted), [2], "{anew}");
         // The failure of another attempt on the new one stays.
-        assert_eq!(job.attempts(NAME).map(|attempts| attempts.consecutive), anew.then_some(1));
+        assert_eq!(job.failures(NAME), anew.then_some(1));
     }
 }
 
@@ -146,19 +162,44 @@ fn a_subject_that_is_shredded_during_a_job_fails_whether_or_not_it_is_enrolled_a
 fn a_subject_that_is_renewed_during_a_job_gets_its_failure_back_where_it_is_counted() {
     let mut job = Job::new();
     job.keyholder.begin_rotation(ID).expect("known");
-    let admitted = job.tenant.admit(&job.job, 0).expect("known");
-    let (blinded, _) = blind(&job.templates[0], &mut job.rng);
-    job.keyholder.renew(ID, NAME.0, NAME.1, 1, &blinded, 0).expect("honest");
-    let failures = |job: &Job| job.attempts((NAME.0, 1)).map(|attempts| attempts.generation_failures);
-    assert_eq!(failures(&job), Some(1));
+    let admitted = job.admit().expect("known");
+    renewed(&job.keyholder, &job.templates[0], &mut job.rng);
+    assert_eq!(job.failures((NAME.0, 1)), Some(1));
     assert_eq!(job.settle(&admitted), [1, 2]);
-    assert_eq!(failures(&job), Some(0));
+    assert_eq!(job.failures((NAME.0, 1)), Some(0));
+    let record = ledger_of(&job.keyholder, (NAME.0, 1)).expect("renewed").record();
+    assert_eq!(record.generation_attempts, 16, "and one attempt, of those that are reserved");
 }
 
 #[test]
 fn a_job_with_one_unknown_subject_charges_nobody() {
     let job = Job::new();
-    job.keyholder.shred(ID, [2; 32], 0).expect("memory");
-    assert!(job.tenant.admit(&job.job, 0).is_err());
-    assert_eq!(job.attempts(NAME), Some(AttemptRecord::default()));
+    let name = TemplateName { tenant: ID, handle: [2; 32], generation: 0 };
+    job.keyholder.shred(name).expect("memory");
+    assert!(matches!(job.admit(), Err(KeyHolderError::UnknownSubjects(_))));
+    assert_eq!(job.failures(NAME), Some(0));
+}
+
+#[test]
+fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
+    let job = Job::new();
+    let spent = ledger_of(&job.keyholder, ([2; 32], 0)).expect("enrolled");
+    let policy = AttemptPolicy { consecutive: 1, ..AttemptPolicy::default() };
+    assert!(spent.charge(&policy, NOW));
+    let refused = job.admit();
+    assert!(matches!(refused, Err(KeyHolderError::NoAttempts(lanes)) if lanes.bits() == 1 << 2));
+    assert_eq!(job.failures(NAME), Some(0));
+}
+
+/// An attempt is in the vault before it is made: a crash in between cannot forget it.
+#[test]
+fn an_attempt_is_on_record_when_it_is_admitted() {
+    let job = Job::new();
+    let stored = |job: &Job| {
+        let subjects = job.keyholder.vault().subjects(&ID).expect("readable");
+        subjects.iter().map(|record| record.attempts.generation_attempts).collect::<Vec<_>>()
+    };
+    assert_eq!(stored(&job), [0, 0]);
+    let _admitted = job.admit().expect("known");
+    assert_eq!(stored(&job), [16, 16]);
 }

@@ -1,46 +1,84 @@
 //! Attempt budgets through decisions.
 
+use super::malformed::{add_to_c0, delta, read};
 use super::*;
-use trefoil_matching::{AttemptRecord, KeyHolderError, SubjectRecord, TenantRecord, Vault, VaultError};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use trefoil_matching::{Decisions, KeyHolderError, LaneSet, SubjectRecord, TenantRecord, Vault, VaultError};
 
 const STRICT: DecisionPolicy = DecisionPolicy {
     threshold: 25_000,
-    attempts: AttemptPolicy { consecutive: 3, delay_s: 30, per_day: 5, per_generation: 7 },
+    attempts: AttemptPolicy {
+        consecutive: 3,
+        delay_s: 30,
+        failures_per_day: 5,
+        failures_per_generation: 7,
+        attempts_per_day: 40,
+        attempts_per_generation: 100,
+    },
 };
 
+/// What a gateway makes of a batch: lanes that the key-holder names as spent are left out and denied.
+fn attempt(world: &mut World, people: &[(&Template, &Embedding)], now: u64) -> Vec<Option<bool>> {
+    let mut spent = LaneSet::EMPTY;
+    loop {
+        let left: Vec<_> = people.iter().copied().filter(|(of, _)| !spent.contains(of.lane)).collect();
+        let decided = match left.is_empty() {
+            true => Decisions::from_lanes(LaneSet::EMPTY),
+            false => {
+                let job = world.mask(&left);
+                match world.keyholder.decide(&job, now) {
+                    Err(KeyHolderError::NoAttempts(lanes)) => {
+                        assert!(!lanes.is_empty() && lanes.bits() & spent.bits() == 0);
+                        spent = LaneSet::from_bits(spent.bits() | lanes.bits());
+                        continue;
+                    }
+                    decided => decided.expect("honest"),
+                }
+            }
+        };
+        let answer =
+            |(of, _): &(&Template, &Embedding)| (!spent.contains(of.lane)).then(|| decided.accepted(of.lane));
+        return people.iter().map(answer).collect();
+    }
+}
+
 #[test]
-fn a_spent_budget_answers_no_to_the_right_face_too_and_spares_the_neighbours() {
+fn a_spent_budget_is_spent_for_the_right_face_too_and_spares_the_neighbours() {
     let mut world = World::new(STRICT);
     let (face, wrong) = (world.face(), world.face());
     let (target, neighbour) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
     let mut attempt = |probe: &Embedding, now| {
-        let job = world.mask(&[(&target, probe), (&neighbour, &face)]);
-        let decisions = world.keyholder.decide(&job, now).expect("honest");
-        assert!(decisions.accepted(lane_of(11)));
-        decisions.accepted(lane_of(10))
+        let answers = attempt(&mut world, &[(&target, probe), (&neighbour, &face)], now);
+        assert_eq!(answers[1], Some(true));
+        answers[0]
     };
+    let (yes, no, spent) = (Some(true), Some(false), None);
     // A match in between ends the row of failures.
-    assert!(!attempt(&wrong, NOW) && !attempt(&wrong, NOW) && attempt(&face, NOW));
-    assert!(!attempt(&wrong, NOW) && !attempt(&wrong, NOW) && !attempt(&wrong, NOW));
-    assert!(!attempt(&face, NOW) && !attempt(&face, NOW + 29), "the delay holds for the right face");
+    assert_eq!([attempt(&wrong, NOW), attempt(&wrong, NOW), attempt(&face, NOW)], [no, no, yes]);
+    assert_eq!([attempt(&wrong, NOW), attempt(&wrong, NOW), attempt(&wrong, NOW)], [no; 3]);
+    assert_eq!([attempt(&face, NOW), attempt(&face, NOW + 29)], [spent; 2], "a delay");
     // Five failures today: the delay is over, the day is spent.
-    assert!(!attempt(&face, NOW + 30));
+    assert_eq!(attempt(&face, NOW + 30), spent);
     let tomorrow = NOW + 86_400;
-    assert!(attempt(&face, tomorrow));
-    assert!(!attempt(&wrong, tomorrow) && !attempt(&wrong, tomorrow));
+    assert_eq!(
+        [attempt(&face, tomorrow), attempt(&wrong, tomorrow), attempt(&wrong, tomorrow)],
+        [yes, no, no]
+    );
     // Seven failures of this generation: spent for good.
-    assert!(!attempt(&face, tomorrow + 86_400));
+    assert_eq!([attempt(&face, tomorrow + 86_400), attempt(&face, tomorrow + 86_400 * 900)], [spent; 2]);
 }
 
 #[test]
-fn matches_cost_nothing() {
+fn matches_spend_attempts_and_no_failures() {
     let mut world = World::new(STRICT);
     let face = world.face();
     let template = world.enrol(1, 10, &face);
-    for _ in 0..20 {
-        let job = world.mask(&[(&template, &face)]);
-        assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
-    }
+    let mut matches = |day: u64| {
+        let now = NOW + 86_400 * day;
+        (0..60).filter(|_| attempt(&mut world, &[(&template, &face)], now) == [Some(true)]).count()
+    };
+    assert_eq!([matches(0), matches(1), matches(2), matches(3)], [40, 40, 20, 0]);
+    assert_eq!(world.attempts_of(1).generation_failures, 0);
 }
 
 #[test]
@@ -49,16 +87,22 @@ fn budgets_survive_a_restart() {
     let (face, wrong) = (world.face(), world.face());
     let template = world.enrol(1, 10, &face);
     for _ in 0..3 {
-        let job = world.mask(&[(&template, &wrong)]);
-        assert!(!world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+        assert_eq!(attempt(&mut world, &[(&template, &wrong)], NOW), [Some(false)]);
     }
-    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
-    let job = world.mask(&[(&template, &face)]);
-    assert!(!world.keyholder.decide(&job, NOW + 1).expect("honest").accepted(lane_of(10)));
-    assert!(world.keyholder.decide(&job, NOW + 30).expect("honest").accepted(lane_of(10)));
+    world.restart();
+    assert_eq!(attempt(&mut world, &[(&template, &face)], NOW + 1), [None]);
+    assert_eq!(attempt(&mut world, &[(&template, &face)], NOW + 30), [Some(true)]);
     // The match is remembered as well: the row of failures has ended.
-    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
-    assert_eq!(world.vault.subjects(&TENANT).expect("readable")[0].attempts.consecutive, 0);
+    world.restart();
+    assert_eq!(world.attempts_of(1).consecutive, 0);
+    // A restart forgets no attempt: it may count up to fifteen that were not made.
+    let mut made = 4;
+    for restart in 0..10 {
+        world.restart();
+        let now = NOW + 100 + restart;
+        made += usize::from(attempt(&mut world, &[(&template, &face)], now) == [Some(true)]);
+    }
+    assert!(made <= 6, "{made} of 40: each restart cost what was reserved");
 }
 
 #[test]
@@ -67,29 +111,39 @@ fn attempts_at_the_same_time_share_one_budget() {
     let (face, wrong) = (world.face(), world.face());
     let template = world.enrol(1, 10, &face);
     let job = world.mask(&[(&template, &wrong)]);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..5 {
-                    assert!(world.keyholder.decide(&job, NOW).expect("honest").lanes().is_empty());
-                }
-            });
-        }
+    let allowed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let decide = |_: &u32| match world.keyholder.decide(&job, NOW) {
+                        Ok(decisions) => decisions.lanes().is_empty(),
+                        Err(KeyHolderError::NoAttempts(_)) => false,
+                        Err(other) => panic!("{other:?}"),
+                    };
+                    (0..5).filter(decide).count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
     });
     // Of twenty attempts, three were allowed; the others were refused and cost nothing.
-    let attempts = world.vault.subjects(&TENANT).expect("readable")[0].attempts;
+    assert_eq!(allowed, 3);
+    let AttemptRecord { version, .. } = world.attempts_of(1);
     let expected = AttemptRecord {
         consecutive: 3,
         retry_at: NOW + 30,
         day: NOW / 86_400,
         day_failures: 3,
+        day_attempts: 16,
         generation_failures: 3,
+        generation_attempts: 16,
+        version,
     };
-    assert_eq!(attempts, expected);
+    assert_eq!(world.attempts_of(1), expected);
 }
 
-/// A vault that can write neither attempts nor a freeze.
-struct FullDisk(MemoryVault);
+/// A vault that can write attempts so often, and malformed jobs never.
+struct FullDisk(MemoryVault, AtomicUsize);
 
 impl Vault for FullDisk {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
@@ -99,7 +153,7 @@ impl Vault for FullDisk {
         self.0.subjects(tenant)
     }
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        if record.frozen { Err(VaultError("disk full".into())) } else { self.0.put_tenant(record) }
+        if record.malformed > 0 { Err(VaultError("disk full".into())) } else { self.0.put_tenant(record) }
     }
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         self.0.put_subject(tenant, record)
@@ -116,44 +170,63 @@ impl Vault for FullDisk {
     fn delete_subject(&self, _: &TenantId, _: &Handle, _: u32) -> Result<(), VaultError> {
         Err(VaultError("disk full".into()))
     }
-    fn put_attempts(&self, _: &TenantId, _: &[(Handle, u32, AttemptRecord)]) -> Result<(), VaultError> {
-        Err(VaultError("disk full".into()))
+    fn put_attempts(
+        &self,
+        tenant: &TenantId,
+        records: &[(Handle, u32, AttemptRecord)],
+    ) -> Result<(), VaultError> {
+        let left = self.1.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| VaultError("disk full".into()))?;
+        self.0.put_attempts(tenant, records)
+    }
+    fn generation(&self) -> u64 {
+        self.0.generation()
     }
 }
 
-/// A world on a full disk.
-fn full_disk() -> World {
+/// A world on a disk that has room for so many writes of attempts.
+fn full_disk(writes: usize) -> World {
     let mut world = World::new(STRICT);
-    world.keyholder =
-        KeyHolder::new(Box::new(FullDisk(MemoryVault::default())), &mut world.rng).expect("empty");
+    let vault = FullDisk(MemoryVault::default(), AtomicUsize::new(writes));
+    world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("empty");
     world.key = world.keyholder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
     world
 }
 
 #[test]
 fn a_freeze_that_cannot_be_recorded_holds_all_the_same() {
-    let mut world = full_disk();
+    let mut world = full_disk(9);
     let face = world.face();
     let template = world.enrol(1, 10, &face);
+    for job in 0..3 {
+        let mut stray = world.mask(&[(&template, &face)]).to_bytes();
+        add_to_c0(&mut stray, 3, delta());
+        let outcome = world.keyholder.decide(&read(&stray), NOW);
+        assert!(matches!(outcome, Err(KeyHolderError::Vault(_))), "{job}: {outcome:?}");
+        world.refetch();
+    }
     let job = world.mask(&[(&template, &face)]);
-    let mut empty = job.clone();
-    empty.subjects[10] = None;
-    let outcomes = [(); 3].map(|()| world.keyholder.decide(&empty, NOW));
-    assert!(matches!(outcomes[2], Err(KeyHolderError::Vault(_))), "{outcomes:?}");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
 }
 
 #[test]
-fn an_answer_whose_failures_cannot_be_recorded_is_not_given() {
-    let mut world = full_disk();
-    let (face, wrong) = (world.face(), world.face());
-    let (matching, failing) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
-    let job = world.mask(&[(&matching, &face), (&failing, &wrong)]);
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Vault(_))));
-    // Nothing to record: a batch of matches is answered.
-    let job = world.mask(&[(&matching, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+fn an_answer_whose_attempt_or_failure_cannot_be_recorded_is_not_given() {
+    for (writes, what) in [(0, "the attempt"), (1, "the failure")] {
+        let mut world = full_disk(writes);
+        let (face, wrong) = (world.face(), world.face());
+        let (matching, failing) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
+        let job = world.mask(&[(&matching, &face), (&failing, &wrong)]);
+        assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Vault(_))), "{what}");
+        // Nothing to record: attempts are reserved, and a batch of matches is answered.
+        let job = world.mask(&[(&matching, &face)]);
+        let answer = world.keyholder.decide(&job, NOW);
+        assert_eq!(answer.is_ok_and(|decided| decided.accepted(lane_of(10))), writes == 1, "{what}");
+    }
     // A shredding that is not durable is reported, and the subject is still there.
-    assert!(matches!(world.keyholder.shred(TENANT, handle(1), 0), Err(KeyHolderError::Vault(_))));
+    let mut world = full_disk(9);
+    let face = world.face();
+    let template = world.enrol(1, 10, &face);
+    assert!(matches!(world.keyholder.shred(named(1, 0)), Err(KeyHolderError::Vault(_))));
+    let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
 }

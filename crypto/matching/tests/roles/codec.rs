@@ -18,7 +18,7 @@ static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
     let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &face)).collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
     let (blinded, _) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(TENANT, handle(50), 3, lane_of(5), &blinded.into()).expect("new");
+    let encrypted = world.keyholder.enrol(named(50, 3), lane_of(5), &blinded.into(), NOW).expect("new");
     Samples {
         template: templates[5].to_bytes(),
         encrypted: encrypted.to_bytes(),
@@ -43,8 +43,8 @@ fn encodings_are_read_back() {
         assert_eq!(job.to_bytes(), *bytes);
         assert_eq!(job.occupied().len(), subjects);
     }
-    // Two polynomials in a job of shared probes, and no tag.
-    assert_eq!(samples.jobs[1].len() - 384 + 49_152, MatchJob::BYTES_MAX);
+    // Two polynomials in a job of shared probes, and no version and tag.
+    assert_eq!(samples.jobs[1].len() - 388 + 49_152, MatchJob::BYTES_MAX);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn non_canonical_values_are_refused() {
     let mut bits = one.clone();
     bits[44] |= 0x80;
     assert!(matches!(MatchJob::from_bytes(&bits), Err(JobError::Length(_))));
-    let tag = header + 36;
+    let tag = header + 36 + 4;
     let c0 = tag + 384;
     for part in [tag, c0] {
         let mut unreduced = one.clone();

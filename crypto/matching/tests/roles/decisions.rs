@@ -65,7 +65,7 @@ fn every_tier_masks_alike() {
     let (face, other) = (world.face(), world.face());
     let (mine, theirs) = (world.enrol(1, 3, &face), world.enrol(2, 8, &other));
     for tier in Tier::available() {
-        world.matcher = Matcher::new(tier, [3; 32]);
+        world.matcher = matcher_on(tier, 3);
         let job = world.mask(&[(&mine, &face), (&theirs, &face)]);
         let decisions = world.keyholder.decide(&job, NOW).expect("honest");
         assert_eq!(decisions.lanes(), LaneSet::from_bits(1 << 3), "{tier:?}");
@@ -73,14 +73,12 @@ fn every_tier_masks_alike() {
     // One seed, one stream: all tiers give the very same job.
     let batch: BatchId = [0; 16];
     let jobs: Vec<MatchJob> = Tier::available()
-        .map(|tier| {
-            Matcher::new(tier, [4; 32]).mask(batch, TENANT, &world.key, &[(&mine, &face)]).expect("valid")
-        })
+        .map(|tier| matcher_on(tier, 4).mask(batch, TENANT, &world.key, &[(&mine, &face)]).expect("valid"))
         .collect();
     assert!(jobs.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(
         jobs[0]
-            != Matcher::new(Tier::detected(), [5; 32])
+            != matcher_on(Tier::detected(), 5)
                 .mask(batch, TENANT, &world.key, &[(&mine, &face)])
                 .expect("valid")
     );

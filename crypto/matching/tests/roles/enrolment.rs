@@ -17,10 +17,8 @@ fn the_ciphertext_needs_both_shares() {
     let (_, wrong) = split(&face, &mut world.rng);
     let zero = Blind::from_bytes(&[0; Blind::BYTES]).expect("zeros are residues");
     for (name, blinded, blind) in [(2, blinded, wrong), (3, again, zero)] {
-        let encrypted = world
-            .keyholder
-            .enrol(TENANT, handle(name), 0, lane_of(2), &blinded.into())
-            .expect("a new subject");
+        let encrypted =
+            world.keyholder.enrol(named(name, 0), lane_of(2), &blinded.into(), NOW).expect("a new subject");
         let template = unblind(encrypted, blind);
         let job = world.mask(&[(&template, &face)]);
         assert!(world.keyholder.decide(&job, NOW).expect("honest").lanes().is_empty());
@@ -56,7 +54,7 @@ fn shares_travel_and_add_up() {
     let (blinded, blind) = split(&face, &mut world.rng);
     let blinded = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own encoding");
     let blind = Blind::from_bytes(&blind.to_bytes()).expect("its own encoding");
-    let encrypted = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(0), &blinded.into()).expect("new");
+    let encrypted = world.keyholder.enrol(named(1, 0), lane_of(0), &blinded.into(), NOW).expect("new");
     let template = unblind(encrypted, blind);
     let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
@@ -68,8 +66,8 @@ fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
     let mut world = World::new(lenient(30_000));
     let (face, other) = (world.face(), world.face());
     let (gone, kept) = (world.enrol(1, 1, &face), world.enrol(2, 2, &other));
-    world.keyholder.shred(TENANT, handle(1), 0).expect("the vault works");
-    world.keyholder.shred(TENANT, handle(1), 0).expect("shredding twice succeeds");
+    world.keyholder.shred(named(1, 0)).expect("the vault works");
+    world.keyholder.shred(named(1, 0)).expect("shredding twice succeeds");
     let job = world.mask(&[(&gone, &face), (&kept, &other)]);
     match world.keyholder.decide(&job, NOW) {
         Err(KeyHolderError::UnknownSubjects(lanes)) => assert_eq!(lanes, LaneSet::from_bits(1 << 1)),
@@ -93,11 +91,11 @@ fn a_generation_is_enrolled_once() {
     world.enrol(1, 1, &face);
     let (blinded, _) = split(&face, &mut world.rng);
     let blinded = blinded.into();
-    let again = world.keyholder.enrol(TENANT, handle(1), 0, lane_of(2), &blinded);
+    let again = world.keyholder.enrol(named(1, 0), lane_of(2), &blinded, NOW);
     assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
     world
         .keyholder
-        .enrol(TENANT, handle(1), 1, lane_of(2), &blinded)
+        .enrol(named(1, 1), lane_of(2), &blinded, NOW)
         .expect("the next generation is another template");
 }
 
@@ -106,12 +104,12 @@ fn an_answer_to_another_question_is_told_apart() {
     let mut world = World::new(lenient(0));
     let (blinded, _) = split(&world.face(), &mut world.rng);
     let lane = lane_of(2);
-    let answer = world.keyholder.enrol(TENANT, handle(1), 3, lane, &blinded.into()).expect("new");
-    assert!(answer.is_of(&TENANT, &handle(1), 3, lane) && answer.is_renewal(&TENANT, &handle(1), 3));
-    assert!(!answer.is_of(&[8; 16], &handle(1), 3, lane) && !answer.is_renewal(&[8; 16], &handle(1), 3));
-    assert!(!answer.is_of(&TENANT, &handle(2), 3, lane) && !answer.is_renewal(&TENANT, &handle(2), 3));
-    assert!(!answer.is_of(&TENANT, &handle(1), 4, lane) && !answer.is_renewal(&TENANT, &handle(1), 4));
-    assert!(!answer.is_of(&TENANT, &handle(1), 3, lane_of(3)));
+    let answer = world.keyholder.enrol(named(1, 3), lane, &blinded.into(), NOW).expect("new");
+    assert!(answer.is_of(&named(1, 3), lane) && answer.is_renewal(&named(1, 3)));
+    for other in [TemplateName { tenant: [8; 16], ..named(1, 3) }, named(2, 3), named(1, 4)] {
+        assert!(!answer.is_of(&other, lane) && !answer.is_renewal(&other));
+    }
+    assert!(!answer.is_of(&named(1, 3), lane_of(3)));
 }
 
 #[test]
@@ -128,11 +126,15 @@ fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
     ));
     assert!(matches!(keyholder.set_policy(TENANT, policy(-32_769)), Err(KeyHolderError::Threshold(-32_769))));
     assert!(matches!(keyholder.set_policy([1; 16], policy(0)), Err(KeyHolderError::UnknownTenant)));
-    assert!(matches!(keyholder.shred([1; 16], handle(0), 0), Err(KeyHolderError::UnknownTenant)));
-    assert!(matches!(keyholder.lift_freeze([1; 16]), Err(KeyHolderError::UnknownTenant)));
+    assert!(matches!(
+        keyholder.shred(TemplateName { tenant: [1; 16], ..named(0, 0) }),
+        Err(KeyHolderError::UnknownTenant)
+    ));
+    assert!(matches!(keyholder.forgive_malformed([1; 16]), Err(KeyHolderError::UnknownTenant)));
+    assert!(matches!(keyholder.public_keys([1; 16]), Err(KeyHolderError::UnknownTenant)));
     let second =
         keyholder.create_tenant([1; 16], KeyStructure::PerSubject, policy(32_768)).expect("a new tenant");
-    assert_eq!(keyholder.public_key([1; 16]).expect("known").to_bytes(), second.to_bytes());
+    assert_eq!(keyholder.public_keys([1; 16]).expect("known")[0].to_bytes(), second.to_bytes());
     assert!(second.to_bytes() != world.key.to_bytes());
 }
 
@@ -148,7 +150,8 @@ fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     // Even with a subject of that name in that lane, the keys differ.
     let (blinded, _) = split(&face, &mut world.rng);
-    world.keyholder.enrol([1; 16], handle(1), 0, lane_of(3), &blinded.into()).expect("a new subject");
+    let name = TemplateName { tenant: [1; 16], ..named(1, 0) };
+    world.keyholder.enrol(name, lane_of(3), &blinded.into(), NOW).expect("a new subject");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
@@ -157,8 +160,9 @@ fn a_restarted_key_holder_goes_on() {
     let mut world = World::new(lenient(30_000));
     let face = world.face();
     let template = world.enrol(1, 3, &face);
-    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
-    assert_eq!(world.keyholder.public_key(TENANT).expect("remembered").to_bytes(), world.key.to_bytes());
+    world.keyholder =
+        KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng, NOW).expect("readable");
+    assert_eq!(world.keyholder.public_keys(TENANT).expect("remembered")[0].to_bytes(), world.key.to_bytes());
     let job = world.mask(&[(&template, &face)]);
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
 }

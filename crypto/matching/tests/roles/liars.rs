@@ -1,6 +1,7 @@
 //! What one of three key-holders can do that lies to the other two.
 
 use crate::malformed::{MASKED, get, one_in, put};
+use crate::quorum::WITNESS;
 use crate::three::{PRIMES, Three, altered, job_of};
 use crate::{NOW, lane_of, lenient};
 use rand::Rng as _;
@@ -102,6 +103,7 @@ fn with_one_away_a_moved_share_is_refused_and_the_third_freezes() {
                 assert_eq!((judged.suspect, &judged.liars[..]), (Some(liar), &[][..]));
                 let outcome = holder.finish(&job, &begun, &judged);
                 assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
+                three.refetch();
             }
             let [job, _] = three.jobs(9);
             let outcome = three.decide(seat, &job, &[]);
@@ -129,7 +131,7 @@ fn every_lie_about_one_lane_is_refused_but_the_one_that_knows_the_factor() {
 /// The factor of a lane in the witness of the seat that this job is for. Only a matcher knows it beforehand.
 fn factor(job: &SeatJob, lane: usize) -> i64 {
     let bytes = job.to_bytes();
-    i64::from(u32::from_le_bytes(bytes[1 + 4 * lane..][..4].try_into().unwrap()))
+    i64::from(u32::from_le_bytes(bytes[WITNESS + 4 * lane..][..4].try_into().unwrap()))
 }
 
 /// A score that is multiplied by the factor of its lane, as a witness has it.
@@ -168,8 +170,6 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
 #[test]
 fn what_one_check_alone_sees_is_malformed() {
     let mut three = Three::new(lenient(15_000), 31);
-    let [job, _] = three.jobs(1);
-    let encoded = SeatJob::encode(&job).unwrap();
     let add = |bytes: &mut Vec<u8>, at: usize, coefficient: usize, value: u128| {
         for (limb, prime) in PRIMES.iter().enumerate() {
             let at = at + 6 * (32 * limb + coefficient);
@@ -177,7 +177,8 @@ fn what_one_check_alone_sees_is_malformed() {
             put(bytes, at, sum as u64);
         }
     };
-    let (witness, batch) = (1 + 4 * 32, encoded[0].len() - MASKED);
+    let encoded = |three: &mut Three| SeatJob::encode(&three.jobs(1)[0]).unwrap();
+    let (witness, batch) = (WITNESS + 4 * 32, encoded(&mut three)[0].len() - MASKED);
     let empty = lane_of(31);
     let stray = |bytes: &mut Vec<u8>| {
         let factor = factor(&SeatJob::from_bytes(bytes).unwrap(), empty.index());
@@ -195,7 +196,7 @@ fn what_one_check_alone_sees_is_malformed() {
         ("stray score", &stray),
     ];
     for (name, craft) in crafts {
-        let mut crafted = encoded.clone();
+        let mut crafted = encoded(&mut three);
         crafted.iter_mut().for_each(craft);
         let crafted = crafted.map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
         // The last of the three freezes: all parts are made before anybody judges.
@@ -210,6 +211,7 @@ fn what_one_check_alone_sees_is_malformed() {
             let refused = matches!(outcome, Err(KeyHolderError::Malformed));
             assert_eq!(refused, name != "nothing", "{name}: {outcome:?}");
         }
+        three.forgive();
     }
 }
 
@@ -219,12 +221,15 @@ fn a_job_that_was_begun_before_a_freeze_is_not_answered_after_it() {
     let [job, _] = three.jobs(1);
     let [seat, liar, _] = Seat::ALL;
     let truth = [(liar, three.parts(liar, seat, &job))];
-    let lie = [(liar, moved(&three, liar, seat, &job, [20_000, 0]))];
-    let (holder, job_here) = (&three.holders[seat.index()], job_of(seat, &job));
-    let begun = holder.begin(&job_here, NOW).unwrap();
-    for _ in 0..3 {
+    let job_here = job_of(seat, &job);
+    let begun = three.holders[seat.index()].begin(&job_here, NOW).unwrap();
+    for batch in 2..5 {
+        three.refetch();
+        let [job, _] = three.jobs(batch);
+        let lie = [(liar, moved(&three, liar, seat, &job, [20_000, 0]))];
         assert!(matches!(three.decide(seat, &job, &lie), Err(KeyHolderError::Malformed)));
     }
+    let holder = &three.holders[seat.index()];
     let judged = holder.judge(&job_here, &begun, &truth, true);
     let outcome = holder.finish(&job_here, &begun, &judged);
     assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{outcome:?}");

@@ -3,6 +3,7 @@
 mod attacks;
 mod budgets;
 mod codec;
+mod collusion;
 mod decisions;
 mod enrolment;
 mod hostile_matcher;
@@ -12,33 +13,34 @@ mod malformed;
 mod modes;
 mod quorum;
 mod rotation;
+mod snapshot;
 mod three;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, MatchJob, Matcher,
-    MemoryVault, PublicKey, SharedProbe, Template, TenantId, Tier, split, unblind,
+    AttemptPolicy, AttemptRecord, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, MatchJob,
+    Matcher, MemoryVault, PublicKey, SharedProbe, Template, TemplateName, TenantId, Tier, Vault as _, split,
+    unblind,
 };
 
 const TENANT: TenantId = [7; 16];
 const NOW: u64 = 1_800_000_000;
 
-/// A key structure and a probe mode that go together.
+/// A probe mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    PlainOwnKeys,
-    PlainTenantKey,
+    Plain,
     Shared,
 }
 
 impl Mode {
-    const ALL: [Mode; 3] = [Mode::PlainOwnKeys, Mode::PlainTenantKey, Mode::Shared];
+    const ALL: [Mode; 2] = [Mode::Plain, Mode::Shared];
 
     fn keys(self) -> KeyStructure {
         match self {
-            Mode::PlainOwnKeys => KeyStructure::PerSubject,
-            Mode::PlainTenantKey | Mode::Shared => KeyStructure::PerTenant,
+            Mode::Plain => KeyStructure::PerSubject,
+            Mode::Shared => KeyStructure::PerTenant,
         }
     }
 }
@@ -50,6 +52,8 @@ struct World {
     key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
+    /// Batches of shared probes so far.
+    probes: u64,
 }
 
 impl World {
@@ -60,19 +64,17 @@ impl World {
     fn with_keys(keys: KeyStructure, policy: DecisionPolicy) -> World {
         let mut rng = StdRng::seed_from_u64(1);
         let vault = Arc::new(MemoryVault::default());
-        let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng).expect("an empty vault");
+        let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
         let key = keyholder.create_tenant(TENANT, keys, policy).expect("a new tenant");
-        let matcher = Matcher::new(Tier::detected(), [9; 32]);
-        World { vault, keyholder, key, matcher, rng }
+        let matcher = matcher_on(Tier::detected(), 9);
+        World { vault, keyholder, key, matcher, rng, probes: 0 }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
     fn enrol(&mut self, name: u8, lane: u8, embedding: &Embedding) -> Template {
         let (blinded, blind) = split(embedding, &mut self.rng);
-        let encrypted = self
-            .keyholder
-            .enrol(TENANT, handle(name), 0, lane_of(lane), &blinded.into())
-            .expect("a new subject");
+        let encrypted =
+            self.keyholder.enrol(named(name, 0), lane_of(lane), &blinded.into(), NOW).expect("a new subject");
         unblind(encrypted, blind)
     }
 
@@ -85,16 +87,45 @@ impl World {
         self.matcher.mask([5; 16], TENANT, &self.key, lanes).expect("a valid batch")
     }
 
-    /// A job of these faces, as it comes about in a mode.
+    /// A job of these faces, as it comes about in the tenant's mode.
     fn job_in(&mut self, mode: Mode, lanes: &[(&Template, &Embedding)]) -> MatchJob {
-        if mode != Mode::Shared {
+        if mode == Mode::Plain {
             return self.mask(lanes);
         }
+        self.probes += 1;
+        let nonce = self.probes.to_le_bytes();
         let probes: Vec<SharedProbe> =
-            lanes.iter().map(|(template, face)| self.device(template, face, b"nonce")).collect();
+            lanes.iter().map(|(template, face)| self.device(template, face, &nonce)).collect();
         let shared: Vec<_> = lanes.iter().map(|(template, _)| *template).zip(&probes).collect();
         self.job(&shared).expect("sealed for it")
     }
+
+    /// What an operator does about malformed jobs, and what the matcher does then.
+    fn forgive(&mut self) {
+        self.keyholder.forgive_malformed(TENANT).expect("the vault works");
+        self.refetch();
+    }
+
+    /// The public key as it is now.
+    fn refetch(&mut self) {
+        self.key = self.keyholder.public_keys(TENANT).expect("known").pop().expect("there is one");
+    }
+
+    fn restart(&mut self) {
+        self.keyholder =
+            KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng, NOW).expect("readable");
+    }
+
+    fn attempts_of(&self, name: u8) -> AttemptRecord {
+        let subjects = self.vault.subjects(&TENANT).expect("readable");
+        subjects.into_iter().find(|record| record.handle == handle(name)).expect("enrolled").attempts
+    }
+}
+
+/// A matcher whose entropy is what this seed gives.
+fn matcher_on(tier: Tier, seed: u8) -> Matcher {
+    let mut rng = StdRng::seed_from_u64(seed.into());
+    Matcher::new(tier, Box::new(move |fresh| rng.fill_bytes(fresh)))
 }
 
 fn random_face(rng: &mut StdRng) -> Embedding {
@@ -116,6 +147,10 @@ fn handle(name: u8) -> Handle {
     [name; 32]
 }
 
+fn named(name: u8, generation: u32) -> TemplateName {
+    TemplateName { tenant: TENANT, handle: handle(name), generation }
+}
+
 fn lane_of(index: u8) -> Lane {
     Lane::new(index).expect("below 32")
 }
@@ -126,7 +161,5 @@ fn policy(threshold: i32) -> DecisionPolicy {
 
 /// Budgets that never bind.
 fn lenient(threshold: i32) -> DecisionPolicy {
-    let attempts =
-        AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
-    DecisionPolicy { threshold, attempts }
+    DecisionPolicy { threshold, attempts: AttemptPolicy::UNLIMITED }
 }

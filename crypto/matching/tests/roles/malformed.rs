@@ -2,20 +2,31 @@
 
 use super::*;
 use trefoil_kernels::fermat;
-use trefoil_matching::{KeyHolderError, TenantRecord, Vault};
+use trefoil_matching::KeyHolderError;
 
 /// Bytes of the masked batch at the end of a job, and of `c0` at its head.
 pub(super) const MASKED: usize = 2 * (32 + 4096) * 6;
 pub(super) const C0: usize = 2 * 32 * 6;
 pub(super) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
-/// A job with one subject that would match, and its encoding.
-fn honest(world: &mut World) -> (MatchJob, Vec<u8>) {
+/// One person in lane 10.
+fn person(world: &mut World) -> (Template, Embedding) {
     let face = world.face();
-    let template = world.enrol(1, 10, &face);
-    let job = world.mask(&[(&template, &face)]);
-    let bytes = job.to_bytes();
-    (job, bytes)
+    (world.enrol(1, 10, &face), face)
+}
+
+impl World {
+    /// An honest batch under the keys of now, changed by `craft` in its encoding: a matcher that lies tags as well as it can.
+    pub(super) fn crafted(
+        &mut self,
+        lanes: &[(&Template, &Embedding)],
+        craft: impl FnOnce(&mut Vec<u8>, &mut StdRng),
+    ) -> MatchJob {
+        self.refetch();
+        let mut bytes = self.mask(lanes).to_bytes();
+        craft(&mut bytes, &mut self.rng);
+        read(&bytes)
+    }
 }
 
 pub(super) fn read(bytes: &[u8]) -> MatchJob {
@@ -60,55 +71,70 @@ pub(super) fn one_in(lane: Lane, score: i32) -> [u128; 32] {
     coefficients
 }
 
-#[test]
-fn forged_ciphertexts_are_malformed() {
-    let mut world = World::new(lenient(-32_768));
-    let (job, bytes) = honest(&mut world);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
-    // Nothing but Delta in one coefficient of c0, and next to nothing in c1.
-    let mut bare = bytes.clone();
-    let c1 = bytes.len() - MASKED + C0;
-    bare[c1 - C0..].fill(0);
-    add_to_c0(&mut bare, 0, delta());
-    put(&mut bare, c1, 1);
-    put(&mut bare, c1 + 6 * 4096, 1);
-    // A multiple of Delta in one coefficient shows in all 32 lanes.
-    let mut shifted = bytes.clone();
-    add_to_c0(&mut shifted, 3, delta());
-    // Half of Delta puts the error outside the band.
-    let mut halved = bytes.clone();
-    for index in 0..32 {
-        add_to_c0(&mut halved, index, delta() / 2);
+/// What is changed of an honest batch.
+type Craft = fn(&mut Vec<u8>, &mut StdRng);
+
+/// Uniform residues from here to the end.
+fn randomise(bytes: &mut [u8], from: usize, rng: &mut StdRng) {
+    for at in (from..bytes.len()).step_by(6) {
+        put(bytes, at, rng.next_u64() % PRIMES[1]);
     }
-    // Another polynomial altogether.
-    let mut random = bytes.clone();
-    for at in (c1..bytes.len()).step_by(6) {
-        put(&mut random, at, world.rng.next_u64() % PRIMES[1]);
-    }
-    for (name, forged) in [("bare", bare), ("shifted", shifted), ("halved", halved), ("random", random)] {
-        let outcome = world.keyholder.decide(&read(&forged), NOW);
-        assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{name}: {outcome:?}");
-        world.keyholder.lift_freeze(TENANT).expect("the vault works");
-    }
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
 }
 
 #[test]
-fn subjects_in_the_wrong_lane_are_unknown_and_repeated_ones_malformed() {
+fn forged_ciphertexts_are_malformed() {
     let mut world = World::new(lenient(-32_768));
-    let (job, _) = honest(&mut world);
+    let (template, face) = person(&mut world);
+    let lanes = [(&template, &face)];
+    let crafts: [(&str, Craft); 4] = [
+        ("nothing but Delta in one coefficient of c0, and next to nothing in c1", |bytes, _| {
+            let c1 = bytes.len() - MASKED + C0;
+            bytes[c1 - C0..].fill(0);
+            add_to_c0(bytes, 0, delta());
+            put(bytes, c1, 1);
+            put(bytes, c1 + 6 * 4096, 1);
+        }),
+        ("a multiple of Delta in one coefficient, which shows in all 32 lanes", |bytes, _| {
+            add_to_c0(bytes, 3, delta());
+        }),
+        ("half of Delta, which puts the error outside the band", |bytes, _| {
+            (0..32).for_each(|index| add_to_c0(bytes, index, delta() / 2));
+        }),
+        ("another polynomial altogether", |bytes, rng| {
+            let c1 = bytes.len() - MASKED + C0;
+            randomise(bytes, c1, rng);
+        }),
+    ];
+    for (name, craft) in crafts {
+        let job = world.crafted(&lanes, |_, _| ());
+        assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+        let job = world.crafted(&lanes, craft);
+        let outcome = world.keyholder.decide(&job, NOW);
+        assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{name}: {outcome:?}");
+        world.forgive();
+    }
+}
+
+/// Nothing secret has been touched by then, so these are refused and not counted.
+#[test]
+fn jobs_that_name_nobody_or_somebody_twice_or_in_the_wrong_lane_are_refused() {
+    let mut world = World::new(lenient(-32_768));
+    let (template, face) = person(&mut world);
+    let job = world.mask(&[(&template, &face)]);
     let mut moved = job.clone();
     moved.subjects.swap(10, 11);
     assert!(matches!(world.keyholder.decide(&moved, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     let mut repeated = job.clone();
     repeated.subjects[11] = repeated.subjects[10];
-    assert!(matches!(world.keyholder.decide(&repeated, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.keyholder.decide(&repeated, NOW), Err(KeyHolderError::Job(_))));
     let mut empty = job.clone();
     empty.subjects[10] = None;
-    assert!(matches!(world.keyholder.decide(&empty, NOW), Err(KeyHolderError::Malformed)));
-    let mut unknown = job;
+    assert!(matches!(world.keyholder.decide(&empty, NOW), Err(KeyHolderError::Job(_))));
+    let mut unknown = job.clone();
     unknown.tenant = [0; 16];
     assert!(matches!(world.keyholder.decide(&unknown, NOW), Err(KeyHolderError::UnknownTenant)));
+    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+    assert_eq!(world.keyholder.status().malformed, 0);
 }
 
 #[test]
@@ -119,88 +145,129 @@ fn a_subject_left_out_or_added_spoils_the_key() {
     let mut less = world.mask(&[(&a, &face), (&b, &face)]);
     less.subjects[2] = None;
     assert!(matches!(world.keyholder.decide(&less, NOW), Err(KeyHolderError::Malformed)));
+    world.refetch();
     let mut more = world.mask(&[(&a, &face)]);
     more.subjects[2] = Some((b.handle, b.generation));
     assert!(matches!(world.keyholder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
 }
 
+/// However long there is between them, and whatever happens to the process.
 #[test]
-fn the_third_malformed_job_in_an_hour_freezes_the_tenant_until_the_freeze_is_lifted() {
+fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count() {
     let mut world = World::new(lenient(-32_768));
-    let (job, bytes) = honest(&mut world);
-    let mut forged = bytes;
-    add_to_c0(&mut forged, 3, delta());
-    let forged = read(&forged);
-    let outcome = |now| world.keyholder.decide(&forged, now).expect_err("never decided");
-    assert!(matches!(outcome(NOW), KeyHolderError::Malformed));
-    assert!(matches!(outcome(NOW + 1800), KeyHolderError::Malformed));
-    // The first has left the window when the third arrives; the fourth is the third within an hour.
-    assert!(matches!(outcome(NOW + 3600), KeyHolderError::Malformed));
-    assert!(matches!(outcome(NOW + 5399), KeyHolderError::Malformed));
-    assert!(matches!(outcome(NOW + 5400), KeyHolderError::Frozen));
-    assert!(matches!(world.keyholder.decide(&job, NOW + 90_000), Err(KeyHolderError::Frozen)));
-
+    let (template, face) = person(&mut world);
+    let lanes = [(&template, &face)];
+    const MONTH: u64 = 30 * 86_400;
+    for job in 0..3 {
+        let now = NOW + MONTH * job;
+        let stray = world.crafted(&lanes, |bytes, _| add_to_c0(bytes, 3, delta()));
+        assert!(matches!(world.keyholder.decide(&stray, now), Err(KeyHolderError::Malformed)));
+        assert_eq!(world.keyholder.status().malformed, job + 1);
+        world.restart();
+        world.refetch();
+        let honest = world.mask(&lanes);
+        let outcome = world.keyholder.decide(&honest, now + MONTH - 1);
+        assert_eq!(matches!(outcome, Err(KeyHolderError::Frozen)), job == 2, "{outcome:?}");
+    }
     // The freeze outlives the process, and other tenants do not notice.
-    let frozen =
-        |vault: &MemoryVault| vault.tenants().expect("readable").iter().any(|t: &TenantRecord| t.frozen);
-    assert!(frozen(&world.vault));
-    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
-    assert!(matches!(world.keyholder.decide(&job, NOW + 90_000), Err(KeyHolderError::Frozen)));
+    assert!(world.vault.tenants().expect("readable")[0].is_frozen());
+    assert_eq!(world.keyholder.status().frozen, [TENANT]);
+    let later = NOW + 100 * MONTH;
+    let honest = world.mask(&lanes);
     world.keyholder.set_policy(TENANT, lenient(-32_768)).expect("a policy does not thaw");
-    assert!(matches!(world.keyholder.decide(&job, NOW + 90_000), Err(KeyHolderError::Frozen)));
-    world.keyholder.lift_freeze(TENANT).expect("the vault works");
-    assert!(!frozen(&world.vault));
-    assert!(world.keyholder.decide(&job, NOW + 90_000).expect("honest").accepted(lane_of(10)));
+    assert!(matches!(world.keyholder.decide(&honest, later), Err(KeyHolderError::Frozen)));
+    world.forgive();
+    assert!(!world.vault.tenants().expect("readable")[0].is_frozen());
+    let honest = world.mask(&lanes);
+    assert!(world.keyholder.decide(&honest, later).expect("honest").accepted(lane_of(10)));
+    assert_eq!(world.keyholder.status().malformed, 0);
 }
 
-/// A job with all 32 lanes occupied, so that no empty lane gives a forgery away.
-pub(super) fn full(world: &mut World) -> Vec<u8> {
+/// What somebody found out about a tag key, by a job that it refused, is about a key that is not used any more.
+#[test]
+fn a_malformed_job_makes_the_tag_key_anew() {
+    let mut world = World::new(lenient(-32_768));
+    let (template, face) = person(&mut world);
+    let lanes = [(&template, &face)];
+    let (before, earlier) = (world.key.clone(), world.mask(&lanes));
+    let stray = world.crafted(&lanes, |bytes, _| add_to_c0(bytes, 3, delta()));
+    assert!(matches!(world.keyholder.decide(&stray, NOW), Err(KeyHolderError::Malformed)));
+    for restarted in [false, true] {
+        if restarted {
+            world.restart();
+        }
+        // An honest batch that was on its way is told so, and costs nothing.
+        let attempts = world.attempts_of(1);
+        assert!(matches!(world.keyholder.decide(&earlier, NOW), Err(KeyHolderError::TagKey)));
+        assert_eq!(world.attempts_of(1), attempts);
+        world.refetch();
+        assert_eq!((before.tag_versions(), world.key.tag_versions()), (vec![0], vec![1]));
+        assert!(before.to_bytes()[41..] != world.key.to_bytes()[41..], "another basis");
+        let honest = world.mask(&lanes);
+        assert!(world.keyholder.decide(&honest, NOW).expect("honest").accepted(lane_of(10)));
+        // The tag of before under the version of now is malformed.
+        let mut renamed = earlier.to_bytes();
+        let version = renamed.len() - MASKED - 384 - 4;
+        renamed[version] = 1;
+        if restarted {
+            assert!(matches!(world.keyholder.decide(&read(&renamed), NOW), Err(KeyHolderError::Malformed)));
+        }
+    }
+}
+
+/// People in all 32 lanes, so that no empty lane gives a forgery away.
+pub(super) fn full(world: &mut World) -> Vec<(Template, Embedding)> {
     let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
-    let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).collect();
-    let lanes: Vec<_> = templates.iter().zip(&faces).collect();
-    world.mask(&lanes).to_bytes()
+    (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).zip(faces.clone()).collect()
+}
+
+/// As [`crate::World::mask`] takes them.
+pub(super) fn lanes(people: &[(Template, Embedding)]) -> Vec<(&Template, &Embedding)> {
+    people.iter().map(|(template, face)| (template, face)).collect()
 }
 
 #[test]
 fn random_ciphertexts_are_never_decided() {
     let mut world = World::new(lenient(-32_768));
-    let bytes = full(&mut world);
+    let people = full(&mut world);
     for round in 0..100 {
-        let mut random = bytes.clone();
         // Everything, or c0 alone.
-        let end = if round % 2 == 0 { bytes.len() } else { bytes.len() - MASKED + C0 };
-        for at in (bytes.len() - MASKED..end).step_by(6) {
-            put(&mut random, at, world.rng.next_u64() % PRIMES[1]);
-        }
-        assert!(matches!(world.keyholder.decide(&read(&random), NOW), Err(KeyHolderError::Malformed)));
-        world.keyholder.lift_freeze(TENANT).expect("the vault works");
+        let job = world.crafted(&lanes(&people), |bytes, rng| {
+            let start = bytes.len() - MASKED;
+            let end = if round % 2 == 0 { bytes.len() } else { start + C0 };
+            randomise(&mut bytes[..end], start, rng);
+        });
+        assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+        world.forgive();
     }
 }
 
 #[test]
 fn an_error_outside_the_band_is_malformed_in_a_full_batch_too() {
     let mut world = World::new(lenient(-32_768));
-    let bytes = full(&mut world);
+    let people = full(&mut world);
     for index in [0, 17, 31] {
-        // The band is a quarter of Delta to either side. Shifted by 3/8 one stays in it with a flood below -1/8 only, by
-        // 5/8 = 1 - 3/8 with a flood above 1/8 only: not both.
-        let outcomes = [delta() * 3 / 8, delta() * 5 / 8].map(|shift| {
-            let mut reaction = bytes.clone();
-            add_to_c0(&mut reaction, index, shift);
-            let outcome = world.keyholder.decide(&read(&reaction), NOW);
-            world.keyholder.lift_freeze(TENANT).expect("the vault works");
-            outcome
-        });
-        assert!(outcomes.iter().any(|outcome| matches!(outcome, Err(KeyHolderError::Malformed))), "{index}");
+        // Shifted by 3/8 of Delta an error is far outside of the band, by 5/8 = 1 - 3/8 as well, to the other side.
+        for shift in [delta() * 3 / 8, delta() * 5 / 8] {
+            let job = world.crafted(&lanes(&people), |bytes, _| add_to_c0(bytes, index, shift));
+            let outcome = world.keyholder.decide(&job, NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{index}: {outcome:?}");
+            world.forgive();
+        }
     }
 }
 
 #[test]
-fn a_malformed_job_costs_its_subjects_an_attempt() {
+fn a_malformed_job_costs_its_subjects_an_attempt_and_a_failure() {
     let mut world = World::new(policy(-32_768));
-    let (_, mut bytes) = honest(&mut world);
-    add_to_c0(&mut bytes, 0, delta());
-    assert!(world.keyholder.decide(&read(&bytes), NOW).is_err());
-    let attempts = world.vault.subjects(&TENANT).expect("readable")[0].attempts;
-    assert_eq!((attempts.consecutive, attempts.generation_failures), (1, 1));
+    let (template, face) = person(&mut world);
+    let job = world.crafted(&[(&template, &face)], |bytes, _| add_to_c0(bytes, 0, delta()));
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    let attempts = world.attempts_of(1);
+    assert_eq!(
+        (attempts.consecutive, attempts.generation_failures, attempts.generation_attempts),
+        (1, 1, 16)
+    );
+    let status = world.keyholder.status();
+    assert_eq!((status.attempts, status.failures, status.malformed, status.enrolments), (1, 1, 1, 1));
 }

@@ -1,13 +1,19 @@
-//! One key per tenant, and probes that neither role sees.
+//! Shared probes, which neither role sees, and the one key per tenant that they need.
 
 use super::*;
 use trefoil_matching::{
-    AttemptRecord, BlindedTemplate, Context, EncryptedProbes, ForKeyHolder, KeyHolderError, MatchError,
-    ProbeJob, PublicKeyError, TemplateError, Vault as _,
+    BlindedTemplate, Context, EncryptedProbes, ForKeyHolder, KeyHolderError, MatchError, ProbeJob,
+    PublicKeyError, SEALED_LIFE_S, SealedFor, SealedShare, SealedTemplate, TemplateError,
 };
 use trefoil_split::{Split, split_probe, split_template};
 
 const SESSION: [u8; 32] = [6; 32];
+
+/// A share of a template as a gateway hands it on.
+fn for_key_holder(sealed: &SealedShare, idempotency_key: &[u8], issued_at: u64) -> ForKeyHolder {
+    let idempotency_key = idempotency_key.to_vec();
+    ForKeyHolder::Sealed(SealedTemplate { sealed: sealed.clone(), idempotency_key, issued_at })
+}
 
 impl World {
     fn shared() -> World {
@@ -16,18 +22,19 @@ impl World {
 
     /// What a device of `of` makes of a face.
     pub(super) fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
-        let context = Context::probe(&TENANT, &of.handle, &SESSION, nonce);
+        let sealed_for = SealedFor { session: SESSION, nonce: nonce.to_vec(), issued_at: NOW };
+        let context = sealed_for.context(&TENANT, &of.handle);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
         let key = self.keyholder.sealing_key();
         let Split { open, sealed } = split_probe(&face, &key, &context, &mut self.rng).expect("a face");
-        SharedProbe { share: open, sealed, context }
+        SharedProbe { share: open, sealed, sealed_for }
     }
 
     /// The job of a batch of shared probes, read back from its encodings at every step.
     pub(super) fn job(&mut self, lanes: &[(&Template, &SharedProbe)]) -> Result<MatchJob, KeyHolderError> {
         let sealed = self.matcher.gather([5; 16], TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
-        let probes = self.keyholder.encrypt_probes(&sealed)?;
+        let probes = self.keyholder.encrypt_probes(&sealed, NOW)?;
         let probes = EncryptedProbes::from_bytes(probes.as_bytes()).expect("its own encoding");
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
         let job = self.matcher.mask_shared([5; 16], TENANT, &key, lanes, &probes).expect("a valid batch");
@@ -41,8 +48,8 @@ impl World {
 
 #[test]
 fn both_modes_decide_as_the_plain_inner_product_does() {
-    for n in [1, 7, 32] {
-        let mut world = World::shared();
+    for (n, mode) in [1, 7, 32].into_iter().flat_map(|n| Mode::ALL.map(|mode| (n, mode))) {
+        let mut world = World::with_keys(mode.keys(), lenient(18_000));
         let faces: Vec<Embedding> = (0..n).map(|_| world.face()).collect();
         let templates: Vec<Template> = (0..n)
             .map(|i| world.enrol(i, i, &faces[usize::from(i)]))
@@ -55,14 +62,9 @@ fn both_modes_decide_as_the_plain_inner_product_does() {
             .collect();
         let expected =
             (0..usize::from(n)).fold(0, |bits, i| bits | u32::from(faces[i].dot(&shown[i]) >= 18_000) << i);
-        let plain: Vec<_> = templates.iter().zip(&shown).collect();
-        let job = world.mask(&plain);
-        assert_eq!(world.decide(&job), expected);
-        let probes: Vec<SharedProbe> =
-            templates.iter().zip(&shown).map(|(of, face)| world.device(of, face, b"nonce")).collect();
-        let shared: Vec<_> = templates.iter().zip(&probes).collect();
-        let job = world.job(&shared).expect("sealed for it");
-        assert_eq!(world.decide(&job), expected);
+        let lanes: Vec<_> = templates.iter().zip(&shown).collect();
+        let job = world.job_in(mode, &lanes);
+        assert_eq!(world.decide(&job), expected, "{mode:?}, {n}");
     }
 }
 
@@ -72,22 +74,71 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     let face = world.face();
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
     let key = world.keyholder.sealing_key();
-    let context = Context::template(&TENANT, &handle(1), b"key");
+    let context = Context::template(&TENANT, &handle(1), b"key", NOW);
     let Split { open, sealed } = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
     let blind = trefoil_matching::Blind::from_bytes(&open.to_bytes()).expect("a share");
-    for other in
-        [Context::template(&TENANT, &handle(2), b"key"), Context::template(&TENANT, &handle(1), b"k")]
-    {
-        let refused = ForKeyHolder::Sealed(sealed.clone(), other);
-        let refused = world.keyholder.enrol(TENANT, handle(1), 1, lane_of(3), &refused);
+    for (name, key, issued_at) in [(2, &b"key"[..], NOW), (1, b"k", NOW), (1, b"key", NOW + 1)] {
+        let refused = for_key_holder(&sealed, key, issued_at);
+        let refused = world.keyholder.enrol(named(name, 1), lane_of(3), &refused, NOW);
         assert!(matches!(refused, Err(KeyHolderError::SealedShares(lanes)) if lanes.bits() == 1 << 3));
     }
-    let sealed = ForKeyHolder::Sealed(sealed, context);
-    let encrypted = world.keyholder.enrol(TENANT, handle(1), 1, lane_of(3), &sealed).expect("new");
+    let late = NOW + SEALED_LIFE_S + 1;
+    let refused = world.keyholder.enrol(named(1, 1), lane_of(3), &for_key_holder(&sealed, b"key", NOW), late);
+    assert!(matches!(refused, Err(KeyHolderError::SealedShares(_))));
+    let enrolment = for_key_holder(&sealed, b"key", NOW);
+    let encrypted = world.keyholder.enrol(named(1, 1), lane_of(3), &enrolment, NOW).expect("new");
     let template = unblind(encrypted, blind);
     let probe = world.device(&template, &face, b"n");
     let job = world.job(&[(&template, &probe)]).expect("sealed for it");
     assert_eq!(world.decide(&job), 1 << 3);
+    // Once: not as the next generation, and not when this one is gone.
+    for shredded in [false, true] {
+        if shredded {
+            world.keyholder.shred(named(1, 1)).expect("memory");
+        }
+        let again = world.keyholder.enrol(named(1, 2), lane_of(3), &enrolment, NOW);
+        assert!(matches!(again, Err(KeyHolderError::SealedShares(_))), "{again:?}");
+    }
+}
+
+/// What a device sealed as a probe is no template, whoever it is said to be of, and a template is no probe: the key-holder makes the
+/// context itself.
+#[test]
+fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobodys_probe() {
+    let mut world = World::shared();
+    let face = world.face();
+    let victim = world.enrol(1, 7, &face);
+    let probe = world.device(&victim, &face, b"nonce of a login");
+    for name in [99, 1] {
+        for generation in 1..4 {
+            let sealed = for_key_holder(&probe.sealed, b"nonce of a login", NOW);
+            let outcome = world.keyholder.enrol(named(name, generation), lane_of(3), &sealed, NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::SealedShares(_))), "{outcome:?}");
+        }
+    }
+    let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
+    let (key, context) = (world.keyholder.sealing_key(), Context::template(&TENANT, &handle(1), b"key", NOW));
+    let template = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
+    let sealed_for = SealedFor { session: [0; 32], nonce: b"key".to_vec(), issued_at: NOW };
+    let forged = SharedProbe { sealed: template.sealed, sealed_for, ..probe.clone() };
+    assert!(matches!(world.job(&[(&victim, &forged)]), Err(KeyHolderError::SealedShares(_))));
+    // The login that it was sealed for goes on, once.
+    assert!(world.job(&[(&victim, &probe)]).is_ok());
+    assert!(matches!(world.job(&[(&victim, &probe)]), Err(KeyHolderError::SealedShares(_))));
+    world.restart();
+    assert!(matches!(world.job(&[(&victim, &probe)]), Ok(_)), "in the same second: see the next test");
+}
+
+#[test]
+fn a_share_that_was_opened_before_a_restart_does_not_open_after_it() {
+    let mut world = World::shared();
+    let face = world.face();
+    let template = world.enrol(1, 7, &face);
+    let probe = world.device(&template, &face, b"nonce");
+    assert!(world.job(&[(&template, &probe)]).is_ok());
+    let vault = Box::new(Arc::clone(&world.vault));
+    world.keyholder = KeyHolder::new(vault, &mut world.rng, NOW + 1).expect("readable");
+    assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::SealedShares(_))));
 }
 
 #[test]
@@ -101,6 +152,10 @@ fn a_share_that_was_sealed_for_something_else_is_named_and_its_neighbours_go_on(
     let swapped = SharedProbe { sealed: probes[0].sealed.clone(), ..probes[1].clone() };
     let lanes = [(&templates[0], &probes[0]), (&templates[1], &swapped), (&templates[2], &probes[2])];
     let refused = world.job(&lanes);
+    assert!(matches!(refused, Err(KeyHolderError::SealedShares(lanes)) if lanes.bits() == 0b010));
+    // One share twice in a batch, each time for the right use: two people who are one.
+    let twice = SharedProbe { sealed_for: probes[2].sealed_for.clone(), ..probes[2].clone() };
+    let refused = world.job(&[lanes[0], (&templates[1], &twice), lanes[2]]);
     assert!(matches!(refused, Err(KeyHolderError::SealedShares(lanes)) if lanes.bits() == 0b010));
     let job = world.job(&[lanes[0], lanes[2]]).expect("sealed for it");
     assert_eq!(world.decide(&job), 0b101);
@@ -130,26 +185,29 @@ fn garbage_shares_match_about_as_often_as_a_random_residue() {
 }
 
 #[test]
-fn jobs_of_another_structure_or_epoch_are_refused() {
+fn jobs_of_another_mode_or_epoch_are_refused() {
     let (mut own, mut one) = (World::new(lenient(0)), World::shared());
     let face = own.face();
     let (a, b) = (own.enrol(1, 1, &face), one.enrol(1, 1, &face));
     let refused = own.matcher.mask([0; 16], TENANT, &one.key, &[(&a, &face)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
+    let refused = one.matcher.mask([0; 16], TENANT, &one.key, &[(&b, &face)]);
+    assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))), "plain probes need keys per subject");
     let probe = one.device(&b, &face, b"n");
     let gathered = one.matcher.gather([0; 16], TENANT, &one.key, &[(&b, &probe)]).expect("valid");
-    assert!(matches!(own.keyholder.encrypt_probes(&gathered), Err(KeyHolderError::Structure)));
+    assert!(matches!(own.keyholder.encrypt_probes(&gathered, NOW), Err(KeyHolderError::Structure)));
     let refused = one.matcher.gather([0; 16], TENANT, &one.key, &[(&a, &probe)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
-    let job = one.mask(&[(&b, &face)]);
-    assert!(matches!(own.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
-    let attempts = own.vault.subjects(&TENANT).expect("readable")[0].attempts;
-    assert_eq!(attempts, AttemptRecord::default(), "nothing was tried");
+    let job = one.job(&[(&b, &probe)]).expect("sealed for it");
+    assert!(matches!(own.keyholder.decide(&job, NOW), Err(KeyHolderError::Structure)));
+    let plain = own.mask(&[(&a, &face)]);
+    assert!(matches!(one.keyholder.decide(&plain, NOW), Err(KeyHolderError::Structure)));
+    assert_eq!(own.attempts_of(1), AttemptRecord::default(), "nothing was tried");
     let mut later = job.clone();
     later.epoch = 1;
     assert!(matches!(one.keyholder.decide(&later, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     let unknown = ProbeJob { epoch: 1, ..gathered };
-    assert!(matches!(one.keyholder.encrypt_probes(&unknown), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(one.keyholder.encrypt_probes(&unknown, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     assert_eq!(one.decide(&job), 1 << 1);
 }
 
@@ -158,37 +216,38 @@ fn budgets_freezes_and_restarts_apply_to_the_tenants_key_too() {
     let mut world = World::with_keys(KeyStructure::PerTenant, policy(18_000));
     let (face, wrong) = (world.face(), world.face());
     let template = world.enrol(1, 4, &face);
-    for n in 0..5 {
-        let probe = world.device(&template, &wrong, &[n]);
-        let job = world.job(&[(&template, &probe)]).expect("sealed for it");
+    let right = world.job_in(Mode::Shared, &[(&template, &face)]);
+    for _ in 0..5 {
+        let job = world.job_in(Mode::Shared, &[(&template, &wrong)]);
         assert_eq!(world.decide(&job), 0);
     }
-    let right = world.device(&template, &face, b"r");
-    let job = world.job(&[(&template, &right)]).expect("sealed for it");
-    assert_eq!(world.decide(&job), 0, "the budget is spent");
+    assert!(matches!(world.keyholder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
+    let probe = world.device(&template, &face, b"spent");
+    assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::NoAttempts(_))), "nor encrypted");
     let sealing = world.keyholder.sealing_key();
-    world.keyholder = KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng).expect("readable");
+    world.restart();
     assert!(world.keyholder.sealing_key() == sealing);
-    assert_eq!(world.keyholder.public_key(TENANT).expect("known").to_bytes(), world.key.to_bytes());
-    assert_eq!(world.decide(&job), 0);
-    assert_eq!(world.keyholder.decide(&job, NOW + 31).expect("honest").lanes().bits(), 1 << 4);
+    assert_eq!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), world.key.to_bytes());
+    assert!(matches!(world.keyholder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
+    assert_eq!(world.keyholder.decide(&right, NOW + 31).expect("honest").lanes().bits(), 1 << 4);
     // A product under another tenant's key.
-    let other = [1; 16];
-    world.keyholder.create_tenant(other, KeyStructure::PerTenant, lenient(0)).expect("new");
+    let other = TemplateName { tenant: [1; 16], ..named(1, 0) };
+    world.keyholder.create_tenant(other.tenant, KeyStructure::PerTenant, lenient(0)).expect("new");
     let (blinded, blind) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(other, handle(1), 0, lane_of(4), &blinded.into()).expect("new");
+    let encrypted = world.keyholder.enrol(other, lane_of(4), &blinded.into(), NOW).expect("new");
     let mut stranger = unblind(encrypted, blind);
     stranger.tenant = TENANT;
-    let forged = world.job(&[(&stranger, &right)]).expect("sealed for it");
+    let later = NOW + 31;
+    world.keyholder.set_policy(TENANT, lenient(18_000)).expect("known");
+    let forged = world.job_in(Mode::Shared, &[(&stranger, &face)]);
     for _ in 0..3 {
-        assert!(matches!(world.keyholder.decide(&forged, NOW), Err(KeyHolderError::Malformed)));
+        assert!(matches!(world.keyholder.decide(&forged, later), Err(KeyHolderError::Malformed)));
     }
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
-    let gathered = world.matcher.gather([0; 16], TENANT, &world.key, &[(&template, &right)]).expect("valid");
-    assert!(matches!(world.keyholder.encrypt_probes(&gathered), Err(KeyHolderError::Frozen)));
-    world.keyholder.lift_freeze(TENANT).expect("known");
-    world.keyholder.shred(TENANT, handle(1), 0).expect("there");
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(world.keyholder.decide(&right, later), Err(KeyHolderError::Frozen)));
+    assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::Frozen)));
+    world.forgive();
+    world.keyholder.shred(named(1, 0)).expect("there");
+    assert!(matches!(world.keyholder.decide(&right, later), Err(KeyHolderError::UnknownSubjects(_))));
 }
 
 #[test]
@@ -208,8 +267,9 @@ fn other_encodings_are_refused() {
     assert!(matches!(Template::from_bytes(&other), Err(TemplateError::Length(_))));
 
     let key = world.key.to_bytes();
-    assert_eq!(key.len(), PublicKey::BYTES);
-    assert!(matches!(PublicKey::from_bytes(&[&[9], &key[1..]].concat()), Err(PublicKeyError::Structure(9))));
+    assert!(key.len() < PublicKey::BYTES_MAX);
+    assert!(matches!(PublicKey::from_bytes(&[&[9], &key[1..]].concat()), Err(PublicKeyError::Kind(9))));
+    assert!(PublicKey::from_bytes(&[&[0], &key[1..]].concat()).is_err());
     for n in [0, 4, 5, 36, 37, key.len() - 1] {
         assert!(PublicKey::from_bytes(&key[..n]).is_err());
     }
@@ -220,6 +280,13 @@ fn other_encodings_are_refused() {
         assert!(ProbeJob::from_bytes(&job[..n]).is_err());
     }
     assert!(ProbeJob::from_bytes(&[&job[..], &[0]].concat()).is_err());
+    // A nonce that is longer than a nonce may be, with the bytes that it calls for.
+    let nonce = 44 + 32 + 4 + 32 + 8;
+    assert_eq!(job[nonce], 1);
+    let long = [&job[..nonce], &[65; 66], &job[nonce + 2..]].concat();
+    assert!(ProbeJob::from_bytes(&long).is_err());
+    let longest = [&job[..nonce], &[64; 65], &job[nonce + 2..]].concat();
+    assert!(ProbeJob::from_bytes(&longest).is_ok_and(|read| read.to_bytes() == longest));
     let mut empty = job[..44].to_vec();
     empty[40..].fill(0);
     assert!(ProbeJob::from_bytes(&empty).is_err());

@@ -2,12 +2,17 @@
 
 use crate::attacks::{add_to_end, made_up};
 use crate::malformed::MASKED;
-use crate::three::{PRIMES, Three, alone, job_of};
-use crate::{NOW, TENANT, handle, lane_of, lenient, policy, random_face};
+use crate::three::{PRIMES, Three, alone, job_of, seat_enrolment};
+use crate::{NOW, TENANT, lane_of, lenient, named, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
-use trefoil_matching::{Embedding, JobError, KeyHolderError, KeyStructure, MatchJob, split};
+use trefoil_matching::{
+    Embedding, JobError, KeyHolderError, KeyStructure, MatchJob, PublicKey, PublicKeyError, split,
+};
+
+/// Bytes before the witness of a seat's job: seat, version, four tags.
+pub(crate) const WITNESS: usize = 1 + 4 + 4 * 384;
 
 #[test]
 fn any_two_decide_as_one_alone_does() {
@@ -32,17 +37,22 @@ fn any_two_decide_as_one_alone_does() {
 #[test]
 fn of_a_job_that_a_matcher_made_up_there_are_no_parts() {
     let mut three = Three::new(lenient(0), 3);
-    let [job, _] = three.jobs(1);
-    for (seat, mut bytes) in Seat::ALL.into_iter().zip(SeatJob::encode(&job).unwrap()) {
-        let holder = &three.holders[seat.index()];
-        assert!(holder.begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW).is_ok());
-        // In the lane of a subject, and nowhere else.
-        add_to_end(&mut bytes, &made_up(1, &mut three.rng));
-        let crafted = SeatJob::from_bytes(&bytes).unwrap();
-        for _ in 0..3 {
-            assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Malformed)));
+    for round in 0..4 {
+        let [job, _] = three.jobs(round);
+        for (seat, mut bytes) in Seat::ALL.into_iter().zip(SeatJob::encode(&job).unwrap()) {
+            let holder = &three.holders[seat.index()];
+            if round < 3 {
+                assert!(holder.begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW).is_ok());
+            }
+            // In the lane of a subject, and nowhere else.
+            add_to_end(&mut bytes, &made_up(1, &mut three.rng));
+            let outcome = holder.begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW);
+            match round {
+                3 => assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "each counts"),
+                _ => assert!(matches!(outcome, Err(KeyHolderError::Malformed))),
+            }
         }
-        assert!(matches!(holder.begin(&crafted, NOW), Err(KeyHolderError::Frozen)), "each counts");
+        three.refetch();
     }
 }
 
@@ -61,8 +71,8 @@ fn each_seat_gets_its_own_witness_and_another_seats_job_is_refused() {
         assert_eq!(job_of(seat, &job).to_bytes(), *bytes);
         let wrong = three.holders[seat.others()[0].index()].begin(&job_of(seat, &job), NOW);
         assert!(matches!(wrong, Err(KeyHolderError::Forbidden(_))));
-        // 32 factors and 64 coefficients of c0 are in nobody else's bytes.
-        let secret = &bytes[1..1 + 128 + 384];
+        // 32 factors and 64 coefficients of c0 are in nobody else's bytes, and nor are the tags.
+        let secret = &bytes[1 + 4..WITNESS + 128 + 384];
         let has = |other: &Seat| encoded[other.index()].windows(secret.len()).any(|window| window == secret);
         assert!(!seat.others().iter().any(has));
         for length in [0, 1, 200, 50_000, 148_000, bytes.len() - 1] {
@@ -74,13 +84,23 @@ fn each_seat_gets_its_own_witness_and_another_seats_job_is_refused() {
             SeatJob::from_bytes(&changed)
         };
         assert_eq!(changed(0, 3).err(), Some(JobError::Format));
-        assert!(changed(3, 0xff).is_err(), "a factor above t");
-        // The third residue of the next seat's c1: parts would be of something else, and so is the name.
-        let at = 1 + 128 + 384 + 8192 * 6 + 12;
-        // Likewise where c0 differs: no flooding is used twice.
-        for at in [at, bytes.len() - MASKED, bytes.len() - MASKED + 6 * 32] {
+        assert!(changed(WITNESS + 2, 0xff).is_err(), "a factor above t");
+        // Where c0 differs, parts are of something else, and so is the name: no flooding is used twice.
+        let holder = &three.holders[seat.index()];
+        for at in [bytes.len() - MASKED, bytes.len() - MASKED + 6 * 32] {
             let other = changed(at, bytes[at] ^ 1).unwrap();
-            assert_ne!(three.holders[seat.index()].begin(&other, NOW).unwrap().digest(), digests[0]);
+            assert_ne!(holder.begin(&other, NOW).unwrap().digest(), digests[0]);
+        }
+        // One residue of any c1, and its tag does not fit.
+        let own = WITNESS + 128 + 384;
+        for at in [own, own + 49_152, own + 2 * 49_152, bytes.len() - 12] {
+            let [job, _] = three.jobs(2);
+            let mut bytes = SeatJob::encode(&job).unwrap()[seat.index()].clone();
+            bytes[at] ^= 1;
+            let other = SeatJob::from_bytes(&bytes).unwrap();
+            let outcome = three.holders[seat.index()].begin(&other, NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{at}");
+            three.forgive();
         }
     }
 }
@@ -91,7 +111,7 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
     for (above, expected) in [(0, 1), (1, 0)] {
         let mut three = Three::new(lenient(face.dot(&face) + above), 1);
         let lanes = [(&three.people[0].0, &face)];
-        let job = three.matcher.mask_for_three([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
+        let job = three.matcher.mask([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
         let [seat, other, _] = Seat::ALL;
         let parts = [(other, three.parts(other, seat, &job))];
         assert_eq!(three.decide(seat, &job, &parts).unwrap().0, expected);
@@ -101,26 +121,31 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
 #[test]
 fn malformed_jobs_freeze_each_and_budgets_bind_each() {
     let mut three = Three::new(policy(15_000), 30);
-    let [job, _] = three.jobs(1);
-    let mut crafted = SeatJob::encode(&job).unwrap();
-    // c0 is at the head of the masked batch.
-    let end = crafted[0].len();
-    let c0 = end - 2 * (32 + 4096) * 6;
-    for at in (c0..c0 + 2 * 32 * 6).step_by(6) {
-        let residue = (three.rng.next_u64() % PRIMES[1]).to_le_bytes();
-        crafted.iter_mut().for_each(|job| job[at..at + 6].copy_from_slice(&residue[..6]));
-    }
-    let crafted = crafted.map(|job| SeatJob::from_bytes(&job).unwrap());
-    let others = Three::new(policy(15_000), 30);
-    let begun = [0, 1, 2].map(|seat| others.holders[seat].begin(&crafted[seat], NOW).unwrap());
     for seat in Seat::ALL {
-        for _ in 0..3 {
-            let parts = seat.others().map(|other| (other, begun[other.index()].parts_for(seat)));
+        for batch in 0..3 {
+            let [job, _] = three.jobs(batch);
+            let mut crafted = SeatJob::encode(&job).unwrap();
+            // c0 is at the head of the masked batch.
+            let c0 = crafted[0].len() - MASKED;
+            for at in (c0..c0 + 2 * 32 * 6).step_by(6) {
+                let residue = (three.rng.next_u64() % PRIMES[1]).to_le_bytes();
+                crafted.iter_mut().for_each(|job| job[at..at + 6].copy_from_slice(&residue[..6]));
+            }
+            let crafted = crafted.map(|job| SeatJob::from_bytes(&job).unwrap());
+            let parts = seat.others().map(|other| {
+                let begun = three.holders[other.index()].begin(&crafted[other.index()], NOW).unwrap();
+                (other, begun.parts_for(seat))
+            });
             let outcome = three.decide_job(&crafted[seat.index()], &parts);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
+            three.refetch();
         }
+        let [job, _] = three.jobs(9);
         let outcome = three.decide(seat, &job, &[]);
         assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{outcome:?}");
+        three.forgive();
+        // The others have counted their attempts, and failures that nobody took back.
+        three = Three::new(policy(15_000), 30);
     }
 }
 
@@ -130,7 +155,7 @@ fn failures_are_counted_by_each() {
     let stranger = random_face(&mut three.rng);
     let person = three.people[0].clone();
     let mut job = |probe: &Embedding, batch| {
-        three.matcher.mask_for_three([batch; 16], TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
+        three.matcher.mask([batch; 16], TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
     };
     let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
     let decide = |job: &MatchJob| {
@@ -150,26 +175,90 @@ fn failures_are_counted_by_each() {
     for _ in 0..5 {
         assert_eq!(decide(&wrong), [0, 0, 0]);
     }
-    assert_eq!(decide(&right), [0, 0, 0], "five failures in a row delay the sixth attempt at each");
+    for seat in Seat::ALL {
+        let outcome = three.holders[seat.index()].begin(&job_of(seat, &right), NOW);
+        assert!(
+            matches!(outcome, Err(KeyHolderError::NoAttempts(_))),
+            "five in a row delay the sixth at each"
+        );
+    }
 }
 
+/// An outage costs an attempt and no failure, however often it happens.
 #[test]
-fn copies_that_differ_are_not_enrolled() {
+fn what_was_not_decided_is_an_attempt_and_no_failure() {
+    for seat in Seat::ALL {
+        let mut three = Three::new(policy(15_000), 1);
+        let lanes = [(&three.people[0].0, &three.people[0].2)];
+        let job = three.matcher.mask([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
+        for _ in 0..10 {
+            let outcome = three.decide(seat, &job, &[]);
+            assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
+        }
+        let status = three.holders[seat.index()].keyholder().status();
+        assert_eq!((status.attempts, status.failures, status.malformed), (10, 0, 0));
+        let all = seat.others().map(|other| (other, three.parts(other, seat, &job)));
+        assert_eq!(three.decide(seat, &job, &all).unwrap().0, 1, "nobody is locked out by it");
+    }
+}
+
+/// A gateway relays what each seat contributes, so two honest seats make the same bytes. Whatever a third answers, the refusal names it.
+#[test]
+fn a_liar_in_an_enrolment_is_named_and_never_two_who_are_honest() {
     let mut rng = StdRng::seed_from_u64(5);
     let three = Three::new(lenient(0), 1);
     let (blinded, _) = split(&random_face(&mut rng), &mut rng);
     let (other, _) = split(&random_face(&mut rng), &mut rng);
-    let contributions = [[1; 32], [2; 32], [3; 32]];
-    let mut answers = [0, 1, 2].map(|seat: usize| {
-        // The last is told another share, and so makes another copy of the first piece.
-        let share = if seat == 2 { &other } else { &blinded };
-        three.holders[seat].enrol(TENANT, handle(50), 0, lane_of(7), share, &contributions).unwrap()
-    });
-    assert_eq!(assemble(&answers), Err([Seat::ALL[0], Seat::ALL[2]]));
-    answers[2] = three.holders[2].enrol(TENANT, handle(50), 1, lane_of(7), &blinded, &contributions).unwrap();
-    assert!(assemble(&answers).is_err(), "another generation");
-    let again = three.holders[0].enrol(TENANT, handle(50), 0, lane_of(7), &blinded, &contributions);
-    assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
+    let mut generation = 0;
+    for liar in Seat::ALL {
+        let mut honest = || {
+            generation += 1;
+            let name = named(50, generation);
+            (name, three.enrolled(name, lane_of(7), &blinded))
+        };
+        // Another share; another salt; another generation; one piece of it right.
+        for lie in 0..5 {
+            let (name, mut answers) = honest();
+            let own = &three.holders[liar.index()];
+            own.keyholder().shred(name).unwrap();
+            let mut contributions = [[7; 32]; 3];
+            contributions[liar.index()] = own.contribute(name, NOW).unwrap();
+            let lied =
+                own.enrol(&seat_enrolment(name, lane_of(7), [&blinded, &other][lie % 2], contributions));
+            let lied = lied.unwrap();
+            let truth = std::mem::replace(&mut answers[liar.index()], lied);
+            match lie {
+                2 => answers[liar.index()][0] = truth[0].clone(),
+                3 => answers[liar.index()][1] = truth[1].clone(),
+                4 => answers[liar.index()] = honest().1[liar.index()].clone(),
+                _ => {}
+            }
+            let named = assemble(&answers).unwrap_err();
+            assert!(named.contains(&liar), "{liar:?} lied, {named:?} are named");
+            assert_eq!(named.len(), if lie == 2 || lie == 3 { 2 } else { 1 }, "{lie}");
+        }
+        let (_, answers) = honest();
+        assert!(assemble(&answers).is_ok());
+    }
+}
+
+#[test]
+fn a_seat_enrols_with_the_contribution_that_it_gave_and_once() {
+    let three = Three::new(lenient(0), 1);
+    let (blinded, _) = split(&random_face(&mut StdRng::seed_from_u64(5)), &mut StdRng::seed_from_u64(6));
+    let (holder, name) = (&three.holders[0], named(60, 0));
+    let enrol =
+        |name, own| holder.enrol(&seat_enrolment(name, lane_of(7), &blinded, [own, [2; 32], [3; 32]]));
+    assert!(matches!(enrol(name, [1; 32]), Err(KeyHolderError::Forbidden(_))), "none was given");
+    let given = holder.contribute(name, NOW).unwrap();
+    assert!(matches!(enrol(named(61, 0), given), Err(KeyHolderError::Forbidden(_))), "for another");
+    assert!(enrol(name, given).is_ok());
+    holder.keyholder().shred(name).unwrap();
+    assert!(matches!(enrol(name, given), Err(KeyHolderError::Forbidden(_))), "a key would encrypt twice");
+    let given = holder.contribute(name, NOW).unwrap();
+    assert!(enrol(name, given).is_ok());
+    let given = holder.contribute(name, NOW).unwrap();
+    assert!(matches!(enrol(name, given), Err(KeyHolderError::SubjectExists)));
 }
 
 #[test]
@@ -200,11 +289,11 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
         let again = Pieces::from_bytes(&dealt[deal][0].to_bytes()).unwrap();
         std::mem::replace(&mut dealt[deal][0], again)
     };
-    let keyholder = alone();
+    let keyholder = alone(4);
     QuorumHolder::new(Arc::clone(&keyholder), next(0)).unwrap().create_tenant(TENANT, policy(0)).unwrap();
     assert!(QuorumHolder::new(Arc::clone(&keyholder), next(0)).is_ok());
     assert!(matches!(QuorumHolder::new(keyholder, next(1)), Err(KeyHolderError::Forbidden(_))));
-    let single = alone();
+    let single = alone(4);
     single.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)).unwrap();
     assert!(matches!(QuorumHolder::new(single, next(0)), Err(KeyHolderError::Forbidden(_))));
 }
@@ -214,18 +303,44 @@ fn the_salt_of_an_enrolment_depends_on_what_each_of_the_three_contributes() {
     let mut rng = StdRng::seed_from_u64(6);
     let [pieces, ..] = Pieces::deal(&mut rng);
     let (share, _) = split(&random_face(&mut rng), &mut rng);
-    let enrolled = |contributions: &[[u8; 32]; 3]| {
-        let holder = QuorumHolder::new(alone(), Pieces::from_bytes(&pieces.to_bytes()).unwrap()).unwrap();
+    // The same generator each time, hence the same contribution of this seat's own.
+    let enrolled = |changed: Option<usize>| {
+        let holder = QuorumHolder::new(alone(4), Pieces::from_bytes(&pieces.to_bytes()).unwrap()).unwrap();
         holder.create_tenant(TENANT, policy(0)).unwrap();
-        let parts = holder.enrol(TENANT, handle(1), 0, lane_of(3), &share, contributions).unwrap();
-        parts.map(|part| part.to_bytes())
+        if changed == Some(0) {
+            holder.contribute(named(2, 0), NOW).unwrap();
+        }
+        let mut contributions = [holder.contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
+        if let Some(seat @ 1..) = changed {
+            contributions[seat][31] ^= 1;
+        }
+        let enrolment = seat_enrolment(named(1, 0), lane_of(3), &share, contributions);
+        holder.enrol(&enrolment).unwrap().map(|part| part.to_bytes())
     };
-    let contributions = [[1; 32], [2; 32], [3; 32]];
-    let first = enrolled(&contributions);
-    assert!(first == enrolled(&contributions), "the same salt makes the same bytes");
+    let first = enrolled(None);
+    assert!(first == enrolled(None), "the same salt makes the same bytes");
     for seat in 0..3 {
-        let mut other = contributions;
-        other[seat][31] ^= 1;
-        assert!(first.iter().zip(enrolled(&other)).all(|(one, other)| *one != other), "seat {seat}");
+        assert!(first.iter().zip(enrolled(Some(seat))).all(|(one, other)| *one != other), "seat {seat}");
     }
+}
+
+#[test]
+fn public_keys_of_a_quorum_are_put_together_from_the_seats_and_of_one_tenant() {
+    let three = Three::new(lenient(0), 0);
+    let key = &three.keys[0];
+    assert_eq!((key.tag_versions(), key.epoch()), (vec![0; 3], 0));
+    let bytes = key.to_bytes();
+    assert_eq!(bytes.len(), PublicKey::BYTES_MAX);
+    assert_eq!(PublicKey::from_bytes(&bytes).unwrap().to_bytes(), bytes);
+    for n in [0, 4, 36, 37, 50_000, bytes.len() - 1] {
+        assert!(PublicKey::from_bytes(&bytes[..n]).is_err());
+    }
+    let seats = || [0, 1, 2].map(|seat: usize| three.holders[seat].public_keys(TENANT).unwrap().remove(0));
+    assert_eq!(PublicKey::of_quorum(seats()).unwrap().to_bytes(), bytes);
+    // Each seat's tag basis is its own: none knows another's tag key.
+    let bases = seats().map(|key| key.to_bytes().split_off(41));
+    assert!(bases[0] != bases[1] && bases[1] != bases[2] && bases[0] != bases[2]);
+    let [one, two, _] = seats();
+    let mixed = PublicKey::of_quorum([one, two, three.keys[1].clone()]);
+    assert!(matches!(mixed, Err(PublicKeyError::Quorum)));
 }

@@ -10,8 +10,8 @@ impl World {
     fn renew(&mut self, template: &Template, to: u32) -> Result<Template, KeyHolderError> {
         let (blinded, share) = blind(template, &mut self.rng);
         let blinded = BlindedCiphertext::from_bytes(blinded.as_bytes()).expect("its own encoding");
-        let (handle, from) = (template.handle, template.generation);
-        let encrypted = self.keyholder.renew(TENANT, handle, from, to, &blinded, NOW)?;
+        let name = TemplateName { tenant: TENANT, handle: template.handle, generation: template.generation };
+        let encrypted = self.keyholder.renew(name, to, &blinded)?;
         Ok(unblind(encrypted, share))
     }
 
@@ -21,12 +21,17 @@ impl World {
         template: &Template,
         face: &Embedding,
     ) -> Result<bool, KeyHolderError> {
-        let job = self.matcher.mask([1; 16], TENANT, key, &[(template, face)]).expect("valid");
-        Ok(self.keyholder.decide(&job, NOW)?.accepted(template.lane))
-    }
-
-    fn restarted(&mut self) {
-        self.keyholder = KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng).expect("readable");
+        let key = std::mem::replace(&mut self.key, key.clone());
+        let job = match self.key.structure() {
+            KeyStructure::PerSubject => Ok(self.mask(&[(template, face)])),
+            KeyStructure::PerTenant => {
+                self.probes += 1;
+                let probe = self.device(template, face, &self.probes.to_le_bytes());
+                self.job(&[(template, &probe)])
+            }
+        };
+        self.key = key;
+        Ok(self.keyholder.decide(&job?, NOW)?.accepted(template.lane))
     }
 }
 
@@ -40,7 +45,7 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         let stolen = world.vault.tenants().expect("readable").remove(0);
         let next = world.keyholder.begin_rotation(TENANT).expect("known");
         assert_eq!((next.epoch(), next.structure()), (1, keys));
-        world.restarted();
+        world.restart();
         let again = world.keyholder.begin_rotation(TENANT).expect("under way");
         assert_eq!(again.to_bytes(), next.to_bytes(), "one rotation at a time");
         let new = world.renew(&old, 1).expect("honest");
@@ -50,7 +55,7 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         assert_eq!(late.epoch, 1);
         for restart in [false, true] {
             if restart {
-                world.restarted();
+                world.restart();
             }
             for (key, template) in [(&old_key, &old), (&next, &new), (&next, &late)] {
                 assert!(world.accepts(key, template, &face).expect("known"));
@@ -78,7 +83,7 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         for subject in subjects {
             vault.put_subject(&TENANT, &SubjectRecord { epoch: 0, ..subject.clone() }).expect("memory");
         }
-        world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng).expect("readable");
+        world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("readable");
         let mut disguised = new.clone();
         disguised.epoch = 0;
         let opened = world.accepts(&old_key, &disguised, &face);
@@ -107,10 +112,10 @@ fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
     assert_eq!(stored, [0, 4], "what was replaced is forgotten on disk too");
     // Nor does a renewal take the place of a template that was enrolled meanwhile.
     let (blinded, _) = split(&face, &mut world.rng);
-    world.keyholder.enrol(TENANT, handle(1), 6, lane_of(7), &blinded.into()).expect("new");
+    world.keyholder.enrol(named(1, 6), lane_of(7), &blinded.into(), NOW).expect("new");
     assert!(matches!(world.renew(&old, 6), Err(KeyHolderError::Rotation)));
     // Deleting a template deletes what it became.
-    world.keyholder.shred(TENANT, handle(1), 0).expect("there");
+    world.keyholder.shred(named(1, 0)).expect("there");
     assert!(matches!(world.accepts(&next, &kept, &face), Err(KeyHolderError::UnknownSubjects(_))));
 }
 
@@ -125,15 +130,18 @@ fn both_generations_spend_one_budget() {
     let new = world.renew(&old, 1).expect("honest");
     assert!(!world.accepts(&next, &new, &wrong).expect("known"));
     assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
-    world.restarted();
+    world.restart();
     let newer = world.renew(&old, 2).expect("honest");
     for _ in 0..2 {
         assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
     }
-    assert!(!world.accepts(&next, &newer, &face).expect("known"), "five failures in a row");
-    assert!(!world.accepts(&old_key, &old, &face).expect("known"));
+    let spent = |outcome: Result<bool, KeyHolderError>| matches!(outcome, Err(KeyHolderError::NoAttempts(_)));
+    assert!(spent(world.accepts(&next, &newer, &face)), "five failures in a row");
+    assert!(spent(world.accepts(&old_key, &old, &face)));
     world.keyholder.finish_rotation(TENANT, 0).expect("there");
-    assert!(!world.accepts(&next, &newer, &face).expect("known"), "they are not forgotten");
+    assert!(spent(world.accepts(&next, &newer, &face)), "they are not forgotten");
+    world.restart();
+    assert!(spent(world.accepts(&next, &newer, &face)));
 }
 
 #[test]
@@ -145,11 +153,11 @@ fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
         world.keyholder.begin_rotation(TENANT).expect("known");
         let (foreign, _) = blind(&other, &mut world.rng);
         for _ in 0..3 {
-            let refused = world.keyholder.renew(TENANT, handle(1), 0, 1, &foreign, NOW);
+            let refused = world.keyholder.renew(named(1, 0), 1, &foreign);
             assert!(matches!(refused, Err(KeyHolderError::Malformed)));
         }
         assert!(matches!(world.renew(&old, 1), Err(KeyHolderError::Frozen)));
-        world.keyholder.lift_freeze(TENANT).expect("known");
+        world.keyholder.forgive_malformed(TENANT).expect("known");
         world.renew(&old, 1).expect("honest");
     }
 }
@@ -181,7 +189,8 @@ impl Midway {
     fn enrol(&mut self, generation: u32) -> Template {
         let (blinded, blind) = split(&self.face, &mut self.world.rng);
         let (lane, blinded) = (self.old.lane, blinded.into());
-        let enrolled = self.world.keyholder.enrol(TENANT, self.old.handle, generation, lane, &blinded);
+        let name = TemplateName { tenant: TENANT, handle: self.old.handle, generation };
+        let enrolled = self.world.keyholder.enrol(name, lane, &blinded, NOW);
         unblind(enrolled.expect("a new generation"), blind)
     }
 
@@ -197,16 +206,18 @@ impl Midway {
         }
     }
 
-    /// Whether the right face is accepted; nothing if the template is unknown.
+    /// Whether the right face is accepted, which it is not without an attempt left; nothing if the template is unknown.
     fn accepted(&mut self, template: &Template) -> Option<bool> {
         match self.attempt(template, &self.face.clone()) {
             Err(KeyHolderError::UnknownSubjects(_)) => None,
+            Err(KeyHolderError::NoAttempts(_)) => Some(false),
             answer => Some(answer.expect("known")),
         }
     }
 
     fn shred(&mut self, template: &Template) {
-        self.world.keyholder.shred(TENANT, template.handle, template.generation).expect("memory");
+        let Template { handle, generation, .. } = *template;
+        self.world.keyholder.shred(TemplateName { tenant: TENANT, handle, generation }).expect("memory");
     }
 }
 
@@ -217,7 +228,7 @@ fn a_restart_in_mid_rotation_keeps_what_was_renewed_together() {
         let old = midway.old.clone();
         let renewed = midway.world.renew(&old, 1).expect("honest");
         midway.fail(&old, 1);
-        midway.world.restarted();
+        midway.world.restart();
         midway.fail(&old, ROW - 2);
         midway.fail(&renewed, 1);
         assert_eq!((midway.accepted(&old), midway.accepted(&renewed)), (Some(false), Some(false)));
@@ -232,19 +243,19 @@ fn a_restart_in_mid_rotation_keeps_what_was_renewed_together() {
 fn a_restart_in_mid_rotation_joins_nothing_that_was_enrolled_anew() {
     let mut midway = Midway::new();
     let (old, anew) = (midway.old.clone(), midway.enrol(1));
-    midway.world.restarted();
+    midway.world.restart();
     midway.fail(&old, ROW);
     assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(false), Some(true)));
     midway.fail(&anew, ROW - 1);
     midway.shred(&old);
     assert_eq!(midway.accepted(&old), None);
-    midway.world.restarted();
+    midway.world.restart();
     midway.fail(&anew, 1);
     assert_eq!(midway.accepted(&anew), Some(false), "its failures are counted on");
     // A generation that was enrolled anew is not what another was made of either.
     let mut midway = Midway::new();
     let (old, anew) = (midway.old.clone(), midway.enrol(1));
-    midway.world.restarted();
+    midway.world.restart();
     midway.shred(&anew);
     assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(true), None));
 }
@@ -257,7 +268,7 @@ fn a_restart_in_mid_rotation_tells_what_was_renewed_from_what_was_enrolled_anew(
         let old = midway.old.clone();
         let renewed = midway.world.renew(&old, to).expect("honest");
         let anew = midway.enrol(other);
-        midway.world.restarted();
+        midway.world.restart();
         midway.fail(&old, ROW);
         let answers = [&old, &renewed, &anew].map(|template| midway.accepted(template));
         assert_eq!(answers, [Some(false), Some(false), Some(true)], "{to} {other}");
@@ -275,15 +286,15 @@ fn a_name_that_is_free_again_has_nothing_to_do_with_what_was_made_of_it_before()
     midway.world.keyholder.finish_rotation(TENANT, 0).expect("there");
     // Under the keys of now, as generation 1 is: neither is what the other was made of, now or in the next rotation.
     let again = midway.enrol(0);
-    midway.next = midway.world.keyholder.public_key(TENANT).expect("known");
+    midway.next = midway.world.keyholder.public_keys(TENANT).expect("known").remove(0);
     for _ in 0..2 {
-        midway.world.restarted();
+        midway.world.restart();
         midway.fail(&again, 1);
         assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(true), Some(true)));
         midway.world.keyholder.begin_rotation(TENANT).expect("known");
     }
     midway.world.renew(&again, 2).expect("honest");
-    midway.world.restarted();
+    midway.world.restart();
     midway.shred(&again);
     assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (None, Some(true)));
 }
@@ -295,9 +306,9 @@ fn a_shredding_that_was_cut_short_ties_a_renewed_template_to_nothing_else() {
     let renewed = midway.world.renew(&old, 1).expect("honest");
     // The process ends after the first of the two forms.
     midway.world.vault.delete_subject(&TENANT, &old.handle, old.generation).expect("memory");
-    midway.world.restarted();
+    midway.world.restart();
     let again = midway.enrol(old.generation);
-    midway.world.restarted();
+    midway.world.restart();
     midway.fail(&again, ROW);
     assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(false), Some(true)));
     midway.shred(&renewed);

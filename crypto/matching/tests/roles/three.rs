@@ -1,12 +1,13 @@
 //! Three key-holders and the one that they are compared with.
 
-use crate::{NOW, TENANT, disturbed, handle, lane_of, random_face};
+use crate::{NOW, TENANT, disturbed, lane_of, matcher_on, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
 use trefoil_matching::{
-    DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyStructure, MatchJob, Matcher, MemoryVault,
-    PublicKey, Template, Tier, split, unblind,
+    BlindedTemplate, DecisionPolicy, Embedding, EncryptedTemplate, KeyHolder, KeyHolderError, KeyStructure,
+    Lane, MatchJob, Matcher, MemoryVault, PublicKey, SeatEnrolment, Template, TemplateName, Tier, split,
+    unblind,
 };
 
 pub(crate) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
@@ -27,15 +28,14 @@ impl Three {
         let mut rng = StdRng::seed_from_u64(1);
         let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
             .into_iter()
-            .map(|pieces| QuorumHolder::new(alone(), pieces).unwrap())
+            .zip(1..)
+            .map(|(pieces, seed)| QuorumHolder::new(alone(seed), pieces).unwrap())
             .collect();
-        let keys: Vec<PublicKey> =
-            holders.iter().map(|holder| holder.create_tenant(TENANT, policy).unwrap()).collect();
-        assert!(keys.windows(2).all(|pair| pair[0].to_bytes() == pair[1].to_bytes()));
-        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
+        let seats = [0, 1, 2].map(|seat: usize| holders[seat].create_tenant(TENANT, policy).unwrap());
+        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).unwrap();
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
-        let keys = [keys[0].clone(), its];
-        let matcher = Matcher::new(Tier::detected(), [9; 32]);
+        let keys = [PublicKey::of_quorum(seats).unwrap(), its];
+        let matcher = matcher_on(Tier::detected(), 9);
         let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
         (0..people).for_each(|name| three.enrol(name));
         three
@@ -43,16 +43,37 @@ impl Three {
 
     pub(crate) fn enrol(&mut self, name: u8) {
         let face = random_face(&mut self.rng);
-        let contributions = [0, 1, 2].map(|seat: usize| self.holders[seat].contribute());
         let (blinded, blind) = split(&face, &mut self.rng);
-        let answers = [0, 1, 2].map(|seat: usize| {
-            let holder = &self.holders[seat];
-            holder.enrol(TENANT, handle(name), 0, lane_of(name), &blinded, &contributions).unwrap()
-        });
+        let answers = self.enrolled(named(name, 0), lane_of(name), &blinded);
         let ours = unblind(assemble(&answers).unwrap(), blind);
         let (blinded, blind) = split(&face, &mut self.rng);
-        let theirs = self.alone.enrol(TENANT, handle(name), 0, lane_of(name), &blinded.into()).unwrap();
+        let theirs = self.alone.enrol(named(name, 0), lane_of(name), &blinded.into(), NOW).unwrap();
         self.people.push((ours, unblind(theirs, blind), face));
+    }
+
+    /// What the seats answer to an enrolment that the gateway relays faithfully.
+    pub(crate) fn enrolled(
+        &self,
+        name: TemplateName,
+        lane: Lane,
+        share: &BlindedTemplate,
+    ) -> [[EncryptedTemplate; 2]; 3] {
+        let contributions = [0, 1, 2].map(|seat: usize| self.holders[seat].contribute(name, NOW).unwrap());
+        [0, 1, 2].map(|seat: usize| {
+            self.holders[seat].enrol(&seat_enrolment(name, lane, share, contributions)).unwrap()
+        })
+    }
+
+    /// What a gateway learns when it asks for the public keys again.
+    pub(crate) fn refetch(&mut self) {
+        let seats = [0, 1, 2].map(|seat: usize| self.holders[seat].public_keys(TENANT).unwrap().remove(0));
+        self.keys[0] = PublicKey::of_quorum(seats).unwrap();
+    }
+
+    /// An operator of each forgives the malformed jobs.
+    pub(crate) fn forgive(&mut self) {
+        self.holders.iter().for_each(|holder| holder.keyholder().forgive_malformed(TENANT).unwrap());
+        self.refetch();
     }
 
     /// The same probes against the templates of the three and against those of the one: friends, near strangers and strangers.
@@ -72,7 +93,7 @@ impl Three {
                 .collect();
             let (matcher, key) = (&mut self.matcher, &self.keys[which]);
             match which {
-                0 => matcher.mask_for_three([batch; 16], TENANT, key, &pairs).unwrap(),
+                0 => matcher.mask([batch; 16], TENANT, key, &pairs).unwrap(),
                 _ => matcher.mask([batch; 16], TENANT, key, &pairs).unwrap(),
             }
         })
@@ -102,8 +123,20 @@ pub(crate) fn job_of(seat: Seat, job: &MatchJob) -> SeatJob {
     SeatJob::from_bytes(&SeatJob::encode(job).unwrap()[seat.index()]).unwrap()
 }
 
-pub(crate) fn alone() -> Arc<KeyHolder> {
-    Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(4)).unwrap())
+/// An enrolment with a copy of this share.
+pub(crate) fn seat_enrolment(
+    name: TemplateName,
+    lane: Lane,
+    share: &BlindedTemplate,
+    contributions: [[u8; 32]; 3],
+) -> SeatEnrolment {
+    let template = BlindedTemplate::from_bytes(&share.to_bytes()).unwrap();
+    SeatEnrolment { name, lane, template, contributions }
+}
+
+/// A key-holder that has no tenant. Each seed makes others secrets.
+pub(crate) fn alone(seed: u64) -> Arc<KeyHolder> {
+    Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(seed), NOW).unwrap())
 }
 
 pub(crate) type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;

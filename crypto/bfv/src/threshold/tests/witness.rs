@@ -1,6 +1,7 @@
 //! What witnesses say, to whom, and what a key-holder can do about it that lies.
 
 use super::*;
+use crate::TagMaster;
 
 /// One batch with its witnesses, and the partial decryptions of each.
 struct Round {
@@ -18,7 +19,8 @@ impl Round {
         let probes = people.probes();
         let placed = place(people.templates.iter().take(count), &probes);
         let masked = masker.mask(&people.basis, &placed);
-        let witnesses = masker.witnesses(&people.basis, &placed);
+        let tags = [1, 2, 3].map(|seat| TagMaster::from_bytes([seat; 32]).basis(&people.basis, 0));
+        let witnesses = masker.witnesses(&people.basis, &placed, tags.each_ref()).map(|(witness, _)| witness);
         let mut decryptor = Decryptor::new(Scheme::shared());
         let batches: [(Of, &MaskedBatch); 4] = std::array::from_fn(|i| match i.checked_sub(1) {
             None => (Of::Batch, &masked),

@@ -1,0 +1,362 @@
+//! What is asked of a key-holder and what it answers, wherever it runs.
+
+use crate::quorum::{Parts, Seat, SeatJob};
+use crate::{
+    BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate,
+    ForKeyHolder, Handle, KeyHolder, KeyHolderError, KeyStructure, Lane, MatchJob, ProbeJob, PublicKey,
+    SealingKey, Status, TenantId,
+};
+use trefoil_bfv::threshold::PIECES;
+
+/// What a key-holder is asked for. Who may ask for what is the business of the door that it comes through.
+#[derive(Debug)]
+pub enum Request {
+    /// [`KeyHolder::decide`].
+    Decide(Box<MatchJob>),
+    /// [`KeyHolder::encrypt_probes`].
+    EncryptProbes(Box<ProbeJob>),
+    /// [`KeyHolder::create_tenant`].
+    CreateTenant(TenantId, KeyStructure, DecisionPolicy),
+    /// [`KeyHolder::public_keys`].
+    PublicKeys(TenantId),
+    /// [`KeyHolder::enrol`].
+    Enrol(Box<Enrolment>),
+    /// [`KeyHolder::shred`].
+    Shred(TemplateName),
+    /// [`KeyHolder::begin_rotation`].
+    BeginRotation(TenantId),
+    /// [`KeyHolder::renew`].
+    Renew(Box<Renewal>),
+    /// [`KeyHolder::finish_rotation`].
+    FinishRotation(TenantId, u32),
+    /// [`KeyHolder::sealing_key`].
+    SealingKey,
+    /// [`KeyHolder::status`].
+    Status,
+    /// [`KeyHolder::set_policy`]. For operators.
+    SetPolicy(TenantId, DecisionPolicy),
+    /// [`KeyHolder::forgive_malformed`]. For operators.
+    ForgiveMalformed(TenantId),
+    /// Of one seat of a quorum: its decision of a batch.
+    DecideSeat(Box<SeatJob>),
+    /// Of one seat of a quorum: [`crate::quorum::QuorumHolder::contribute`].
+    Contribute(TemplateName),
+    /// Of one seat of a quorum: [`crate::quorum::QuorumHolder::enrol`].
+    EnrolSeat(Box<SeatEnrolment>),
+    /// From another seat of a quorum: its parts of a batch.
+    Parts(Box<Parts>),
+}
+
+/// What a key-holder answers.
+#[derive(Debug)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// To [`Request::Decide`].
+    Decided(Decisions),
+    /// To [`Request::EncryptProbes`].
+    Probes(Box<EncryptedProbes>),
+    /// To [`Request::CreateTenant`] and [`Request::BeginRotation`]: the newest; to [`Request::PublicKeys`]: all, oldest first.
+    PublicKeys(Vec<PublicKey>),
+    /// To [`Request::Enrol`] and [`Request::Renew`].
+    Enrolled(Box<EncryptedTemplate>),
+    /// To [`Request::SealingKey`].
+    SealingKey(Box<SealingKey>),
+    /// To [`Request::Status`].
+    Status(Box<Status>),
+    /// To [`Request::DecideSeat`].
+    DecidedSeat(SeatDecision),
+    /// To [`Request::Contribute`].
+    Contribution([u8; 32]),
+    /// To [`Request::EnrolSeat`].
+    EnrolledSeat(Seat, Box<[EncryptedTemplate; 2]>),
+}
+
+/// Names a template: tenant, subject and generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TemplateName {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The subject.
+    pub handle: Handle,
+    /// Which of the subject's templates.
+    pub generation: u32,
+}
+
+/// A template to encrypt, and its place.
+#[derive(Debug)]
+pub struct Enrolment {
+    /// Whose.
+    pub name: TemplateName,
+    /// Where.
+    pub lane: Lane,
+    /// The key-holder's share.
+    pub template: ForKeyHolder,
+}
+
+/// A template that a quorum encrypts together, as each seat is told.
+#[derive(Debug)]
+pub struct SeatEnrolment {
+    /// Whose.
+    pub name: TemplateName,
+    /// Where.
+    pub lane: Lane,
+    /// The key-holders' share.
+    pub template: BlindedTemplate,
+    /// What each seat contributed to the salt, in order.
+    pub contributions: [[u8; 32]; PIECES],
+}
+
+/// A blinded template to encrypt under newer keys.
+#[derive(Debug)]
+pub struct Renewal {
+    /// As it is.
+    pub name: TemplateName,
+    /// The generation that it becomes.
+    pub to: u32,
+    /// The template, blinded.
+    pub blinded: BlindedCiphertext,
+}
+
+/// What one seat of a quorum decides of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeatDecision {
+    /// Who decides.
+    pub seat: Seat,
+    /// The decisions; nothing if the parts at hand decide nothing.
+    pub decisions: Option<Decisions>,
+    /// Seats that sent nothing in time: a bit for each.
+    pub silent: u8,
+    /// Seats whose parts are proven wrong.
+    pub liars: u8,
+    /// Seats that contradict each other.
+    pub contradicting: u8,
+}
+
+/// Who can be asked: a key-holder in this process, one elsewhere, or a quorum of them.
+pub trait KeyHolding: Send + Sync {
+    /// Asks. May block.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`], as the function that the request names.
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError>;
+
+    /// Why nothing can be decided now, or nothing.
+    fn unready(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Each asks one thing, and takes no answer but one to it.
+impl dyn KeyHolding + '_ {
+    /// See [`KeyHolder::decide`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn decide(&self, job: MatchJob) -> Result<Decisions, KeyHolderError> {
+        let occupied = job.occupied().bits();
+        match self.call(Request::Decide(Box::new(job)))? {
+            Reply::Decided(decisions) if decisions.lanes().bits() & !occupied == 0 => Ok(decisions),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::encrypt_probes`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn encrypt_probes(&self, job: ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        match self.call(Request::EncryptProbes(Box::new(job)))? {
+            Reply::Probes(probes) => Ok(*probes),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::create_tenant`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError> {
+        self.one_key(Request::CreateTenant(tenant, keys, policy), |key| key.structure() == keys)
+    }
+
+    /// See [`KeyHolder::public_keys`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
+        match self.call(Request::PublicKeys(tenant))? {
+            Reply::PublicKeys(keys) if (1..=2).contains(&keys.len()) => Ok(keys),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::enrol`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn enrol(&self, enrolment: Enrolment) -> Result<EncryptedTemplate, KeyHolderError> {
+        let (name, lane) = (enrolment.name, enrolment.lane);
+        match self.call(Request::Enrol(Box::new(enrolment)))? {
+            Reply::Enrolled(template) if template.is_of(&name, lane) => Ok(*template),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::shred`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn shred(&self, name: TemplateName) -> Result<(), KeyHolderError> {
+        self.done(Request::Shred(name))
+    }
+
+    /// See [`KeyHolder::begin_rotation`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        self.one_key(Request::BeginRotation(tenant), |_| true)
+    }
+
+    /// See [`KeyHolder::renew`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn renew(&self, renewal: Renewal) -> Result<EncryptedTemplate, KeyHolderError> {
+        let name = TemplateName { generation: renewal.to, ..renewal.name };
+        match self.call(Request::Renew(Box::new(renewal)))? {
+            Reply::Enrolled(template) if template.is_renewal(&name) => Ok(*template),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::finish_rotation`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
+        self.done(Request::FinishRotation(tenant, epoch))
+    }
+
+    /// See [`KeyHolder::sealing_key`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
+        match self.call(Request::SealingKey)? {
+            Reply::SealingKey(key) => Ok(*key),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::status`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn status(&self) -> Result<Status, KeyHolderError> {
+        match self.call(Request::Status)? {
+            Reply::Status(status) => Ok(*status),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// See [`KeyHolder::set_policy`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
+        self.done(Request::SetPolicy(tenant, policy))
+    }
+
+    /// See [`KeyHolder::forgive_malformed`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    pub fn forgive_malformed(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
+        self.done(Request::ForgiveMalformed(tenant))
+    }
+
+    fn done(&self, request: Request) -> Result<(), KeyHolderError> {
+        match self.call(request)? {
+            Reply::Done => Ok(()),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    fn one_key(
+        &self,
+        request: Request,
+        fits: impl Fn(&PublicKey) -> bool,
+    ) -> Result<PublicKey, KeyHolderError> {
+        match self.call(request)? {
+            Reply::PublicKeys(keys) => match <[PublicKey; 1]>::try_from(keys) {
+                Ok([key]) if fits(&key) => Ok(key),
+                _ => Err(unasked(&Reply::PublicKeys(Vec::new()))),
+            },
+            other => Err(unasked(&other)),
+        }
+    }
+}
+
+/// What to say of an answer that does not fit the question.
+pub fn unasked(reply: &Reply) -> KeyHolderError {
+    let name = match reply {
+        Reply::Done => "done",
+        Reply::Decided(_) => "decisions",
+        Reply::Probes(_) => "probes",
+        Reply::PublicKeys(_) => "public keys",
+        Reply::Enrolled(_) => "a template",
+        Reply::SealingKey(_) => "a sealing key",
+        Reply::Status(_) => "its status",
+        Reply::DecidedSeat(_) => "a seat's decisions",
+        Reply::Contribution(_) => "a contribution",
+        Reply::EnrolledSeat(..) => "a seat's part of a template",
+    };
+    KeyHolderError::Unavailable(format!("it answered with {name} that do not fit the request"))
+}
+
+impl KeyHolder {
+    /// Does what a request says, at `now` in unix seconds, as a key-holder that is alone.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`], as the function that the request names; [`KeyHolderError::Forbidden`] for what only a quorum does.
+    pub fn answer(&self, request: Request, now: u64) -> Result<Reply, KeyHolderError> {
+        let done = |()| Reply::Done;
+        match request {
+            Request::Decide(job) => self.decide(&job, now).map(Reply::Decided),
+            Request::EncryptProbes(job) => {
+                self.encrypt_probes(&job, now).map(|probes| Reply::Probes(probes.into()))
+            }
+            Request::CreateTenant(tenant, keys, policy) => {
+                self.create_tenant(tenant, keys, policy).map(|key| Reply::PublicKeys(vec![key]))
+            }
+            Request::PublicKeys(tenant) => self.public_keys(tenant).map(Reply::PublicKeys),
+            Request::Enrol(enrolment) => {
+                let Enrolment { name, lane, template } = *enrolment;
+                self.enrol(name, lane, &template, now).map(|template| Reply::Enrolled(template.into()))
+            }
+            Request::Shred(name) => self.shred(name).map(done),
+            Request::BeginRotation(tenant) => {
+                self.begin_rotation(tenant).map(|key| Reply::PublicKeys(vec![key]))
+            }
+            Request::Renew(renewal) => {
+                let Renewal { name, to, blinded } = *renewal;
+                self.renew(name, to, &blinded).map(|template| Reply::Enrolled(template.into()))
+            }
+            Request::FinishRotation(tenant, epoch) => self.finish_rotation(tenant, epoch).map(done),
+            Request::SealingKey => Ok(Reply::SealingKey(self.sealing_key().into())),
+            Request::Status => Ok(Reply::Status(self.status().into())),
+            Request::SetPolicy(tenant, policy) => self.set_policy(tenant, policy).map(done),
+            Request::ForgiveMalformed(tenant) => self.forgive_malformed(tenant).map(done),
+            Request::DecideSeat(_) | Request::Contribute(_) | Request::EnrolSeat(_) | Request::Parts(_) => {
+                Err(KeyHolderError::Forbidden("it is no seat of a quorum"))
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What a key-holder is told about tenants and subjects: none of it is on the path of a batch.
+
+use super::{KeyHolder, KeyHolderError, Once, Threads, known};
+use crate::tenant::Tenant;
+use crate::{
+    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyStructure, Lane, LaneSet,
+    PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError,
+};
+use rand::CryptoRng;
+use std::collections::HashMap;
+use std::sync::Arc;
+use trefoil_bfv::{Drbg, NORM_SQUARED_MAX};
+use trefoil_split::{OpeningKey, SealingKey};
+use zeroize::Zeroizing;
+
+/// What a key-holder counts, for operators. Nothing in it depends on a score or names a subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Attempts since the process began.
+    pub attempts: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Enrolments since the process began.
+    pub enrolments: u64,
+    /// Malformed jobs of all tenants that no operator has looked into.
+    pub malformed: u64,
+    /// Tenants that are frozen because of them.
+    pub frozen: Vec<TenantId>,
+    /// Tenants.
+    pub tenants: u64,
+    /// Templates of all of them.
+    pub templates: u64,
+    /// Durable writes of the vault so far, see [`Vault::generation`].
+    pub vault_generation: u64,
+}
+
+impl KeyHolder {
+    /// A key-holder over what `vault` remembers. `rng` seeds its generators; `now` is in unix seconds.
+    ///
+    /// # Errors
+    /// [`KeyHolderError::Vault`] when the vault cannot be read.
+    pub fn new(
+        vault: Box<dyn Vault>,
+        rng: &mut impl CryptoRng,
+        now: u64,
+    ) -> Result<KeyHolder, KeyHolderError> {
+        let mut tenants = HashMap::new();
+        for record in vault.tenants()? {
+            let subjects = vault.subjects(&record.tenant)?;
+            tenants.insert(record.tenant, Arc::new(Tenant::restore(&record, &subjects)));
+        }
+        let opening = match vault.opening_key()? {
+            Some(key) => OpeningKey::from_bytes(&key)
+                .ok_or_else(|| VaultError("the key that opens sealed shares cannot be read".to_owned()))?,
+            None => {
+                let key = OpeningKey::generate();
+                vault.put_opening_key(&key.to_bytes())?;
+                key
+            }
+        };
+        let (threads, opened) = (Threads::new(rng), Once::new(now));
+        Ok(KeyHolder { vault, opening, tenants: arc_swap::ArcSwap::from_pointee(tenants), threads, opened })
+    }
+
+    /// Makes the keys of a new tenant; returns what its matcher needs of them.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant exists, the threshold is impossible or the vault fails.
+    pub fn create_tenant(
+        &self,
+        tenant: TenantId,
+        keys: KeyStructure,
+        policy: DecisionPolicy,
+    ) -> Result<PublicKey, KeyHolderError> {
+        let epochs = vec![self.fresh_epoch(0)];
+        self.insert_tenant(&TenantRecord { tenant, keys, epochs, policy, malformed: 0, forgiven: 0 })
+    }
+
+    /// Adds a tenant, in the vault first; its public key.
+    pub(crate) fn insert_tenant(&self, record: &TenantRecord) -> Result<PublicKey, KeyHolderError> {
+        check_threshold(&record.policy)?;
+        let created = Arc::new(Tenant::restore(record, &[]));
+        let public = created.newest()?.public_key(record.malformed);
+        // Held across the vault write: two creations of one tenant must not both succeed.
+        let _one_at_a_time = self.threads.rng();
+        if self.tenants().contains_key(&record.tenant) {
+            return Err(KeyHolderError::TenantExists);
+        }
+        self.vault.put_tenant(record)?;
+        let mut tenants = HashMap::clone(&self.tenants());
+        tenants.insert(record.tenant, created);
+        self.tenants.store(Arc::new(tenants));
+        Ok(public)
+    }
+
+    pub(crate) fn fresh_epoch(&self, epoch: u32) -> EpochRecord {
+        let mut record = EpochRecord { epoch, master: [0; 32], seed: [0; 32], tags: [0; 32] };
+        let mut rng = self.threads.rng();
+        rng.fill(&mut record.master);
+        rng.fill(&mut record.seed);
+        rng.fill(&mut record.tags);
+        record
+    }
+
+    /// The public keys of the tenant, oldest first: two while they are rotated.
+    ///
+    /// # Errors
+    /// [`KeyHolderError::UnknownTenant`].
+    pub fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
+        Ok(known(&self.tenants(), &tenant)?.public_keys())
+    }
+
+    /// What devices seal their shares to.
+    pub fn sealing_key(&self) -> SealingKey {
+        self.opening.sealing_key()
+    }
+
+    /// Replaces a tenant's threshold and attempt budget. What was counted so far stays counted.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown, the threshold is impossible or the vault fails.
+    pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
+        check_threshold(&policy)?;
+        known(&self.tenants(), &tenant)?.set_policy(&*self.vault, policy)
+    }
+
+    /// Resets the count of a tenant's malformed jobs, which lets a frozen tenant decide again. For an operator who has found the cause.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
+    pub fn forgive_malformed(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
+        known(&self.tenants(), &tenant)?.forgive_malformed(&*self.vault)
+    }
+
+    /// Encrypts a blinded template into `lane` under the tenant's newest keys and a fresh salt. `now` is in unix seconds.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown, the generation exists, a sealed share does not open or the vault fails.
+    pub fn enrol(
+        &self,
+        name: TemplateName,
+        lane: Lane,
+        template: &ForKeyHolder,
+        now: u64,
+    ) -> Result<EncryptedTemplate, KeyHolderError> {
+        let TemplateName { tenant, handle, generation } = name;
+        let tenants = self.tenants();
+        let of = known(&tenants, &tenant)?;
+        let opened;
+        let share = match template {
+            // Whoever splits a template itself has seen it: that is for tenants with plain probes.
+            ForKeyHolder::Open(blinded) => blinded.share(),
+            ForKeyHolder::Sealed(sealed) => {
+                let mut only = LaneSet::EMPTY;
+                only.insert(lane);
+                let context = sealed.context(&tenant, &handle);
+                let share = self.opening.open(&context, &sealed.sealed);
+                opened = share.map_err(|_| KeyHolderError::SealedShares(only))?;
+                if !self.opened.first(&sealed.sealed, sealed.issued_at, now) {
+                    return Err(KeyHolderError::SealedShares(only));
+                }
+                &opened
+            }
+        };
+        let epoch = of.newest()?;
+        let mut record = SubjectRecord {
+            handle,
+            generation,
+            lane,
+            epoch: epoch.number(),
+            renewed_from: None,
+            salt: [0; 32],
+            attempts: AttemptRecord::default(),
+        };
+        let mut rng = self.generator();
+        rng.fill(&mut record.salt);
+        of.insert(&*self.vault, &epoch, &record)?;
+        // Every enrolment has a salt of its own, so a key never encrypts twice.
+        let ciphertext = epoch.encrypt(&record, share, &mut rng);
+        self.threads.count(|counts| counts.enrolled());
+        let epoch = epoch.number();
+        Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, epoch, ciphertext } })
+    }
+
+    /// Erases the salt of a template's key, which makes the template undecryptable. Shredding twice succeeds.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when the tenant is unknown or the vault fails.
+    pub fn shred(&self, name: TemplateName) -> Result<(), KeyHolderError> {
+        let TemplateName { tenant, handle, generation } = name;
+        known(&self.tenants(), &tenant)?.remove(&*self.vault, handle, generation)
+    }
+
+    /// What was counted so far.
+    pub fn status(&self) -> Status {
+        let [attempts, failures, enrolments] = self.threads.totals();
+        let vault_generation = self.vault.generation();
+        let mut status = Status { attempts, failures, enrolments, vault_generation, ..Status::default() };
+        for (id, tenant) in self.tenants().iter() {
+            let record = tenant.record();
+            status.tenants += 1;
+            status.templates += tenant.templates() as u64;
+            status.malformed += u64::from(record.malformed - record.forgiven);
+            if record.is_frozen() {
+                status.frozen.push(*id);
+            }
+        }
+        status.frozen.sort_unstable();
+        status
+    }
+
+    /// A generator of one call.
+    pub(crate) fn generator(&self) -> Drbg {
+        Drbg::from_rng(&mut *self.threads.rng())
+    }
+
+    /// Whether every tenant's master is what `master` makes of its name.
+    pub(crate) fn tenants_made_from(&self, master: impl Fn(&TenantId) -> Zeroizing<[u8; 32]>) -> bool {
+        self.tenants().iter().all(|(id, tenant)| tenant.is_of(&master(id)))
+    }
+}
+
+fn check_threshold(policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
+    let threshold = policy.threshold;
+    if (-NORM_SQUARED_MAX..=NORM_SQUARED_MAX).contains(&threshold) {
+        Ok(())
+    } else {
+        Err(KeyHolderError::Threshold(threshold))
+    }
+}

@@ -1,0 +1,240 @@
+//! What a gateway and one key-holder of a quorum learn together when both lie: scores of the jobs that they send, and of keys nothing.
+//!
+//! The gateway makes up polynomials; an honest key-holder sends its partial decryptions of them to the colluder, flooded. Tags are made
+//! under a key that each honest seat has for itself, so the colluder is of no help with them; what a tag tolerates is small beside the
+//! flooding of a part. `NOTES.md` of `trefoil-bfv`, section 13, has the bound.
+
+use crate::attacks::{POLYNOMIAL, unit};
+use crate::hostile_matcher::{at_minus, write_c1};
+use crate::malformed::{MASKED, PRIMES};
+use crate::quorum::WITNESS;
+use crate::three::{alone, seat_enrolment};
+use crate::{NOW, TENANT, lane_of, lenient, matcher_on, named, random_face};
+use rand::{SeedableRng as _, rngs::StdRng};
+use trefoil_bfv::threshold::{Of, Partial, PieceMaster};
+use trefoil_bfv::{Decryptor, MaskedBatch, Opened, Scheme};
+use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
+use trefoil_matching::{Embedding, KeyHolderError, MatchJob, PublicKey, Template, Tier, split, unblind};
+
+/// A quorum with one person, whose honest seats are the first and the last.
+struct Quorum {
+    dealt: Vec<Vec<u8>>,
+    holders: Vec<QuorumHolder>,
+    key: PublicKey,
+    person: (Template, Embedding),
+    matcher: trefoil_matching::Matcher,
+}
+
+const COLLUDER: usize = 1;
+
+impl Quorum {
+    fn new() -> Quorum {
+        let mut rng = StdRng::seed_from_u64(77);
+        let pieces = Pieces::deal(&mut rng);
+        let dealt = pieces.iter().map(|pieces| pieces.to_bytes().to_vec()).collect();
+        let holders: Vec<QuorumHolder> =
+            pieces.into_iter().zip(1..).map(|(p, seed)| QuorumHolder::new(alone(seed), p).unwrap()).collect();
+        let seats =
+            [0, 1, 2].map(|seat: usize| holders[seat].create_tenant(TENANT, lenient(15_000)).unwrap());
+        let key = PublicKey::of_quorum(seats).unwrap();
+        let face = random_face(&mut rng);
+        let (blinded, blind) = split(&face, &mut rng);
+        let contributions = [0, 1, 2].map(|seat: usize| holders[seat].contribute(named(1, 0), NOW).unwrap());
+        let answers = [0, 1, 2].map(|seat: usize| {
+            let enrolment = seat_enrolment(named(1, 0), lane_of(9), &blinded, contributions);
+            holders[seat].enrol(&enrolment).unwrap()
+        });
+        let person = (unblind(assemble(&answers).unwrap(), blind), face);
+        Quorum { dealt, holders, key, person, matcher: matcher_on(Tier::detected(), 9) }
+    }
+
+    fn refetch(&mut self) {
+        let seats = [0, 1, 2].map(|seat: usize| self.holders[seat].public_keys(TENANT).unwrap().remove(0));
+        self.key = PublicKey::of_quorum(seats).unwrap();
+    }
+
+    /// An honest batch in which the person logs in.
+    fn job(&mut self, batch: u8) -> MatchJob {
+        let (template, face) = &self.person;
+        self.matcher.mask([batch; 16], TENANT, &self.key, &[(template, face)]).unwrap()
+    }
+
+    /// The part that an honest seat sends to the colluder: the 32 coefficients for the piece that the colluder lacks, of the batch or of
+    /// the colluder's witness, without their flooding, which nobody but its holders can take away.
+    fn without_flooding(&self, honest: Seat, digest: &[u8; 32], parts: &Parts, of: Of) -> Vec<i128> {
+        let missing = Seat::new(COLLUDER).unwrap().lacks();
+        let which = honest.pieces().iter().position(|piece| *piece == missing).unwrap();
+        let master: [u8; 32] = self.dealt[honest.index()][37 + 32 * which..][..32].try_into().unwrap();
+        let scheme = Scheme::shared();
+        let mut nothing = vec![0; MASKED];
+        nothing[384..].chunks_exact_mut(6).for_each(|residue| residue[0] = 1);
+        let nothing = MaskedBatch::from_bytes(scheme, &nothing).unwrap();
+        let mut decryptor = Decryptor::new(scheme);
+        let [flooding] = decryptor.partials(&PieceMaster::from_bytes(master), [], [(of, &nothing)], digest);
+        let bytes = parts.to_bytes();
+        let at = 36 + 384 * if of == Of::Batch { which } else { 2 };
+        let flooding = coefficients(&flooding.to_bytes());
+        let part = coefficients(&bytes[at..at + 384]);
+        assert!(flooding.iter().any(|f| f.unsigned_abs() > 1 << 67), "the flooding is there");
+        part.iter().zip(flooding).map(|(part, flooding)| centred(part - flooding)).collect()
+    }
+}
+
+fn modulus() -> i128 {
+    i128::from(PRIMES[0]) * i128::from(PRIMES[1])
+}
+
+fn centred(value: i128) -> i128 {
+    let value = value.rem_euclid(modulus());
+    if value > modulus() / 2 { value - modulus() } else { value }
+}
+
+/// 32 coefficients modulo both primes, put together.
+fn coefficients(bytes: &[u8]) -> Vec<i128> {
+    let word = |at: usize| {
+        let mut word = [0u8; 8];
+        word[..6].copy_from_slice(&bytes[6 * at..6 * at + 6]);
+        i128::from(u64::from_le_bytes(word))
+    };
+    let (p, q) = (i128::from(PRIMES[0]), i128::from(PRIMES[1]));
+    let mut inverse = 1;
+    let (mut base, mut exponent) = (p % q, q - 2);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            inverse = inverse * base % q;
+        }
+        base = base * base % q;
+        exponent >>= 1;
+    }
+    let join = |m: usize| {
+        let (a, b) = (word(m), word(32 + m));
+        centred(a + p * ((b - a).rem_euclid(q) * inverse % q))
+    };
+    (0..32).map(join).collect()
+}
+
+/// Where the `c1` of a seat's job end: of the batch, of its own witness, and of those of the other two.
+fn ends(bytes: &[u8]) -> [usize; 4] {
+    let own = WITNESS + 128 + 384 + POLYNOMIAL;
+    [bytes.len(), own, own + POLYNOMIAL, own + 2 * POLYNOMIAL]
+}
+
+/// Writes a made-up `c1` over one of the four, and a tag that is zero: the best one for a small polynomial.
+fn made_up(job: &MatchJob, seat: Seat, which: usize, c1: &[(usize, i128)]) -> SeatJob {
+    let mut bytes = SeatJob::encode(job).unwrap()[seat.index()].clone();
+    let end = ends(&bytes)[which];
+    write_c1(&mut bytes[..end], c1);
+    bytes[5 + 384 * which..][..384].fill(0);
+    SeatJob::from_bytes(&bytes).unwrap()
+}
+
+/// As many digits of the key at a time as fit: 4^d 2^66 X^-k. This is how ten jobs that match used to read the piece that a colluder lacks,
+/// from parts of its own witness.
+#[test]
+fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
+    let comb: Vec<(usize, i128)> = (0..14).map(|d| at_minus(d, 1 << (66 + 2 * d))).collect();
+    let mut quorum = Quorum::new();
+    let colluder = Seat::new(COLLUDER).unwrap();
+    for honest in colluder.others() {
+        let holder_at = honest.index();
+        for which in 0..4 {
+            let job = quorum.job(which as u8);
+            let honest_job = SeatJob::from_bytes(&SeatJob::encode(&job).unwrap()[holder_at]).unwrap();
+            assert!(quorum.holders[holder_at].begin(&honest_job, NOW).is_ok());
+            let outcome = quorum.holders[holder_at].begin(&made_up(&job, honest, which, &comb), NOW);
+            assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{which}");
+            quorum.holders[holder_at].keyholder().forgive_malformed(TENANT).unwrap();
+            quorum.refetch();
+        }
+        let status = quorum.holders[holder_at].keyholder().status();
+        assert_eq!(
+            (status.attempts, status.failures),
+            (8, 4),
+            "each was an attempt, the refused ones failures"
+        );
+    }
+}
+
+/// The colluder's own tag key says nothing about those of the others.
+#[test]
+fn a_tag_for_one_seat_is_none_for_another() {
+    let mut quorum = Quorum::new();
+    let job = quorum.job(1);
+    let encoded = SeatJob::encode(&job).unwrap();
+    let mut bytes = encoded[0].clone();
+    let tags = 5..5 + 4 * 384;
+    bytes[tags.clone()].copy_from_slice(&encoded[COLLUDER][tags]);
+    let outcome = quorum.holders[0].begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW);
+    assert!(matches!(outcome, Err(KeyHolderError::Malformed)));
+}
+
+/// What a tag lets through is drowned by the flooding of a part: one digit at a time, at every size, either polynomial that the colluder
+/// gets a part of. The largest that passes is 2^20 times smaller than its flooding, so a part tells less than 2^-30 bits.
+#[test]
+fn what_a_tag_tolerates_is_drowned_in_the_parts() {
+    let mut quorum = Quorum::new();
+    let colluder = Seat::new(COLLUDER).unwrap();
+    let (mut largest_that_passes, mut smallest_refused) = (0, u32::MAX);
+    for bits in (44..68).chain([74, 80, 90]) {
+        for (at, of) in [(0, Of::Batch), (3, Of::Witness(colluder))] {
+            // Of the first seat's others the colluder is the first, of the last seat's the last.
+            let honest = colluder.others()[0];
+            assert_eq!(honest.others()[1], colluder);
+            let job = quorum.job(bits as u8);
+            let crafted = made_up(&job, honest, at, &[at_minus(5, 1 << bits)]);
+            match quorum.holders[honest.index()].begin(&crafted, NOW) {
+                Ok(begun) => {
+                    largest_that_passes = largest_that_passes.max(bits);
+                    let parts = begun.parts_for(colluder);
+                    let signal = quorum.without_flooding(honest, &begun.digest(), &parts, of);
+                    // The digits are there, for who could take the flooding away ...
+                    let digit =
+                        |value: &i128| [-1, 0, 1].contains(&(value >> bits)) && value % (1 << bits) == 0;
+                    assert!(signal.iter().all(digit) && signal.iter().any(|value| *value != 0), "2^{bits}");
+                    // ... and 2^20 times smaller than it.
+                    assert!(signal.iter().all(|value| value.unsigned_abs() <= 1 << 51), "2^{bits}");
+                }
+                Err(KeyHolderError::Malformed) => {
+                    smallest_refused = smallest_refused.min(bits);
+                    quorum.holders[honest.index()].keyholder().forgive_malformed(TENANT).unwrap();
+                    quorum.refetch();
+                }
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!((49..=50).contains(&largest_that_passes) && smallest_refused > 49, "{largest_that_passes}");
+}
+
+/// What the documents say that these two learn: exact scores of the jobs that they send, about the subjects that these name, an attempt
+/// each at both other seats. 128 of them are a template. A gateway with a key-holder is two machines; the promise is about one.
+#[test]
+fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
+    let mut quorum = Quorum::new();
+    let colluder = Seat::new(COLLUDER).unwrap();
+    let [honest, _] = colluder.others();
+    let scheme = Scheme::shared();
+    const COORDINATES: usize = 8;
+    for k in 0..COORDINATES {
+        let (template, face) = &quorum.person;
+        let lanes = [(template, &unit(k))];
+        let job = quorum.matcher.mask([k as u8; 16], TENANT, &quorum.key, &lanes).unwrap();
+        let masked = job.to_bytes();
+        let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
+        let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
+        let theirs = quorum.holders[honest.index()].begin(&jobs[honest.index()], NOW).unwrap();
+        let own = quorum.holders[COLLUDER].begin(&jobs[COLLUDER], NOW).unwrap();
+        // Two partials of its own and the third from an honest seat.
+        let partials = |begun: &trefoil_matching::quorum::Begun, to: Seat| {
+            let bytes = begun.parts_for(to).to_bytes();
+            [36, 36 + 384].map(|at| Partial::from_bytes(scheme, &bytes[at..at + 384]).unwrap())
+        };
+        let [a, b] = partials(&own, honest);
+        let missing = honest.pieces().iter().position(|piece| *piece == colluder.lacks()).unwrap();
+        let c = partials(&theirs, colluder)[missing].clone();
+        let opened = Opened::combine(scheme, &masked, [&a, &b, &c]);
+        assert_eq!(opened.scores()[9], 175 * i32::from(face.values()[k]));
+    }
+    let status = quorum.holders[honest.index()].keyholder().status();
+    assert_eq!((status.attempts, status.failures), (COORDINATES as u64, 0));
+}
