@@ -4,6 +4,7 @@
 //! a subject is at most what the subject's budget allows it to be answered ([`AttemptPolicy::bits_per_generation`]). Hence every
 //! attempt is counted, matches too, and it is on record before anything is decrypted.
 
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const SECONDS_PER_DAY: u64 = 86_400;
@@ -13,7 +14,7 @@ const SECONDS_PER_DAY: u64 = 86_400;
 pub(crate) const RESERVED_AT_A_TIME: u32 = 16;
 
 /// How often a template may be tried before it answers only "no".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptPolicy {
     /// Failures in a row before a delay.
     pub consecutive: u32,

@@ -2,15 +2,19 @@
 
 use crate::quorum::{Parts, Seat, SeatJob};
 use crate::{
-    BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate,
-    ForKeyHolder, Handle, KeyHolder, KeyHolderError, KeyStructure, Lane, MatchJob, ProbeJob, PublicKey,
-    SealingKey, Status, TenantId,
+    BatchId, BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes,
+    EncryptedTemplate, ForKeyHolder, Handle, KeyHolder, KeyHolderError, KeyStructure, LANES, Lane, LaneSet,
+    MatchJob, ProbeJob, PublicKey, SealingKey, Status, TenantId,
 };
+use serde::{Deserialize, Serialize};
 use trefoil_bfv::threshold::PIECES;
 
 /// What a key-holder is asked for. Who may ask for what is the business of the door that it comes through.
-#[derive(Debug)]
+/// The order of the variants is part of the protocol.
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
+    /// Whether anybody is there.
+    Ping,
     /// [`KeyHolder::decide`].
     Decide(Box<MatchJob>),
     /// [`KeyHolder::encrypt_probes`].
@@ -48,7 +52,7 @@ pub enum Request {
 }
 
 /// What a key-holder answers.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
     /// It is done.
     Done,
@@ -61,7 +65,7 @@ pub enum Reply {
     /// To [`Request::Enrol`] and [`Request::Renew`].
     Enrolled(Box<EncryptedTemplate>),
     /// To [`Request::SealingKey`].
-    SealingKey(Box<SealingKey>),
+    SealingKey(#[serde(with = "crate::wire::sealing_key")] Box<SealingKey>),
     /// To [`Request::Status`].
     Status(Box<Status>),
     /// To [`Request::DecideSeat`].
@@ -69,11 +73,11 @@ pub enum Reply {
     /// To [`Request::Contribute`].
     Contribution([u8; 32]),
     /// To [`Request::EnrolSeat`].
-    EnrolledSeat(Seat, Box<[EncryptedTemplate; 2]>),
+    EnrolledSeat(#[serde(with = "crate::wire::seat")] Seat, Box<[EncryptedTemplate; 2]>),
 }
 
 /// Names a template: tenant, subject and generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TemplateName {
     /// The tenant.
     pub tenant: TenantId,
@@ -84,7 +88,7 @@ pub struct TemplateName {
 }
 
 /// A template to encrypt, and its place.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Enrolment {
     /// Whose.
     pub name: TemplateName,
@@ -95,7 +99,7 @@ pub struct Enrolment {
 }
 
 /// A template that a quorum encrypts together, as each seat is told.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SeatEnrolment {
     /// Whose.
     pub name: TemplateName,
@@ -108,7 +112,7 @@ pub struct SeatEnrolment {
 }
 
 /// A blinded template to encrypt under newer keys.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Renewal {
     /// As it is.
     pub name: TemplateName,
@@ -119,9 +123,10 @@ pub struct Renewal {
 }
 
 /// What one seat of a quorum decides of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatDecision {
     /// Who decides.
+    #[serde(with = "crate::wire::seat")]
     pub seat: Seat,
     /// The decisions; nothing if the parts at hand decide nothing.
     pub decisions: Option<Decisions>,
@@ -133,7 +138,8 @@ pub struct SeatDecision {
     pub contradicting: u8,
 }
 
-/// Who can be asked: a key-holder in this process, one elsewhere, or a quorum of them.
+/// Who can be asked: a key-holder in this process, one elsewhere, or a quorum of them. The methods after the first ask one thing each,
+/// and take no answer but one to it.
 pub trait KeyHolding: Send + Sync {
     /// Asks. May block.
     ///
@@ -145,18 +151,26 @@ pub trait KeyHolding: Send + Sync {
     fn unready(&self) -> Option<String> {
         None
     }
-}
 
-/// Each asks one thing, and takes no answer but one to it.
-impl dyn KeyHolding + '_ {
+    /// How each key-holder of a quorum does; none if there is no quorum.
+    fn seats(&self) -> Vec<SeatState> {
+        Vec::new()
+    }
+
+    /// Tenants of which a key-holder has said since the last call that its public key is another now. One that decides with the others
+    /// does not need it: fetch the keys again when there is time.
+    fn stale(&self) -> Vec<TenantId> {
+        Vec::new()
+    }
+
     /// See [`KeyHolder::decide`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn decide(&self, job: MatchJob) -> Result<Decisions, KeyHolderError> {
-        let occupied = job.occupied().bits();
-        match self.call(Request::Decide(Box::new(job)))? {
-            Reply::Decided(decisions) if decisions.lanes().bits() & !occupied == 0 => Ok(decisions),
+    fn decide(&self, job: MatchJob) -> Result<Decisions, KeyHolderError> {
+        let occupied = job.occupied();
+        match self.call(Request::Decide(Box::new(job))).map_err(|cause| about(occupied, cause))? {
+            Reply::Decided(decisions) if decisions.lanes().is_within(occupied) => Ok(decisions),
             other => Err(unasked(&other)),
         }
     }
@@ -165,8 +179,9 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn encrypt_probes(&self, job: ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        match self.call(Request::EncryptProbes(Box::new(job)))? {
+    fn encrypt_probes(&self, job: ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
+        let occupied = job.occupied();
+        match self.call(Request::EncryptProbes(Box::new(job))).map_err(|cause| about(occupied, cause))? {
             Reply::Probes(probes) => Ok(*probes),
             other => Err(unasked(&other)),
         }
@@ -176,20 +191,20 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn create_tenant(
+    fn create_tenant(
         &self,
         tenant: TenantId,
         keys: KeyStructure,
         policy: DecisionPolicy,
     ) -> Result<PublicKey, KeyHolderError> {
-        self.one_key(Request::CreateTenant(tenant, keys, policy), |key| key.structure() == keys)
+        one_key(self, Request::CreateTenant(tenant, keys, policy), |key| key.structure() == keys)
     }
 
     /// See [`KeyHolder::public_keys`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
+    fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
         match self.call(Request::PublicKeys(tenant))? {
             Reply::PublicKeys(keys) if (1..=2).contains(&keys.len()) => Ok(keys),
             other => Err(unasked(&other)),
@@ -200,7 +215,7 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn enrol(&self, enrolment: Enrolment) -> Result<EncryptedTemplate, KeyHolderError> {
+    fn enrol(&self, enrolment: Enrolment) -> Result<EncryptedTemplate, KeyHolderError> {
         let (name, lane) = (enrolment.name, enrolment.lane);
         match self.call(Request::Enrol(Box::new(enrolment)))? {
             Reply::Enrolled(template) if template.is_of(&name, lane) => Ok(*template),
@@ -212,23 +227,23 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn shred(&self, name: TemplateName) -> Result<(), KeyHolderError> {
-        self.done(Request::Shred(name))
+    fn shred(&self, name: TemplateName) -> Result<(), KeyHolderError> {
+        done(self, Request::Shred(name))
     }
 
     /// See [`KeyHolder::begin_rotation`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
-        self.one_key(Request::BeginRotation(tenant), |_| true)
+    fn begin_rotation(&self, tenant: TenantId) -> Result<PublicKey, KeyHolderError> {
+        one_key(self, Request::BeginRotation(tenant), |_| true)
     }
 
     /// See [`KeyHolder::renew`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn renew(&self, renewal: Renewal) -> Result<EncryptedTemplate, KeyHolderError> {
+    fn renew(&self, renewal: Renewal) -> Result<EncryptedTemplate, KeyHolderError> {
         let name = TemplateName { generation: renewal.to, ..renewal.name };
         match self.call(Request::Renew(Box::new(renewal)))? {
             Reply::Enrolled(template) if template.is_renewal(&name) => Ok(*template),
@@ -240,15 +255,15 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
-        self.done(Request::FinishRotation(tenant, epoch))
+    fn finish_rotation(&self, tenant: TenantId, epoch: u32) -> Result<(), KeyHolderError> {
+        done(self, Request::FinishRotation(tenant, epoch))
     }
 
     /// See [`KeyHolder::sealing_key`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
+    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
         match self.call(Request::SealingKey)? {
             Reply::SealingKey(key) => Ok(*key),
             other => Err(unasked(&other)),
@@ -259,7 +274,7 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn status(&self) -> Result<Status, KeyHolderError> {
+    fn status(&self) -> Result<Status, KeyHolderError> {
         match self.call(Request::Status)? {
             Reply::Status(status) => Ok(*status),
             other => Err(unasked(&other)),
@@ -270,37 +285,71 @@ impl dyn KeyHolding + '_ {
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
-        self.done(Request::SetPolicy(tenant, policy))
+    fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
+        done(self, Request::SetPolicy(tenant, policy))
     }
 
     /// See [`KeyHolder::forgive_malformed`].
     ///
     /// # Errors
     /// [`KeyHolderError`].
-    pub fn forgive_malformed(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
-        self.done(Request::ForgiveMalformed(tenant))
+    fn forgive_malformed(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
+        done(self, Request::ForgiveMalformed(tenant))
     }
+}
 
-    fn done(&self, request: Request) -> Result<(), KeyHolderError> {
-        match self.call(request)? {
-            Reply::Done => Ok(()),
-            other => Err(unasked(&other)),
-        }
+/// How one key-holder of a quorum does, for operators. Nothing in it depends on a score.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatState {
+    /// Its seat, from 1.
+    pub seat: usize,
+    /// Its address.
+    pub address: String,
+    /// Why it cannot be reached, or nothing.
+    pub away: Option<String>,
+    /// Decisions that it did not answer.
+    pub silent: u64,
+    /// Decisions in which it said something else than the other two.
+    pub disagreed: u64,
+    /// Decisions and enrolments in which both others found its part wrong, which is proof.
+    pub convicted: u64,
+    /// Decisions and enrolments in which one other accused it, or contradicted it, which may be the other's lie.
+    pub accused: u64,
+}
+
+fn done<K: KeyHolding + ?Sized>(keyholder: &K, request: Request) -> Result<(), KeyHolderError> {
+    match keyholder.call(request)? {
+        Reply::Done => Ok(()),
+        other => Err(unasked(&other)),
     }
+}
 
-    fn one_key(
-        &self,
-        request: Request,
-        fits: impl Fn(&PublicKey) -> bool,
-    ) -> Result<PublicKey, KeyHolderError> {
-        match self.call(request)? {
-            Reply::PublicKeys(keys) => match <[PublicKey; 1]>::try_from(keys) {
-                Ok([key]) if fits(&key) => Ok(key),
-                _ => Err(unasked(&Reply::PublicKeys(Vec::new()))),
-            },
-            other => Err(unasked(&other)),
+fn one_key<K: KeyHolding + ?Sized>(
+    keyholder: &K,
+    request: Request,
+    fits: impl Fn(&PublicKey) -> bool,
+) -> Result<PublicKey, KeyHolderError> {
+    match keyholder.call(request)? {
+        Reply::PublicKeys(keys) => match <[PublicKey; 1]>::try_from(keys) {
+            Ok([key]) if fits(&key) => Ok(key),
+            _ => Err(unasked(&Reply::PublicKeys(Vec::new()))),
+        },
+        other => Err(unasked(&other)),
+    }
+}
+
+/// A refusal of a batch that may name lanes of it: some, and only lanes that it has.
+fn about(occupied: LaneSet, cause: KeyHolderError) -> KeyHolderError {
+    match cause {
+        KeyHolderError::NoAttempts(lanes)
+        | KeyHolderError::UnknownSubjects(lanes)
+        | KeyHolderError::Contested(lanes)
+        | KeyHolderError::SealedShares(lanes)
+            if lanes.is_empty() || !lanes.is_within(occupied) =>
+        {
+            KeyHolderError::Unavailable("it named lanes that the batch does not have".to_owned())
         }
+        other => other,
     }
 }
 
@@ -321,6 +370,56 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
     KeyHolderError::Unavailable(format!("it answered with {name} that do not fit the request"))
 }
 
+/// Handle and generation of the subject in each lane.
+pub type Subjects = [Option<(Handle, u32)>; LANES];
+
+impl Request {
+    /// The tenant that it is about, if it is about one.
+    pub fn tenant(&self) -> Option<TenantId> {
+        match self {
+            Request::Ping | Request::SealingKey | Request::Status | Request::Parts(_) => None,
+            Request::CreateTenant(tenant, ..)
+            | Request::PublicKeys(tenant)
+            | Request::BeginRotation(tenant)
+            | Request::FinishRotation(tenant, _)
+            | Request::SetPolicy(tenant, _)
+            | Request::ForgiveMalformed(tenant) => Some(*tenant),
+            Request::Decide(_) | Request::EncryptProbes(_) | Request::DecideSeat(_) => {
+                self.batch().map(|(tenant, ..)| tenant)
+            }
+            Request::Enrol(_)
+            | Request::EnrolSeat(_)
+            | Request::Renew(_)
+            | Request::Shred(_)
+            | Request::Contribute(_) => self.template().map(|name| name.tenant),
+        }
+    }
+
+    /// The template that it is about, if it is about one.
+    pub fn template(&self) -> Option<TemplateName> {
+        match self {
+            Request::Enrol(enrolment) => Some(enrolment.name),
+            Request::EnrolSeat(enrolment) => Some(enrolment.name),
+            Request::Renew(renewal) => Some(renewal.name),
+            Request::Shred(name) | Request::Contribute(name) => Some(*name),
+            _ => None,
+        }
+    }
+
+    /// Tenant, name and subjects of the batch that it is about, if it is about one.
+    pub fn batch(&self) -> Option<(TenantId, BatchId, Subjects)> {
+        match self {
+            Request::Decide(job) => Some((job.tenant, job.batch_id, job.subjects)),
+            Request::DecideSeat(job) => {
+                let job = job.job();
+                Some((job.tenant, job.batch_id, job.subjects))
+            }
+            Request::EncryptProbes(job) => Some((job.tenant, job.batch_id, job.subjects())),
+            _ => None,
+        }
+    }
+}
+
 impl KeyHolder {
     /// Does what a request says, at `now` in unix seconds, as a key-holder that is alone.
     ///
@@ -329,6 +428,7 @@ impl KeyHolder {
     pub fn answer(&self, request: Request, now: u64) -> Result<Reply, KeyHolderError> {
         let done = |()| Reply::Done;
         match request {
+            Request::Ping => Ok(Reply::Done),
             Request::Decide(job) => self.decide(&job, now).map(Reply::Decided),
             Request::EncryptProbes(job) => {
                 self.encrypt_probes(&job, now).map(|probes| Reply::Probes(probes.into()))
@@ -355,7 +455,7 @@ impl KeyHolder {
             Request::SetPolicy(tenant, policy) => self.set_policy(tenant, policy).map(done),
             Request::ForgiveMalformed(tenant) => self.forgive_malformed(tenant).map(done),
             Request::DecideSeat(_) | Request::Contribute(_) | Request::EnrolSeat(_) | Request::Parts(_) => {
-                Err(KeyHolderError::Forbidden("it is no seat of a quorum"))
+                Err(KeyHolderError::forbidden("it is no seat of a quorum"))
             }
         }
     }

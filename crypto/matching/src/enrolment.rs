@@ -2,6 +2,7 @@
 
 use crate::{EncryptedTemplate, Handle, Template, TenantId};
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 use trefoil_bfv::{Embedding, Share, ShareError};
 use trefoil_split::{Context, SealedShare};
 
@@ -31,7 +32,7 @@ pub fn unblind(encrypted: EncryptedTemplate, blind: Blind) -> Template {
 }
 
 /// What a key-holder is given to enrol.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum ForKeyHolder {
     /// A share that the gateway made.
     Open(Box<BlindedTemplate>),
@@ -41,9 +42,10 @@ pub enum ForKeyHolder {
 
 /// A share of a template that a device sealed to the key-holder, and the enrolment that it did so for. With tenant and subject these
 /// make the [`Context`] under which the share opens.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SealedTemplate {
     /// The share.
+    #[serde(with = "crate::wire::sealed_share")]
     pub sealed: SealedShare,
     /// The idempotency key of the enrolment, at most [`IDEMPOTENCY_KEY_BYTES_MAX`] bytes.
     pub idempotency_key: Vec<u8>,

@@ -67,13 +67,13 @@ impl KeyHolder {
     /// # Errors
     /// [`KeyHolderError`] when no lane could be decided.
     pub fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
-        job.check_subjects()?;
+        job.check_subjects().map_err(|_| KeyHolderError::Subjects)?;
         let tenants = self.tenants();
         let tenant = known(&tenants, &job.tenant)?;
         let version = match &job.masked {
             _ if job.masked.structure() != tenant.structure() => return Err(KeyHolderError::Structure),
             Masked::Plain(stamp, _) => Some(stamp.version),
-            Masked::Quorum(..) => return Err(KeyHolderError::Forbidden("the batch is masked for a quorum")),
+            Masked::Quorum(..) => return Err(KeyHolderError::forbidden("the batch is masked for a quorum")),
             Masked::Product(_) => None,
         };
         let vault = &*self.vault;

@@ -70,6 +70,11 @@ impl LaneSet {
         self.0.count_ones() as usize
     }
 
+    /// Whether every lane of the set is in `other`.
+    pub fn is_within(self, other: LaneSet) -> bool {
+        self.0 & !other.0 == 0
+    }
+
     /// The lanes of the set in order.
     pub fn iter(self) -> impl Iterator<Item = Lane> {
         Lane::all().filter(move |lane| self.contains(*lane))

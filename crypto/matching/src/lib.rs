@@ -57,10 +57,12 @@ mod rotation;
 mod template;
 mod tenant;
 mod vault;
+mod wire;
 
 pub use attempts::{AttemptPolicy, AttemptRecord};
 pub use call::{
-    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, TemplateName, unasked,
+    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, Subjects,
+    TemplateName, unasked,
 };
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
@@ -79,7 +81,9 @@ pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
-pub use vault::{EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError};
+pub use vault::{
+    EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
+};
 
 /// Names a tenant. A batch never holds two.
 pub type TenantId = [u8; 16];

@@ -2,6 +2,7 @@
 
 use crate::names::ByName;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, TenantId};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a vault in memory is for tests and benchmarks")]
@@ -75,8 +76,17 @@ pub trait Vault: Send + Sync {
         records: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError>;
 
+    /// Which vault this is.
+    fn state(&self) -> VaultState;
+}
+
+/// What tells a vault from an older copy of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct VaultState {
     /// Counts the writes that are durable. A vault that shows a lower count than it once did is an older copy.
-    fn generation(&self) -> u64;
+    pub generation: u64,
+    /// How often its operator took an older copy for it, on purpose.
+    pub restored: u64,
 }
 
 /// A shared vault, so that whoever opened it can go on using it beside the key-holder.
@@ -121,8 +131,8 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
         (**self).put_attempts(tenant, records)
     }
 
-    fn generation(&self) -> u64 {
-        (**self).generation()
+    fn state(&self) -> VaultState {
+        (**self).state()
     }
 }
 
@@ -200,7 +210,7 @@ impl Drop for SubjectRecord {
 }
 
 /// The vault could not do what it was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key-holder's vault failed: {0}")]
 pub struct VaultError(pub String);
 
@@ -306,7 +316,7 @@ impl Vault for MemoryVault {
         Ok(())
     }
 
-    fn generation(&self) -> u64 {
-        self.records().map_or(0, |records| records.writes)
+    fn state(&self) -> VaultState {
+        VaultState { generation: self.records().map_or(0, |records| records.writes), restored: 0 }
     }
 }

@@ -9,7 +9,6 @@ use crate::job_log;
 use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
-use crate::role::Role as _;
 use clap::{Args, Subcommand};
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tracing_subscriber::EnvFilter;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status};
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
@@ -39,7 +38,7 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
                   On two machines, run by two people:\n  trefoil key-holder fingerprint         at the gateway: makes its credential, prints its fingerprint\n  \
                   trefoil key-holder init --gateway-fingerprint FINGERPRINT   at the key-holder\n  \
                   trefoil key-holder --listen 0.0.0.0:7443\n\n\
-                  Nothing that a gateway may ask for changes a policy or lifts a freeze. Those are set-policy and lift-freeze, which\n\
+                  Nothing that a gateway may ask for changes a policy or lifts a freeze. Those are set-policy and reset-malformed, which\n\
                   use the operator's credential in the key-holder's data directory.\n\
                   The process may be killed at any time: an answer is given after everything that it depends on is stored."
 )]
@@ -51,6 +50,10 @@ pub struct KeyHolderArgs {
     /// Print the effective configuration as TOML and exit.
     #[arg(long)]
     print_config: bool,
+    /// Go on with a vault that is an older copy than the job log has seen. Budgets and templates are as they were then; every attestation
+    /// says that it happened.
+    #[arg(long)]
+    accept_older_vault: bool,
 }
 
 /// Which key-holder.
@@ -111,8 +114,8 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = "trefoil-data")]
         gateway: PathBuf,
     },
-    /// Let a frozen tenant decide again, once the cause of the malformed jobs is found.
-    LiftFreeze {
+    /// Reset the count of a tenant's malformed jobs, once their cause is found: a frozen tenant decides again.
+    ResetMalformed {
         #[command(flatten)]
         place: Place,
         /// The tenant, 32 hexadecimal digits.
@@ -137,10 +140,21 @@ enum Command {
         delay_s: u64,
         /// Failures a day.
         #[arg(long, default_value_t = 20)]
-        per_day: u32,
+        failures_per_day: u32,
         /// Failures in the life of a template.
         #[arg(long, default_value_t = 100)]
-        per_generation: u32,
+        failures_per_generation: u32,
+        /// Attempts a day, matches included.
+        #[arg(long, default_value_t = 200)]
+        attempts_per_day: u32,
+        /// Attempts in the life of a template, matches included.
+        #[arg(long, default_value_t = 2000)]
+        attempts_per_generation: u32,
+    },
+    /// Print what the running key-holder has counted: attempts, failures, enrolments, malformed jobs, and its vault's generation.
+    Status {
+        #[command(flatten)]
+        place: Place,
     },
     /// Print the fingerprint of the key that devices seal their shares to. Give it to them on another way than the gateway.
     SealingKey {
@@ -166,10 +180,10 @@ fn tenant(text: &str) -> Result<TenantArg, String> {
 impl KeyHolderArgs {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let KeyHolderArgs { command, place, print_config } = self;
+        let KeyHolderArgs { command, place, print_config, accept_older_vault } = self;
         let done = match command {
             None if print_config => place.load().map(|config| print!("{}", config.to_toml())),
-            None => return serve(&place),
+            None => return serve(&place, accept_older_vault),
             Some(Command::Init { place, gateway, gateway_fingerprint, name }) => {
                 place.load().and_then(|config| {
                     init(&config, &gateway, gateway_fingerprint, &name).map_err(|cause| (cause, 1))
@@ -185,8 +199,8 @@ impl KeyHolderArgs {
             Some(Command::Fingerprint { gateway }) => {
                 gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
             }
-            Some(Command::LiftFreeze { place, tenant }) => {
-                operate(&place, |remote| remote.lift_freeze(tenant.0).map_err(|cause| cause.to_string()))
+            Some(Command::ResetMalformed { place, tenant }) => {
+                operate(&place, |keyholder| keyholder.forgive_malformed(tenant.0))
             }
             Some(Command::SetPolicy {
                 place,
@@ -194,19 +208,27 @@ impl KeyHolderArgs {
                 threshold,
                 consecutive,
                 delay_s,
-                per_day,
-                per_generation,
+                failures_per_day,
+                failures_per_generation,
+                attempts_per_day,
+                attempts_per_generation,
             }) => {
-                let attempts = AttemptPolicy { consecutive, delay_s, per_day, per_generation };
+                let attempts = AttemptPolicy {
+                    consecutive,
+                    delay_s,
+                    failures_per_day,
+                    failures_per_generation,
+                    attempts_per_day,
+                    attempts_per_generation,
+                };
                 let policy = DecisionPolicy { threshold, attempts };
-                operate(&place, |remote| {
-                    remote.set_policy(tenant.0, policy).map_err(|cause| cause.to_string())
-                })
+                operate(&place, |keyholder| keyholder.set_policy(tenant.0, policy))
             }
-            Some(Command::SealingKey { place }) => operate(&place, |remote| {
-                let key = remote.sealing_key().map_err(|cause| cause.to_string())?;
-                println!("{}", key.fingerprint());
-                Ok(())
+            Some(Command::Status { place }) => {
+                operate(&place, |keyholder| keyholder.status().map(|status| print_status(&status)))
+            }
+            Some(Command::SealingKey { place }) => operate(&place, |keyholder| {
+                keyholder.sealing_key().map(|key| println!("{}", key.fingerprint()))
             }),
             Some(Command::CheckLog { place }) => place.load().and_then(|config| {
                 let head = job_log::check(&config.server.data_dir).map_err(|cause| (cause.to_string(), 1))?;
@@ -236,7 +258,7 @@ impl Place {
     }
 }
 
-fn serve(place: &Place) -> ExitCode {
+fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
     let config = match place.load() {
         Ok(config) => config,
         Err((cause, code)) => return fail(&cause, code),
@@ -244,7 +266,12 @@ fn serve(place: &Place) -> ExitCode {
     if let Err(cause) = start_log(&config.log) {
         return fail(&format_args!("log.filter: {cause}"), USAGE);
     }
-    let process = match Process::open(&config) {
+    if config.server.protect_memory
+        && let Err(cause) = crate::memory::protect()
+    {
+        return fail(&format_args!("memory cannot be protected: {cause}"), 1);
+    }
+    let process = match Process::open(&config, accept_older_vault) {
         Ok(process) => process,
         Err(cause) => return fail(&cause, 1),
     };
@@ -294,7 +321,10 @@ fn gateway_identity(gateway: &Path) -> Result<Fingerprint, String> {
 }
 
 /// Connects to the running key-holder as its operator.
-fn operate(place: &Place, command: impl Fn(&Remote) -> Result<(), String>) -> Result<(), (String, u8)> {
+fn operate(
+    place: &Place,
+    command: impl Fn(&dyn KeyHolding) -> Result<(), KeyHolderError>,
+) -> Result<(), (String, u8)> {
     let config = place.load()?;
     let failed = |cause: String| (cause, 1);
     // The running process holds the directory's lock, so the files are read without it.
@@ -307,7 +337,21 @@ fn operate(place: &Place, command: impl Fn(&Remote) -> Result<(), String>) -> Re
     let remote = Remote::start(address, read(OPERATOR_IDENTITY)?, bounds)
         .map_err(|cause| failed(cause.to_string()))?;
     remote.wait_until_ready(Instant::now() + COMMAND_TIME_MAX).map_err(failed)?;
-    command(&remote).map_err(failed)
+    command(&remote).map_err(|cause| failed(cause.to_string()))
+}
+
+fn print_status(status: &Status) {
+    let Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults } = status;
+    println!("{tenants} tenants, {templates} templates");
+    println!("since the start: {attempts} attempts, of which {failures} failed, and {enrolments} enrolments");
+    println!("malformed jobs that nobody has looked into: {malformed}");
+    for tenant in frozen {
+        println!("  frozen: {}", hex::encode(tenant));
+    }
+    for state in vaults.iter().flatten() {
+        let (generation, restored) = (state.generation, state.restored);
+        println!("vault: generation {generation}, {restored} times an older copy was taken for it");
+    }
 }
 
 /// Logs go to standard error; standard output carries answers.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use trefoil_matching::DecisionPolicy;
 use trefoil_matching::quorum::Seat;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy};
 
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -38,6 +38,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Connections of known clients.
     pub connections: usize,
+    /// Whether memory is kept out of core dumps, swap space, and the reach of debuggers.
+    pub protect_memory: bool,
 }
 
 /// `[policy]`
@@ -51,9 +53,13 @@ pub struct PolicyLimits {
     /// Shortest delay.
     pub delay_s_min: u64,
     /// Most failures a day.
-    pub per_day_max: u32,
+    pub failures_per_day_max: u32,
     /// Most failures of one template generation.
-    pub per_generation_max: u32,
+    pub failures_per_generation_max: u32,
+    /// Most attempts a day, matches included.
+    pub attempts_per_day_max: u32,
+    /// Most attempts of one template generation, matches included.
+    pub attempts_per_generation_max: u32,
 }
 
 /// `[vault]`
@@ -226,16 +232,35 @@ impl Config {
 }
 
 impl PolicyLimits {
-    /// Whether a policy is at least as strict.
-    pub(crate) fn allow(&self, policy: &DecisionPolicy) -> bool {
+    /// Why a policy is laxer than its limits.
+    pub(crate) fn check(&self, policy: &DecisionPolicy) -> Result<(), String> {
         let DecisionPolicy { threshold, attempts } = *policy;
-        let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
-        threshold >= self.threshold_min
-            && consecutive <= self.consecutive_max
-            && delay_s >= self.delay_s_min
-            && per_day <= self.per_day_max
-            && per_generation <= self.per_generation_max
+        let at_least = [
+            ("threshold", i64::from(threshold), i64::from(self.threshold_min)),
+            ("delay_s", clamped(attempts.delay_s), clamped(self.delay_s_min)),
+        ];
+        let at_most = [
+            ("consecutive", attempts.consecutive, self.consecutive_max),
+            ("failures_per_day", attempts.failures_per_day, self.failures_per_day_max),
+            ("failures_per_generation", attempts.failures_per_generation, self.failures_per_generation_max),
+            ("attempts_per_day", attempts.attempts_per_day, self.attempts_per_day_max),
+            ("attempts_per_generation", attempts.attempts_per_generation, self.attempts_per_generation_max),
+        ];
+        let refused = |name: &str, limit: String| {
+            Err(format!("the policy is laxer than its operator allows: {name} is to be {limit}"))
+        };
+        if let Some((name, _, least)) = at_least.into_iter().find(|(_, value, least)| value < least) {
+            return refused(name, format!("at least {least}"));
+        }
+        match at_most.into_iter().find(|(_, value, most)| value > most) {
+            Some((name, _, most)) => refused(name, format!("at most {most}")),
+            None => Ok(()),
+        }
     }
+}
+
+fn clamped(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 impl From<AttemptsSurvive> for Survives {
@@ -250,6 +275,7 @@ impl From<AttemptsSurvive> for Survives {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trefoil_matching::AttemptPolicy;
 
     fn load(text: &str) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
@@ -310,16 +336,32 @@ mod tests {
     fn a_policy_may_be_stricter_and_not_laxer() {
         let limits = Config::embedded().policy;
         let strict = DecisionPolicy { threshold: 18_000, attempts: AttemptPolicy::default() };
-        assert!(limits.allow(&strict));
-        let lax = |change: fn(&mut DecisionPolicy)| {
+        assert_eq!(limits.check(&strict), Ok(()));
+        let lax = |name: &str, change: fn(&mut DecisionPolicy)| {
             let mut policy = strict;
             change(&mut policy);
-            !limits.allow(&policy)
+            let refused = limits.check(&policy).unwrap_err();
+            assert!(refused.contains(&format!(": {name} is")), "{refused}");
         };
-        assert!(lax(|policy| policy.threshold = 5999));
-        assert!(lax(|policy| policy.attempts.consecutive = 11));
-        assert!(lax(|policy| policy.attempts.delay_s = 29));
-        assert!(lax(|policy| policy.attempts.per_day = 101));
-        assert!(lax(|policy| policy.attempts.per_generation = 1001));
+        lax("threshold", |policy| policy.threshold = 5999);
+        lax("consecutive", |policy| policy.attempts.consecutive = 11);
+        lax("delay_s", |policy| policy.attempts.delay_s = 29);
+        lax("failures_per_day", |policy| policy.attempts.failures_per_day = 101);
+        lax("failures_per_generation", |policy| policy.attempts.failures_per_generation = 121);
+        lax("attempts_per_day", |policy| policy.attempts.attempts_per_day = 1001);
+        lax("attempts_per_generation", |policy| policy.attempts.attempts_per_generation = 3001);
+    }
+
+    #[test]
+    fn the_laxest_policy_tells_less_than_a_template_holds() {
+        let PolicyLimits { failures_per_generation_max, attempts_per_generation_max, .. } =
+            Config::embedded().policy;
+        let laxest = AttemptPolicy {
+            failures_per_generation: failures_per_generation_max,
+            attempts_per_generation: attempts_per_generation_max,
+            ..AttemptPolicy::UNLIMITED
+        };
+        let bits = laxest.bits_per_generation();
+        assert!((720.0..768.0).contains(&bits), "{bits}");
     }
 }

@@ -4,15 +4,25 @@
 //! transaction, commits once (`synchronous = FULL`), and only then acknowledges: concurrent writes share one `fsync`.
 //! A failed write undoes only itself; a failed commit fails all of its batch. Reads use their own connections and never
 //! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
-//! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug.
+//! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug. The files are for their owner
+//! only. A file whose rows decide something is opened with a key ([`RowKey`]), and refused if anybody else wrote to it.
 
+mod rows;
+
+use rows::Rows;
+pub use rows::{Apart, RowKey};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
+use trefoil_matching::VaultState;
 
 /// Writes that may wait; at 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
 const QUEUE_MAX: usize = 1024;
@@ -35,12 +45,18 @@ pub enum StoreError {
     /// The database failed; the text is for the log.
     #[error("store: {0}")]
     Fault(String),
+    /// Somebody else wrote to the file.
+    #[error(
+        "{0}; somebody else wrote to this file: keep a copy, find out who, then restore the newest backup and start with \
+         --accept-older-vault"
+    )]
+    Altered(String),
 }
 
 /// Tells the caller how the commit went.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// Takes the connection inside a transaction, or why there is none.
-type Run = Box<dyn FnOnce(Result<&Connection, StoreError>) -> Acknowledge + Send>;
+/// Takes the writer inside a transaction, or why there is none.
+type Run = Box<dyn FnOnce(Result<&Writer, StoreError>) -> Acknowledge + Send>;
 
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +72,8 @@ struct Write {
     survives: Survives,
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
+    /// The file is taken although somebody remembers this count.
+    older_than: Option<u64>,
 }
 
 /// An open database. Dropping it finishes the writes that wait.
@@ -64,26 +82,78 @@ pub struct Database {
     readers: Mutex<Vec<Connection>>,
     writes: Option<SyncSender<Write>>,
     writer: Option<JoinHandle<()>>,
+    durable: Arc<Durable>,
+}
+
+/// What a power cut leaves of the count of transactions.
+#[derive(Default)]
+struct Durable {
+    generation: AtomicU64,
+    restored: AtomicU64,
+}
+
+impl Durable {
+    fn set(&self, VaultState { generation, restored }: VaultState) {
+        self.generation.store(generation, Ordering::Release);
+        self.restored.store(restored, Ordering::Release);
+    }
+}
+
+/// The connection that writes, and the sum of the rows if the file has a key.
+struct Writer {
+    connection: Connection,
+    rows: Option<Rows>,
+    durable: Arc<Durable>,
 }
 
 impl Database {
-    /// Opens or creates a file with `schema`, which is of this version; refuses any other version.
-    pub fn open(path: &Path, version: i64, schema: &str) -> Result<Database, StoreError> {
+    /// Opens or creates a file with `schema`, which is of this version; refuses any other version. With `key`, refuses a file of which
+    /// any row was written by somebody else.
+    pub fn open(
+        path: &Path,
+        version: i64,
+        schema: &str,
+        key: Option<RowKey>,
+    ) -> Result<Database, StoreError> {
+        make_private(path).map_err(fault)?;
         let connection = Connection::open(path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
-        migrate(connection, version, schema, path).and_then(|connection| {
-            let (writes, queue) = sync_channel(QUEUE_MAX);
-            let writer = std::thread::Builder::new()
-                .name("store-writer".to_owned())
-                .spawn(move || write_loop(&connection, &queue))
-                .map_err(fault)?;
-            Ok(Database {
-                path: path.to_owned(),
-                readers: Mutex::default(),
-                writes: Some(writes),
-                writer: Some(writer),
-            })
-        })
+        let connection = migrate(connection, version, schema, key.as_ref(), path)?;
+        let rows = key.map(|key| Rows::check(&connection, key, schema)).transpose()?;
+        let durable: Arc<Durable> = Arc::default();
+        durable.set(rows.as_ref().map(Rows::state).unwrap_or_default());
+        let (writes, queue) = sync_channel(QUEUE_MAX);
+        let mut writer = Writer { connection, rows, durable: Arc::clone(&durable) };
+        let writer = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || writer.write_all(&queue))
+            .map_err(fault)?;
+        let path = path.to_owned();
+        Ok(Database { path, readers: Mutex::default(), writes: Some(writes), writer: Some(writer), durable })
+    }
+
+    /// How many transactions of a file with a key are on the disk, and how often an older copy was taken for it.
+    pub fn state(&self) -> VaultState {
+        let Durable { generation, restored } = &*self.durable;
+        VaultState {
+            generation: generation.load(Ordering::Acquire),
+            restored: restored.load(Ordering::Acquire),
+        }
+    }
+
+    /// Takes this file although somebody remembers a higher count of its transactions. It goes on above that.
+    pub fn accept_older(&self, remembered: u64) -> Result<(), StoreError> {
+        let (answer, wait) = sync_channel(1);
+        let writes = self.writes.as_ref().expect("the sender lives as long as the database");
+        let stopped = || StoreError::Fault("the writer has stopped".to_owned());
+        let accept = Write {
+            run: Box::new(|_| Box::new(move |committed| drop(answer.send(committed)))),
+            survives: Survives::PowerCut,
+            scrub: false,
+            older_than: Some(remembered),
+        };
+        writes.send(accept).map_err(|_| stopped())?;
+        wait.recv().map_err(|_| stopped())?
     }
 
     /// Runs `operation` in the next transaction and returns once it is durable. The inner error undoes the operation.
@@ -158,20 +228,24 @@ impl Database {
         survives: Survives,
         scrub: bool,
     ) -> Result<(), StoreError> {
-        let run = move |transaction: Result<&Connection, StoreError>| -> Acknowledge {
-            let outcome = transaction.and_then(|connection| in_savepoint(connection, operation));
+        let run = move |transaction: Result<&Writer, StoreError>| -> Acknowledge {
+            let outcome = transaction.and_then(|writer| writer.in_savepoint(operation));
             Box::new(move |committed| done(committed.and(outcome)))
         };
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
-        writes.try_send(Write { run: Box::new(run), survives, scrub }).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Busy,
-            TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
+        writes.try_send(Write { run: Box::new(run), survives, scrub, older_than: None }).map_err(|error| {
+            match error {
+                TrySendError::Full(_) => StoreError::Busy,
+                TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
+            }
         })
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
+        // The writer closes last, because only it can empty the log into the file.
+        self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.writes = None;
         if let Some(writer) = self.writer.take() {
             // A panic of the writer was logged where it happened.
@@ -193,53 +267,100 @@ pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
     }
 }
 
-fn write_loop(connection: &Connection, queue: &Receiver<Write>) {
-    let mut synchronous = Survives::PowerCut;
-    while let Ok(first) = queue.recv() {
-        let mut acknowledgements = Vec::with_capacity(GROUP_MAX);
-        let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX).collect();
-        let scrub = writes.iter().any(|write| write.scrub);
-        let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
-        // `NORMAL` appends to the log without waiting for the disk; it cannot be set within a transaction.
-        let level = if survives == Survives::PowerCut { "FULL" } else { "NORMAL" };
-        let set = match survives == synchronous {
-            true => Ok(()),
-            false => connection.pragma_update(None, "synchronous", level).map_err(fault),
-        };
-        if set.is_ok() {
-            synchronous = survives;
-        }
-        let begun = set.and_then(|()| connection.execute_batch("BEGIN IMMEDIATE").map_err(fault));
-        for write in writes {
-            acknowledgements.push((write.run)(begun.clone().map(|()| connection)));
-        }
-        let committed = begun.and_then(|()| connection.execute_batch("COMMIT").map_err(fault));
-        if let Err(cause) = &committed {
-            tracing::error!(%cause, "a transaction failed");
-            // Nothing to undo if the transaction never began.
-            let _ = connection.execute_batch("ROLLBACK");
-        }
-        if scrub && committed.is_ok() {
-            // A reader in mid-query keeps the log; the next deletion or close empties it.
-            if let Err(cause) = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-                tracing::warn!(%cause, "the write-ahead log was not emptied");
+impl Writer {
+    fn write_all(&mut self, queue: &Receiver<Write>) {
+        let mut synchronous = Survives::PowerCut;
+        while let Ok(first) = queue.recv() {
+            let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX).collect();
+            let scrub = writes.iter().any(|write| write.scrub);
+            let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
+            let set = self.synchronise(survives, &mut synchronous);
+            let mark = self.rows.as_ref().map(Rows::mark);
+            let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE"));
+            let older_than = writes.iter().filter_map(|write| write.older_than).max();
+            let mut acknowledgements = Vec::with_capacity(writes.len());
+            for write in writes {
+                acknowledgements.push((write.run)(begun.clone().map(|()| &*self)));
+            }
+            let committed = begun.and_then(|()| self.commit(mark, older_than));
+            match &committed {
+                Ok(()) if survives == Survives::PowerCut => {
+                    self.durable.set(self.rows.as_ref().map(Rows::state).unwrap_or_default());
+                }
+                Ok(()) => {}
+                Err(cause) => {
+                    tracing::error!(%cause, "a transaction failed");
+                    // Nothing to undo if the transaction never began.
+                    let _ = self.execute("ROLLBACK");
+                }
+            }
+            if scrub && committed.is_ok() {
+                // A reader in mid-query keeps the log; the next deletion or close empties it.
+                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+                if let Err(cause) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
+                    tracing::warn!(%cause, "the write-ahead log was not emptied");
+                }
+            }
+            for acknowledge in acknowledgements {
+                acknowledge(committed.clone());
             }
         }
-        for acknowledge in acknowledgements {
-            acknowledge(committed.clone());
+    }
+
+    /// `NORMAL` appends to the log without waiting for the disk; it cannot be set within a transaction.
+    fn synchronise(&self, survives: Survives, now: &mut Survives) -> Result<(), StoreError> {
+        if survives != *now {
+            let level = if survives == Survives::PowerCut { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level).map_err(fault)?;
+            *now = survives;
         }
+        Ok(())
+    }
+
+    /// Ends the transaction with the count and sum of its rows. Without a commit both are what they were.
+    fn commit(&mut self, mark: Option<[u8; 32]>, older_than: Option<u64>) -> Result<(), StoreError> {
+        let before = self.rows.as_ref().map(Rows::state);
+        let sealed = match (&mut self.rows, mark) {
+            (Some(rows), Some(mark)) => match older_than {
+                Some(remembered) => rows.accept_older(&self.connection, remembered),
+                None => rows.seal(&self.connection, &mark),
+            },
+            _ => Ok(()),
+        };
+        let committed = sealed.and_then(|()| self.execute("COMMIT"));
+        if let (Err(_), Some(rows), Some(mark), Some(before)) = (&committed, &mut self.rows, mark, before) {
+            rows.undo(&mark, before);
+        }
+        committed
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(fault)
+    }
+
+    /// Runs one write; undoes it alone if it fails.
+    fn in_savepoint<T>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.execute("SAVEPOINT one")?;
+        let mark = self.rows.as_ref().map(Rows::mark);
+        let outcome = operation(&self.connection);
+        self.execute(if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" })?;
+        if let (Err(_), Some(rows), Some(mark)) = (&outcome, &self.rows, mark) {
+            rows.go_back(&mark);
+        }
+        outcome
     }
 }
 
-fn in_savepoint<T>(
-    connection: &Connection,
-    operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    connection.execute_batch("SAVEPOINT one").map_err(fault)?;
-    let outcome = operation(connection);
-    let close = if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
-    connection.execute_batch(close).map_err(fault)?;
-    outcome
+/// Makes the file, for its owner only, unless there is one; what SQLite writes beside it has the same permissions.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
+    match made {
+        Err(cause) if cause.kind() != std::io::ErrorKind::AlreadyExists => Err(cause),
+        _ => Ok(()),
+    }
 }
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
@@ -257,6 +378,7 @@ fn migrate(
     mut connection: Connection,
     version: i64,
     schema: &str,
+    key: Option<&RowKey>,
     path: &Path,
 ) -> Result<Connection, StoreError> {
     let found = |connection: &Connection| {
@@ -266,6 +388,7 @@ fn migrate(
     match found(&transaction)? {
         0 => {
             transaction.execute_batch(schema).map_err(fault)?;
+            key.map(|key| Rows::create(&transaction, key)).transpose()?;
             transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
         found if found == version => {}

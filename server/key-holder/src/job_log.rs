@@ -8,6 +8,8 @@
 //!
 //! A line is written before its request is answered, so the log survives a kill of the process; it is not synced, so a
 //! power cut may take its last lines. If a line cannot be written nothing is answered any more.
+//!
+//! Each line says how many transactions of the vault were on the disk then, so that a vault that has fewer is known for an older copy.
 
 use crate::data_dir::{DataDir, DataDirError};
 use aws_lc_rs::hmac;
@@ -19,7 +21,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use thiserror::Error;
-use trefoil_matching::{Handle, LANES, LaneSet, TenantId};
+use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
 
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;
@@ -54,8 +56,30 @@ pub struct Entry {
     /// Keyed digest of the batch id and the 32 bits answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// Transactions of the vault that were on the disk.
+    pub vault: u64,
     /// SHA3-256 of the line before; zeros at the beginning.
     pub prev: String,
+}
+
+impl Entry {
+    /// A line about nothing yet, at `at` unix seconds.
+    pub(crate) fn begun(at: u64, client: &str) -> Entry {
+        Entry {
+            n: 0,
+            at,
+            client: client.to_owned(),
+            op: String::new(),
+            tenant: None,
+            batch: None,
+            lanes: None,
+            subjects: None,
+            outcome: String::new(),
+            answer: None,
+            vault: 0,
+            prev: String::new(),
+        }
+    }
 }
 
 /// Why a log is not usable.
@@ -87,12 +111,14 @@ pub enum JobLogError {
 }
 
 /// Where the chain stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Lines so far.
     pub next: u64,
     /// Digest of the last.
     pub digest: [u8; 32],
+    /// Transactions of the vault that it says were on the disk.
+    pub vault: u64,
 }
 
 /// The open log.
@@ -118,7 +144,7 @@ impl JobLog {
         let (path, head) = match files.last() {
             Some(path) => {
                 let before = match files.len() {
-                    1 => Some(Head { next: 0, digest: [0; 32] }),
+                    1 => Some(Head::default()),
                     _ => None,
                 };
                 let cut = cut_torn_line(path).map_err(|cause| failed(path, cause))?;
@@ -128,10 +154,10 @@ impl JobLog {
                         "the job log ended in the middle of a line, which was removed"
                     );
                 }
-                let next = before.unwrap_or(Head { next: 0, digest: [0; 32] });
+                let next = before.unwrap_or_default();
                 (path.clone(), check_file(path, before)?.unwrap_or(next))
             }
-            None => (file_path(directory.path(), 0), Head { next: 0, digest: [0; 32] }),
+            None => (file_path(directory.path(), 0), Head::default()),
         };
         let file = append_to(&path).map_err(|cause| failed(&path, cause))?;
         let bytes = file.metadata().map_err(|cause| failed(&path, cause))?.len();
@@ -165,7 +191,7 @@ impl JobLog {
             return Err(cause);
         }
         state.bytes += line.len() as u64;
-        state.head = Head { next: entry.n + 1, digest };
+        state.head = Head { next: entry.n + 1, digest, vault: entry.vault };
         Ok(())
     }
 
@@ -185,7 +211,8 @@ impl JobLog {
     }
 
     /// The keyed digest of one subject outside of a batch.
-    pub(crate) fn subject(&self, tenant: &TenantId, handle: &[u8; 32], generation: u32) -> String {
+    pub(crate) fn subject(&self, name: &TemplateName) -> String {
+        let TemplateName { tenant, handle, generation } = name;
         let mut context = hmac::Context::with_key(&self.key);
         context.update(b"trefoil/job-log-subject/1");
         context.update(tenant);
@@ -212,10 +239,10 @@ pub fn check(directory: &Path) -> Result<Head, JobLogError> {
     let mut head = None;
     for path in files(directory)? {
         let oldest = path == file_path(directory, 0);
-        let before = if oldest { Some(Head { next: 0, digest: [0; 32] }) } else { head };
+        let before = if oldest { Some(Head::default()) } else { head };
         head = check_file(&path, before)?.or(head);
     }
-    Ok(head.unwrap_or(Head { next: 0, digest: [0; 32] }))
+    Ok(head.unwrap_or_default())
 }
 
 /// Where the chain stands after a file, or nothing for an empty one. Without `before` its first line is believed.
@@ -231,7 +258,7 @@ fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, Job
         if !before.is_none_or(follows) {
             return Err(broken("it does not follow from the line before".to_owned()));
         }
-        let head = Head { next: entry.n + 1, digest: Sha3_256::digest(line).into() };
+        let head = Head { next: entry.n + 1, digest: Sha3_256::digest(line).into(), vault: entry.vault };
         (before, after) = (Some(head), Some(head));
     }
     Ok(after)
@@ -277,17 +304,10 @@ mod tests {
 
     fn entry(op: &str) -> Entry {
         Entry {
-            n: 0,
-            at: 1_800_000_000,
-            client: "gateway".to_owned(),
             op: op.to_owned(),
-            tenant: None,
-            batch: None,
-            lanes: None,
-            subjects: None,
             outcome: "done".to_owned(),
-            answer: None,
-            prev: String::new(),
+            vault: 7,
+            ..Entry::begun(1_800_000_000, "gateway")
         }
     }
 
@@ -302,6 +322,7 @@ mod tests {
             log.append(entry("decide")).unwrap();
             log.append(entry("enrol")).unwrap();
             assert_eq!(check(&path).unwrap(), log.head());
+            assert_eq!(log.head().vault, 7);
             drop(log);
             append_to(&file_path(&path, 0)).unwrap().write_all(b"{\"n\":9,\"at\":").unwrap();
         }
@@ -374,6 +395,11 @@ mod tests {
         let batch = |lane: usize, handle: u8, generation: u32| {
             std::array::from_fn(|at| (at == lane).then_some(([handle; 32], generation)))
         };
+        let name = |tenant: u8, handle: u8, generation: u32| TemplateName {
+            tenant: [tenant; 16],
+            handle: [handle; 32],
+            generation,
+        };
         let digests = [
             log.subjects(&[1; 16], &batch(1, 2, 3)),
             log.subjects(&[2; 16], &batch(1, 2, 3)),
@@ -381,11 +407,11 @@ mod tests {
             log.subjects(&[1; 16], &batch(1, 3, 3)),
             log.subjects(&[1; 16], &batch(1, 2, 4)),
             other.subjects(&[1; 16], &batch(1, 2, 3)),
-            log.subject(&[1; 16], &[2; 32], 3),
-            log.subject(&[2; 16], &[2; 32], 3),
-            log.subject(&[1; 16], &[3; 32], 3),
-            log.subject(&[1; 16], &[2; 32], 4),
-            other.subject(&[1; 16], &[2; 32], 3),
+            log.subject(&name(1, 2, 3)),
+            log.subject(&name(2, 2, 3)),
+            log.subject(&name(1, 3, 3)),
+            log.subject(&name(1, 2, 4)),
+            other.subject(&name(1, 2, 3)),
             log.answer("01", LaneSet::from_bits(1)),
             log.answer("02", LaneSet::from_bits(1)),
             log.answer("01", LaneSet::from_bits(1 << 31)),

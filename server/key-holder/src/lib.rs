@@ -2,8 +2,8 @@
 //!
 //! The role itself is [`trefoil_matching::KeyHolder`]: keys, thresholds, attempt budgets, and the checks that make malformed
 //! jobs useless. This crate gives it a vault on disk ([`vault`]), a door with a list of who may pass ([`clients`]), a record of
-//! what it was asked ([`job_log`]) and a process ([`process`]). A gateway reaches it through [`Remote`], which is a [`Role`]
-//! like the one in its own process.
+//! what it was asked ([`job_log`]) and a process ([`process`]). A gateway reaches it through [`Remote`], which is a
+//! [`trefoil_matching::KeyHolding`] like the one in its own process.
 //!
 //! It links neither the template store nor the signer, nor HTTP, so that somebody else can run it.
 
@@ -18,19 +18,19 @@ mod desk;
 pub mod identity;
 pub mod job_log;
 mod line;
+mod local;
+pub mod memory;
 pub mod output;
-mod owners;
 mod places;
 pub mod process;
 mod protocol;
 mod quorum;
 mod remote;
-mod role;
 pub mod tls;
 pub mod vault;
 pub mod wrap;
 
 pub use address::Address;
-pub use quorum::{HolderState, Quorum};
+pub use local::Local;
+pub use quorum::Quorum;
 pub use remote::{Bounds, Remote};
-pub use role::Role;

@@ -10,14 +10,15 @@
 use crate::address::Address;
 use crate::channel::Channel;
 use crate::process::IDLE_TIME_MAX;
-use crate::protocol::{Reply, Request, reply_length};
+use crate::protocol::{HEADER_BYTES, read_reply, reply_length, request_frame};
 use crate::remote::Bounds;
 use rustls::{ClientConfig, ClientConnection};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use trefoil_matching::KeyHolderError;
+use trefoil_matching::{KeyHolderError, Reply, Request};
+use zeroize::Zeroizing;
 
 /// Between two pings while all is well.
 const PING_INTERVAL: Duration = Duration::from_millis(500);
@@ -50,16 +51,22 @@ struct State {
     stop: bool,
 }
 
-fn exchange(connection: &mut Connection, frame: &[u8], deadline: Instant) -> io::Result<Reply> {
+fn exchange(
+    connection: &mut Connection,
+    frame: &[u8],
+    deadline: Instant,
+) -> io::Result<Result<Reply, KeyHolderError>> {
     connection.set_deadline(deadline);
     connection.send(frame)?;
     let first = connection.receive_first()?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let header = connection.receive_header(first)?;
     let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "the reply cannot be read");
-    let (status, length) = reply_length(header).ok_or_else(unreadable)?;
-    let mut body = vec![0; length];
-    connection.receive(&mut body)?;
-    Reply::decode(status, &body).ok_or_else(unreadable)
+    let length = reply_length(header).ok_or_else(unreadable)?;
+    // Parts of a template that a quorum makes are among what is received.
+    let mut body = Zeroizing::new(vec![0; length]);
+    body[0] = header[HEADER_BYTES - 1];
+    connection.receive(&mut body[1..])?;
+    read_reply(&body).ok_or_else(unreadable)
 }
 
 impl Line {
@@ -82,7 +89,7 @@ impl Line {
         match exchange(&mut connection, frame, deadline) {
             Ok(reply) => {
                 self.give_back(connection, generation);
-                Ok(reply)
+                reply
             }
             Err(cause) => {
                 drop(connection);
@@ -252,8 +259,8 @@ impl State {
 }
 
 fn ping(connection: &mut Connection, deadline: Instant) -> io::Result<()> {
-    match exchange(connection, &Request::Ping.encode(), deadline)? {
-        Reply::Done => Ok(()),
+    match exchange(connection, &request_frame(&Request::Ping), deadline)? {
+        Ok(Reply::Done) => Ok(()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer to a ping cannot be read")),
     }
 }

@@ -8,25 +8,23 @@ use crate::clients::{Client, Clients, ClientsError};
 use crate::config::{Config, Seated};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::database::StoreError;
-use crate::desk::Desk;
+use crate::desk::{Desk, Role};
 use crate::identity::{Fingerprint, Identity, IdentityError};
-use crate::job_log::{JobLog, JobLogError};
-use crate::owners::Owners;
+use crate::job_log::{Entry, JobLog, JobLogError};
+use crate::local::unix_s;
 use crate::places::Places;
-use crate::protocol::{Refused, Reply, Request, request_length};
+use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
 use crate::vault::SqliteVault;
-use crate::wrap::WrapKey;
 use crate::{quorum, tls};
 use rustls::{ServerConfig, ServerConnection};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use thiserror::Error;
-use trefoil_matching::KeyHolder;
+use trefoil_matching::{KeyHolder, Vault as _};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";
@@ -71,6 +69,18 @@ pub enum StartError {
     /// The vault holds what this program did not write.
     #[error("vault: {0}")]
     Vault(String),
+    /// The vault is an older copy.
+    #[error(
+        "the vault is older than the job log: it counts {found} transactions, the log has seen {remembered}. Budgets that were spent and \
+         templates that were deleted since would be back: restore the newest vault, or, if there is none, start once with \
+         --accept-older-vault, which every attestation will say"
+    )]
+    OlderVault {
+        /// What the vault counts.
+        found: u64,
+        /// What the log has seen.
+        remembered: u64,
+    },
     /// TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
@@ -103,11 +113,11 @@ struct Shared {
 }
 
 impl Process {
-    /// Opens everything and binds the address.
+    /// Opens everything and binds the address. An older copy of the vault is taken only if `accept_older_vault`.
     ///
     /// # Errors
     /// [`StartError`] says what to do.
-    pub fn open(config: &Config) -> Result<Process, StartError> {
+    pub fn open(config: &Config, accept_older_vault: bool) -> Result<Process, StartError> {
         let directory = DataDir::open(&config.server.data_dir)?;
         let identity = Identity::open(&directory, IDENTITY)?;
         let fingerprint = identity.fingerprint();
@@ -127,7 +137,7 @@ impl Process {
                 return Err(StartError::Quorum(cause));
             }
         }
-        let desk = open_desk(config, &directory, peers)?;
+        let desk = open_desk(config, &directory, peers, accept_older_vault)?;
         let address = config.server.listen;
         let listener = TcpListener::bind(address).map_err(|cause| StartError::Bind { address, cause })?;
         let shared = Shared {
@@ -175,23 +185,36 @@ impl Process {
     }
 }
 
-fn open_desk(config: &Config, directory: &DataDir, peers: Option<Seated>) -> Result<Desk, StartError> {
-    let failed = |path: &PathBuf| {
-        let path = path.display().to_string();
-        move |cause| StartError::Store { path, cause }
-    };
+fn open_desk(
+    config: &Config,
+    directory: &DataDir,
+    peers: Option<Seated>,
+    accept_older: bool,
+) -> Result<Desk, StartError> {
     let path = directory.join("vault.sqlite");
-    let key = WrapKey::new(&*directory.secret::<32>("vault.key")?);
-    let vault = SqliteVault::open(&path, key)
-        .map_err(failed(&path))?
-        .with_attempts_surviving(config.vault.attempts_survive.into());
-    let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
+    let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
+    let vault = SqliteVault::open(&path, &*directory.secret::<32>("vault.key")?).map_err(failed)?;
+    let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive.into()));
+    let log = JobLog::open(directory)?;
+    let (found, remembered) = (vault.state().generation, log.head().vault);
+    if found < remembered {
+        if !accept_older {
+            return Err(StartError::OlderVault { found, remembered });
+        }
+        vault.accept_older(remembered).map_err(failed)?;
+        let restored = vault.state();
+        tracing::warn!(found, remembered, times = restored.restored, "an older vault was taken");
+        let mut entry = Entry::begun(unix_s(), "the one who started it");
+        (entry.op, entry.outcome) = ("accept-older-vault".to_owned(), "done".to_owned());
+        entry.vault = restored.generation;
+        log.append(entry).map_err(|cause| StartError::Vault(cause.to_string()))?;
+    }
+    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), unix_s())
         .map_err(|cause| StartError::Vault(cause.to_string()))?;
     let keyholder = Arc::new(keyholder);
-    let bench = quorum::open(&config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
-    let path = directory.join("owners.sqlite");
-    let owners = Owners::open(&path).map_err(failed(&path))?;
-    Ok(Desk { keyholder, bench, owners, log: JobLog::open(directory)?, limits: config.policy })
+    let member = quorum::open(&config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
+    let role = member.map_or(Role::Alone(keyholder), |member| Role::Member(Box::new(member)));
+    Ok(Desk { role, vault, log, limits: config.policy })
 }
 
 impl Shared {
@@ -220,28 +243,25 @@ impl Shared {
         let mut body = Vec::new();
         loop {
             channel.set_deadline(Instant::now() + IDLE_TIME_MAX);
-            let Some(kind) = channel.receive_first()? else { return Ok(()) };
+            let Some(first) = channel.receive_first()? else { return Ok(()) };
             channel.set_deadline(Instant::now() + FRAME_TIME_MAX);
-            let header = channel.receive_header(kind)?;
-            let request = match request_length(header) {
-                Ok(length) => {
+            let header = channel.receive_header(first)?;
+            let request = match request_header(header) {
+                Ok((kind, length)) => {
                     body.resize(length, 0);
-                    channel.receive(&mut body)?;
-                    Request::decode(kind, &body)
+                    body[0] = header[HEADER_BYTES - 1];
+                    channel.receive(&mut body[1..])?;
+                    read_request(&body).map(|request| (kind, request))
                 }
                 Err(why) => Err(why),
             };
+            let lost = matches!(request, Err(Unreadable::Framing));
             let reply = self.desk.answer(client, request, unix_s());
             channel.set_deadline(Instant::now() + FRAME_TIME_MAX);
-            channel.send(&reply.encode())?;
-            if matches!(reply, Reply::Refused(Refused::Framing)) {
+            channel.send(&reply_frame(&reply))?;
+            if lost {
                 return Err(io::Error::other("the peer sent something that is no request"));
             }
         }
     }
-}
-
-/// A clock before 1970 is a broken one; at zero no budget is renewed.
-fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

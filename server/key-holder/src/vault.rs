@@ -1,14 +1,16 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
-use crate::database::{Database, StoreError, Survives, fault};
+use crate::database::{Database, RowKey, StoreError, Survives, conflict_or_fault, fault};
 use crate::wrap::WrapKey;
+use arc_swap::ArcSwap;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
     AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, SubjectRecord,
-    TenantId, TenantRecord, Vault, VaultError,
+    TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
 use zeroize::Zeroizing;
 
@@ -22,13 +24,57 @@ pub struct SqliteVault {
     /// What a counted failure survives once its attempt is answered; nothing in particular if absent.
     attempts: Option<Survives>,
     attempts_lost: Arc<AtomicBool>,
+    /// Which client created which tenant. Every batch reads it, without a lock.
+    owners: ArcSwap<HashMap<TenantId, String>>,
 }
 
 impl SqliteVault {
-    /// Opens or creates the file; `key` wraps the secrets in it.
-    pub fn open(path: &Path, key: WrapKey) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(path, 2, include_str!("vault.sql"))?;
-        Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default() })
+    /// Opens or creates the file. `secret` wraps the secrets in it, and vouches for every row.
+    ///
+    /// # Errors
+    /// [`StoreError::Altered`] when anybody else wrote to the file.
+    pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
+        let database = Database::open(path, 3, include_str!("vault.sql"), Some(RowKey::of(secret, &[])))?;
+        let owners = database.read(|connection| {
+            let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })?;
+        let (key, owners) = (WrapKey::new(secret), ArcSwap::from_pointee(owners));
+        Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default(), owners })
+    }
+
+    /// Records the owner of a tenant to be, durably; `Conflict` if another client has it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn claim(&self, tenant: TenantId, client: &str) -> Result<(), StoreError> {
+        if self.owns(&tenant, client) {
+            return Ok(());
+        }
+        let name = client.to_owned();
+        self.database.write(move |connection| {
+            let insert = "INSERT INTO owners VALUES (?, ?)";
+            connection.execute(insert, params![tenant, name]).map(drop).map_err(conflict_or_fault)
+        })?;
+        self.owners.rcu(|owners| {
+            let mut owners = HashMap::clone(owners);
+            owners.insert(tenant, client.to_owned());
+            owners
+        });
+        Ok(())
+    }
+
+    /// Whether `client` owns the tenant.
+    pub fn owns(&self, tenant: &TenantId, client: &str) -> bool {
+        self.owners.load().get(tenant).is_some_and(|owner| owner == client)
+    }
+
+    /// Goes on with this vault although the log, or a gateway, remembers a later generation.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn accept_older(&self, remembered: u64) -> Result<(), StoreError> {
+        self.database.accept_older(remembered)
     }
 
     /// Makes [`Vault::put_attempts`] wait until what it wrote survives this, so that no answer is given whose failure could
@@ -40,21 +86,18 @@ impl SqliteVault {
 
     /// The epochs of a tenant, oldest first.
     fn epochs(&self, tenant: &TenantId, keys: KeyStructure) -> Result<Vec<EpochRecord>, VaultError> {
-        let rows: Vec<(u32, Vec<u8>, [u8; 32])> = self
+        let of =
+            "SELECT epoch, wrapped_master, seed, wrapped_tags FROM epochs WHERE tenant = ? ORDER BY epoch";
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let rows: Vec<EpochRow> = self
             .database
-            .read(|connection| {
-                connection
-                    .prepare(
-                        "SELECT epoch, wrapped_master, seed FROM epochs WHERE tenant = ? ORDER BY epoch",
-                    )?
-                    .query_map([tenant], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                    .collect()
-            })
+            .read(|connection| connection.prepare(of)?.query_map([tenant], row)?.collect())
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(epoch, wrapped, seed)| {
-                let master = self.secret(&master_name(tenant, keys, epoch), &wrapped)?;
-                Ok(EpochRecord { epoch, master, seed })
+            .map(|(epoch, master, seed, tags)| {
+                let master = self.secret(&master_name(tenant, keys, epoch), &master)?;
+                let tags = self.secret(&tags_name(tenant, epoch), &tags)?;
+                Ok(EpochRecord { epoch, master, seed, tags })
             })
             .collect()
     }
@@ -75,6 +118,9 @@ impl SqliteVault {
     }
 }
 
+/// Epoch, wrapped master, seed, wrapped secret of the tag keys.
+type EpochRow = (u32, Vec<u8>, [u8; 32], Vec<u8>);
+
 /// Handle, generation, lane, epoch, what it was renewed from, wrapped salt, attempts.
 type SubjectRow = (Handle, u32, u8, u32, Option<u32>, Vec<u8>, AttemptRecord);
 
@@ -87,6 +133,11 @@ fn master_name(tenant: &TenantId, keys: KeyStructure, epoch: u32) -> Vec<u8> {
     [b"trefoil/vault-master/2".as_slice(), tenant, &[keys.code()], &epoch.to_le_bytes()].concat()
 }
 
+/// Associated data of the secret that tag keys are made from.
+fn tags_name(tenant: &TenantId, epoch: u32) -> Vec<u8> {
+    [b"trefoil/vault-tags/1".as_slice(), tenant, &epoch.to_le_bytes()].concat()
+}
+
 const OPENING_KEY: &[u8] = b"trefoil/vault-opening-key/1";
 
 fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32, epoch: u32) -> Vec<u8> {
@@ -96,20 +147,22 @@ fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32, epoch: u32) ->
 
 impl Vault for SqliteVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        let rows: Vec<(TenantId, u8, bool, DecisionPolicy)> = self
+        let rows: Vec<(TenantId, u8, DecisionPolicy, u32, u32)> = self
             .database
             .read(|connection| {
                 let row = |row: &Row<'_>| {
-                    Ok((row.get("tenant")?, row.get("keys")?, row.get("frozen")?, read_policy(row)?))
+                    let (malformed, forgiven) = (row.get("malformed")?, row.get("forgiven")?);
+                    Ok((row.get("tenant")?, row.get("keys")?, read_policy(row)?, malformed, forgiven))
                 };
                 connection.prepare("SELECT * FROM tenants")?.query_map([], row)?.collect()
             })
             .map_err(failed)?;
         rows.into_iter()
-            .map(|(tenant, keys, frozen, policy)| {
+            .map(|(tenant, keys, policy, malformed, forgiven)| {
                 let keys = KeyStructure::from_code(keys)
                     .ok_or_else(|| VaultError(format!("key structure {keys} does not exist")))?;
-                Ok(TenantRecord { tenant, keys, epochs: self.epochs(&tenant, keys)?, policy, frozen })
+                let epochs = self.epochs(&tenant, keys)?;
+                Ok(TenantRecord { tenant, keys, epochs, policy, malformed, forgiven })
             })
             .collect()
     }
@@ -146,25 +199,39 @@ impl Vault for SqliteVault {
     }
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        let TenantRecord { tenant, keys, epochs, policy, frozen } = record;
-        let wrapped = |EpochRecord { epoch, master, seed }: &EpochRecord| {
-            (*epoch, self.key.wrap(&master_name(tenant, *keys, *epoch), master), *seed)
+        let TenantRecord { tenant, keys, epochs, policy, malformed, forgiven } = record;
+        let wrapped = |EpochRecord { epoch, master, seed, tags }: &EpochRecord| {
+            let master = self.key.wrap(&master_name(tenant, *keys, *epoch), master);
+            (*epoch, master, *seed, self.key.wrap(&tags_name(tenant, *epoch), tags))
         };
-        let epochs: Vec<(u32, Vec<u8>, [u8; 32])> = epochs.iter().map(wrapped).collect();
-        let (tenant, keys, frozen) = (*tenant, keys.code(), *frozen);
+        let epochs: Vec<EpochRow> = epochs.iter().map(wrapped).collect();
+        let (tenant, keys, malformed, forgiven) = (*tenant, keys.code(), *malformed, *forgiven);
         let DecisionPolicy { threshold, attempts } = *policy;
-        let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = attempts;
+        let AttemptPolicy { consecutive, delay_s, failures_per_day, failures_per_generation, .. } = attempts;
+        let AttemptPolicy { attempts_per_day, attempts_per_generation, .. } = attempts;
         self.database
             .write(move |connection| {
-                let sql = "INSERT INTO tenants VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                         ON CONFLICT DO UPDATE SET frozen = ?3, threshold = ?4,
-                         consecutive = ?5, delay_s = ?6, per_day = ?7, per_generation = ?8";
-                let values =
-                    params![tenant, keys, frozen, threshold, consecutive, delay_s, per_day, per_generation];
+                let sql = "INSERT INTO tenants VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                         ON CONFLICT DO UPDATE SET threshold = ?3, consecutive = ?4, delay_s = ?5,
+                         failures_per_day = ?6, failures_per_generation = ?7, attempts_per_day = ?8,
+                         attempts_per_generation = ?9, malformed = ?10, forgiven = ?11";
+                let values = params![
+                    tenant,
+                    keys,
+                    threshold,
+                    consecutive,
+                    delay_s,
+                    failures_per_day,
+                    failures_per_generation,
+                    attempts_per_day,
+                    attempts_per_generation,
+                    malformed,
+                    forgiven
+                ];
                 connection.execute(sql, values).map_err(fault)?;
-                for (epoch, wrapped, seed) in epochs {
-                    let sql = "INSERT INTO epochs VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-                    connection.execute(sql, params![tenant, epoch, wrapped, seed]).map_err(fault)?;
+                for (epoch, master, seed, tags) in epochs {
+                    let sql = "INSERT INTO epochs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+                    connection.execute(sql, params![tenant, epoch, master, seed, tags]).map_err(fault)?;
                 }
                 Ok(())
             })
@@ -212,7 +279,8 @@ impl Vault for SqliteVault {
         let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt);
         let (tenant, handle, generation, epoch) = (*tenant, *handle, *generation, *epoch);
         let (lane, renewed_from) = (lane.index() as u8, *renewed_from);
-        let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = *attempts;
+        let AttemptRecord { consecutive, retry_at, day, day_failures, day_attempts, .. } = *attempts;
+        let AttemptRecord { generation_failures, generation_attempts, version, .. } = *attempts;
         let insert = move |connection: &Connection| {
             if let Some(replaced) = replaced {
                 delete(connection, (tenant, handle, replaced))?;
@@ -229,9 +297,12 @@ impl Vault for SqliteVault {
                 retry_at,
                 day,
                 day_failures,
-                generation_failures
+                day_attempts,
+                generation_failures,
+                generation_attempts,
+                version
             ];
-            let sql = "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            let sql = "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
             connection.execute(sql, values).map(drop).map_err(fault)
         };
         match replaced {
@@ -270,6 +341,10 @@ impl Vault for SqliteVault {
         };
         self.database.write_behind(write, done).map_err(failed)
     }
+
+    fn state(&self) -> VaultState {
+        self.database.state()
+    }
 }
 
 fn delete(connection: &Connection, name: (TenantId, Handle, u32)) -> Result<(), StoreError> {
@@ -284,24 +359,28 @@ fn update_attempts(
 ) -> Result<(), StoreError> {
     let mut update = connection
         .prepare_cached(
-            "UPDATE subjects SET consecutive = ?4, retry_at = ?5, day = ?6, day_failures = ?7,
-             generation_failures = ?8 WHERE tenant = ?1 AND handle = ?2 AND generation = ?3",
+            "UPDATE subjects SET consecutive = ?4, retry_at = ?5, day = ?6, day_failures = ?7, day_attempts = ?8,
+             generation_failures = ?9, generation_attempts = ?10, version = ?11
+             WHERE tenant = ?1 AND handle = ?2 AND generation = ?3 AND version < ?11",
         )
         .map_err(fault)?;
-    for (handle, generation, attempts) in records {
-        let AttemptRecord { consecutive, retry_at, day, day_failures, generation_failures } = attempts;
-        update
-            .execute(params![
-                tenant,
-                handle,
-                generation,
-                consecutive,
-                retry_at,
-                day,
-                day_failures,
-                generation_failures
-            ])
-            .map_err(fault)?;
+    for (handle, of, attempts) in records {
+        let AttemptRecord { consecutive, retry_at, day, day_failures, day_attempts, .. } = attempts;
+        let AttemptRecord { generation_failures, generation_attempts, version, .. } = attempts;
+        let values = params![
+            tenant,
+            handle,
+            of,
+            consecutive,
+            retry_at,
+            day,
+            day_failures,
+            day_attempts,
+            generation_failures,
+            generation_attempts,
+            version
+        ];
+        update.execute(values).map_err(fault)?;
     }
     Ok(())
 }
@@ -312,8 +391,10 @@ fn read_policy(row: &Row<'_>) -> rusqlite::Result<DecisionPolicy> {
         attempts: AttemptPolicy {
             consecutive: row.get("consecutive")?,
             delay_s: row.get("delay_s")?,
-            per_day: row.get("per_day")?,
-            per_generation: row.get("per_generation")?,
+            failures_per_day: row.get("failures_per_day")?,
+            failures_per_generation: row.get("failures_per_generation")?,
+            attempts_per_day: row.get("attempts_per_day")?,
+            attempts_per_generation: row.get("attempts_per_generation")?,
         },
     })
 }
@@ -324,7 +405,10 @@ fn read_attempts(row: &Row<'_>) -> rusqlite::Result<AttemptRecord> {
         retry_at: row.get("retry_at")?,
         day: row.get("day")?,
         day_failures: row.get("day_failures")?,
+        day_attempts: row.get("day_attempts")?,
         generation_failures: row.get("generation_failures")?,
+        generation_attempts: row.get("generation_attempts")?,
+        version: row.get("version")?,
     })
 }
 

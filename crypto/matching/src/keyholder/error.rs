@@ -1,9 +1,11 @@
 //! Why a key-holder refuses.
 
-use crate::{JobError, LaneSet, VaultError};
+use crate::{LaneSet, VaultError};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Why the key-holder did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum KeyHolderError {
     /// The tenant does not exist.
     #[error("the key-holder does not know this tenant")]
@@ -20,9 +22,9 @@ pub enum KeyHolderError {
     /// The job cannot have come from an honest matcher. It is counted, and its subjects are charged.
     #[error("the job is malformed: an honest gateway sends no such job")]
     Malformed,
-    /// The job names its subjects in no order that a job has. Nothing was decided or counted.
-    #[error(transparent)]
-    Job(#[from] JobError),
+    /// The job names nobody, or one template twice. Nothing was decided or counted.
+    #[error("the job names nobody, or one template twice")]
+    Subjects,
     /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided or counted; fetch the public key and mask the
     /// batch again.
     #[error("the batch is tagged for an earlier tag key: fetch the tenant's public key")]
@@ -35,6 +37,10 @@ pub enum KeyHolderError {
     /// Nothing was decided or counted; mask the other lanes again.
     #[error("{} lanes name subjects that are not enrolled there", .0.len())]
     UnknownSubjects(LaneSet),
+    /// The key-holders of a quorum count differently for the subjects in these lanes, and no two decide this batch. Mask the other
+    /// lanes again; these can be asked about without each other.
+    #[error("the key-holders disagree about the attempts of the subjects in {} lanes", .0.len())]
+    Contested(LaneSet),
     /// The subject has a template of this generation.
     #[error("the subject has a template of this generation: use the next generation, or shred it first")]
     SubjectExists,
@@ -51,9 +57,6 @@ pub enum KeyHolderError {
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
-    /// The vault failed.
-    #[error(transparent)]
-    Vault(#[from] VaultError),
     /// A key-holder elsewhere cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
     /// counted.
     #[error("the key-holder gives no answer: {0}")]
@@ -65,5 +68,17 @@ pub enum KeyHolderError {
     OneAway(usize),
     /// A key-holder elsewhere does not do this for this caller.
     #[error("the key-holder refuses: {0}")]
-    Forbidden(&'static str),
+    Forbidden(Cow<'static, str>),
+    /// The vault failed. Travels as [`KeyHolderError::Unavailable`]: how it failed is for the key-holder's own log. The last
+    /// variant, so that those that travel are counted alike when they are written and read.
+    #[error(transparent)]
+    #[serde(skip)]
+    Vault(#[from] VaultError),
+}
+
+impl KeyHolderError {
+    /// [`KeyHolderError::Forbidden`], with the reason.
+    pub const fn forbidden(why: &'static str) -> KeyHolderError {
+        KeyHolderError::Forbidden(Cow::Borrowed(why))
+    }
 }

@@ -4,9 +4,10 @@ use super::{KeyHolder, KeyHolderError, Once, Threads, known};
 use crate::tenant::Tenant;
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyStructure, Lane, LaneSet,
-    PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError,
+    PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use trefoil_bfv::{Drbg, NORM_SQUARED_MAX};
@@ -14,7 +15,7 @@ use trefoil_split::{OpeningKey, SealingKey};
 use zeroize::Zeroizing;
 
 /// What a key-holder counts, for operators. Nothing in it depends on a score or names a subject.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Attempts since the process began.
     pub attempts: u64,
@@ -24,14 +25,19 @@ pub struct Status {
     pub enrolments: u64,
     /// Malformed jobs of all tenants that no operator has looked into.
     pub malformed: u64,
-    /// Tenants that are frozen because of them.
+    /// Tenants that are frozen because of them, at most [`Status::FROZEN_MAX`] of them.
     pub frozen: Vec<TenantId>,
     /// Tenants.
     pub tenants: u64,
     /// Templates of all of them.
     pub templates: u64,
-    /// Durable writes of the vault so far, see [`Vault::generation`].
-    pub vault_generation: u64,
+    /// The vault: of a quorum, each seat's in order, and nothing for one that is away.
+    pub vaults: Vec<Option<VaultState>>,
+}
+
+impl Status {
+    /// Frozen tenants that are named.
+    pub const FROZEN_MAX: usize = 1024;
 }
 
 impl KeyHolder {
@@ -194,8 +200,8 @@ impl KeyHolder {
     /// What was counted so far.
     pub fn status(&self) -> Status {
         let [attempts, failures, enrolments] = self.threads.totals();
-        let vault_generation = self.vault.generation();
-        let mut status = Status { attempts, failures, enrolments, vault_generation, ..Status::default() };
+        let vaults = vec![Some(self.vault.state())];
+        let mut status = Status { attempts, failures, enrolments, vaults, ..Status::default() };
         for (id, tenant) in self.tenants().iter() {
             let record = tenant.record();
             status.tenants += 1;
@@ -206,6 +212,7 @@ impl KeyHolder {
             }
         }
         status.frozen.sort_unstable();
+        status.frozen.truncate(Status::FROZEN_MAX);
         status
     }
 

@@ -58,7 +58,7 @@ fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
         twice.subjects[(place + 1) % 8] = twice.subjects[place];
         nobody.subjects = [None; LANES];
         for forged in [twice, nobody] {
-            assert!(matches!(keyholder.decide(&forged, NOW), Err(KeyHolderError::Job(_))));
+            assert!(matches!(keyholder.decide(&forged, NOW), Err(KeyHolderError::Subjects)));
         }
         let mut retagged = honest.clone();
         if let Masked::Plain(stamp, _) = &mut retagged.masked {

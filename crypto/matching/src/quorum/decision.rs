@@ -54,7 +54,7 @@ impl QuorumHolder {
     /// [`KeyHolderError`] when no lane can be decided.
     pub fn begin(&self, job: &SeatJob, now: u64) -> Result<Begun, KeyHolderError> {
         if job.seat != self.seat() {
-            return Err(KeyHolderError::Forbidden("the job is for another seat"));
+            return Err(KeyHolderError::forbidden("the job is for another seat"));
         }
         let tenants = self.keyholder.tenants();
         let tenant = known(&tenants, &job.job.tenant)?;

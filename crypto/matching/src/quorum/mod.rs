@@ -46,7 +46,7 @@ impl QuorumHolder {
         let made_by_three =
             keyholder.tenants_made_from(|tenant| pieces.shared(b"trefoil/quorum/tenant/1", tenant));
         if !made_by_three {
-            return Err(KeyHolderError::Forbidden(
+            return Err(KeyHolderError::forbidden(
                 "its vault has tenants that were not made with these pieces: give it the pieces that it was dealt first, or an \
                  empty data directory",
             ));
@@ -121,7 +121,7 @@ impl QuorumHolder {
         let (TemplateName { tenant, handle, generation }, lane) = (*name, *lane);
         let own = contributions[self.seat().index()];
         if !self.contributions.take(name, &own) {
-            return Err(KeyHolderError::Forbidden("the enrolment lacks this key-holder's contribution"));
+            return Err(KeyHolderError::forbidden("the enrolment lacks this key-holder's contribution"));
         }
         let tenants = self.keyholder.tenants();
         let of = known(&tenants, &tenant)?;

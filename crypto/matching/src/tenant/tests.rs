@@ -57,8 +57,8 @@ impl Vault for Slow {
     ) -> Result<(), VaultError> {
         self.memory.put_attempts(tenant, records)
     }
-    fn generation(&self) -> u64 {
-        self.memory.generation()
+    fn state(&self) -> crate::VaultState {
+        self.memory.state()
     }
 }
 

@@ -3,7 +3,9 @@
 use super::malformed::{add_to_c0, delta, read};
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use trefoil_matching::{Decisions, KeyHolderError, LaneSet, SubjectRecord, TenantRecord, Vault, VaultError};
+use trefoil_matching::{
+    Decisions, KeyHolderError, LaneSet, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
+};
 
 const STRICT: DecisionPolicy = DecisionPolicy {
     threshold: 25_000,
@@ -179,8 +181,8 @@ impl Vault for FullDisk {
         left.map_err(|_| VaultError("disk full".into()))?;
         self.0.put_attempts(tenant, records)
     }
-    fn generation(&self) -> u64 {
-        self.0.generation()
+    fn state(&self) -> VaultState {
+        self.0.state()
     }
 }
 

@@ -2,39 +2,19 @@
 
 use crate::address::Address;
 use crate::identity::Identity;
-use crate::protocol::{Decided, Reply};
 use crate::remote::{Bounds, Remote};
-use crate::role::Role as _;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trefoil_matching::quorum::Seat;
-use trefoil_matching::{KeyHolderError, LaneSet};
+use trefoil_matching::{KeyHolderError, KeyHolding as _, LaneSet, Reply, SeatDecision, SeatState, TenantId};
+use zeroize::Zeroizing;
 
 /// Batches that wait for a key-holder that is slower than the other two, or stalled; it is not asked about more.
 const WAITING_MAX: usize = 64;
-
-/// How a key-holder does, for operators. Nothing in it depends on a score.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HolderState {
-    /// Its seat, from 1.
-    pub seat: usize,
-    /// Its address.
-    pub address: String,
-    /// Why it cannot be reached, or nothing.
-    pub away: Option<String>,
-    /// Decisions that it did not answer.
-    pub silent: u64,
-    /// Decisions in which it said something else than the other two.
-    pub disagreed: u64,
-    /// Decisions in which both others found its part wrong, which is proof.
-    pub convicted: u64,
-    /// Decisions in which one other accused it, or contradicted it, which may be the other's lie.
-    pub accused: u64,
-}
 
 /// One of the three, and what waits for it.
 pub(super) struct Holder {
@@ -46,6 +26,8 @@ pub(super) struct Holder {
     arrived: Condvar,
     /// Its last call failed, which is logged once.
     mute: AtomicBool,
+    /// Tenants of which it has another tag key than a batch was tagged for.
+    stale: Mutex<HashSet<TenantId>>,
     silent: AtomicU64,
     disagreed: AtomicU64,
     convicted: AtomicU64,
@@ -65,7 +47,8 @@ struct Waiting {
 pub(super) struct Round {
     holders: Arc<[Holder; 3]>,
     /// What is sent to each.
-    frames: [Vec<u8>; 3],
+    frames: [Zeroizing<Vec<u8>>; 3],
+    tenant: TenantId,
     occupied: LaneSet,
     deadline: Instant,
     heard: Mutex<Vec<Heard>>,
@@ -77,9 +60,21 @@ pub(super) struct Round {
 pub(super) enum Answer {
     Decided(LaneSet),
     UnknownSubjects(LaneSet),
+    NoAttempts(LaneSet),
     UnknownTenant,
     Frozen,
     Malformed,
+    TagKey,
+}
+
+/// What can be said to the one who asked.
+pub(super) enum Outcome {
+    /// Two say it alike.
+    Agreed(Answer),
+    /// No two do, because some have no attempts left for the subjects in these lanes, or do not know them.
+    Contested(LaneSet),
+    /// Not enough was said.
+    Nothing,
 }
 
 /// An answer, if there is one, whom it found lying, and who contradicted each other before it: a bit for each seat.
@@ -103,6 +98,7 @@ pub(super) fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<
             waiting: Mutex::default(),
             arrived: Condvar::new(),
             mute: AtomicBool::new(false),
+            stale: Mutex::default(),
             silent: AtomicU64::new(0),
             disagreed: AtomicU64::new(0),
             convicted: AtomicU64::new(0),
@@ -119,9 +115,23 @@ impl Holder {
         self.accused.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn state(&self) -> HolderState {
+    /// Counts what proves that it lied, for operators.
+    pub(super) fn convict(&self) {
+        self.convicted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tenants of which it has another tag key than batches were tagged for, since the last call.
+    pub(super) fn take_stale(&self) -> HashSet<TenantId> {
+        std::mem::take(&mut self.stale.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note_stale(&self, tenant: TenantId) {
+        self.stale.lock().unwrap_or_else(PoisonError::into_inner).insert(tenant);
+    }
+
+    pub(super) fn state(&self) -> SeatState {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        HolderState {
+        SeatState {
             seat: self.seat.index() + 1,
             address: self.address.clone(),
             away: self.remote.unready(),
@@ -196,22 +206,31 @@ impl Holder {
     fn decide(&self, round: &Round) -> Heard {
         let nobody = (0, 0);
         let said = match round.deadline > Instant::now() {
-            true => self.remote.call(&round.frames[self.seat.index()]),
+            true => self.remote.call_with(&round.frames[self.seat.index()]),
             false => Err(KeyHolderError::Unavailable("it was busy with other batches".to_owned())),
         };
         let (answer, (liars, contradicting)) = match said {
-            Ok(Reply::DecidedInQuorum(decided)) if decided.seat != self.seat => {
+            Ok(Reply::DecidedSeat(decided)) if decided.seat != self.seat => {
                 tracing::error!(
                     key_holder = %self, its_seat = decided.seat.index() + 1,
                     "it has another seat: list the key-holders in the order of their seats"
                 );
                 (None, nobody)
             }
-            Ok(Reply::DecidedInQuorum(Decided { decided, liars, contradicting, .. })) => {
-                let decided = decided.filter(|lanes| lanes.bits() & !round.occupied.bits() == 0);
-                (decided.map(Answer::Decided), (liars, contradicting))
+            Ok(Reply::DecidedSeat(SeatDecision { decisions, liars, contradicting, .. })) => {
+                let lanes = decisions.map(|decisions| decisions.lanes());
+                (lanes.filter(|lanes| round.holds(*lanes)).map(Answer::Decided), (liars, contradicting))
             }
-            Err(KeyHolderError::UnknownSubjects(lanes)) => (Some(Answer::UnknownSubjects(lanes)), nobody),
+            Err(KeyHolderError::UnknownSubjects(lanes)) if round.holds(lanes) => {
+                (Some(Answer::UnknownSubjects(lanes)), nobody)
+            }
+            Err(KeyHolderError::NoAttempts(lanes)) if round.holds(lanes) => {
+                (Some(Answer::NoAttempts(lanes)), nobody)
+            }
+            Err(KeyHolderError::TagKey) => {
+                self.note_stale(round.tenant);
+                (Some(Answer::TagKey), nobody)
+            }
             Err(KeyHolderError::UnknownTenant) => (Some(Answer::UnknownTenant), nobody),
             Err(KeyHolderError::Frozen) => (Some(Answer::Frozen), nobody),
             Err(KeyHolderError::Malformed) => (Some(Answer::Malformed), nobody),
@@ -236,26 +255,40 @@ impl Round {
     /// Asks all three.
     pub(super) fn start(
         holders: &Arc<[Holder; 3]>,
-        frames: [Vec<u8>; 3],
-        occupied: LaneSet,
+        frames: [Zeroizing<Vec<u8>>; 3],
+        (tenant, occupied): (TenantId, LaneSet),
         deadline: Instant,
     ) -> Arc<Round> {
         let (heard, spoken) = (Mutex::new(Vec::with_capacity(3)), Condvar::new());
-        let round =
-            Arc::new(Round { holders: Arc::clone(holders), frames, occupied, deadline, heard, spoken });
+        let asked = Arc::clone(holders);
+        let round = Round { holders: asked, frames, tenant, occupied, deadline, heard, spoken };
+        let round = Arc::new(round);
         for holder in holders.iter().filter(|holder| !holder.take(&round)) {
             round.hear(Heard { seat: holder.seat, answer: None, liars: 0, contradicting: 0 });
         }
         round
     }
 
-    /// What two of them say alike; nothing once all have spoken without that, or at the deadline.
-    pub(super) fn agreed(&self) -> Option<Answer> {
+    /// What two of them say alike, or what can be said without that once all have spoken, or at the deadline.
+    pub(super) fn outcome(&self) -> Outcome {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let open = |heard: &mut Vec<Heard>| heard.len() < 3 && agreed(heard).is_none();
         let waited = self.spoken.wait_timeout_while(self.heard(), left, open);
         let (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        agreed(&heard)
+        if let Some(answer) = agreed(&heard) {
+            return Outcome::Agreed(answer);
+        }
+        // A subject that failed while one of them was away has fewer attempts left at the others.
+        let refused = heard.iter().fold(0, |bits, said| match said.answer {
+            Some(Answer::NoAttempts(lanes) | Answer::UnknownSubjects(lanes)) => bits | lanes.bits(),
+            _ => bits,
+        });
+        if refused == 0 { Outcome::Nothing } else { Outcome::Contested(LaneSet::from_bits(refused)) }
+    }
+
+    /// Whether these are lanes of the batch.
+    fn holds(&self, lanes: LaneSet) -> bool {
+        lanes.is_within(self.occupied)
     }
 
     /// The last to speak compares all three, so that nobody who waits for a decision waits for that.
@@ -292,10 +325,10 @@ fn name_the_odd(holders: &[Holder; 3], heard: &[Heard]) {
         };
         // One honest key-holder found it lying, whoever the other is.
         if by_others(|by| by.liars) == 2 {
-            holder.convicted.fetch_add(1, Ordering::Relaxed);
+            holder.convict();
             tracing::error!(key_holder = %holder, "it lies: both others found its part of a batch wrong");
         } else if by_others(|by| by.liars | by.contradicting) > 0 {
-            holder.accused.fetch_add(1, Ordering::Relaxed);
+            holder.accuse();
             tracing::warn!(key_holder = %holder, "another key-holder says that its part of a batch may be wrong");
         }
     }

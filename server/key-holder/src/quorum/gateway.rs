@@ -1,19 +1,19 @@
-//! The gateway's end of three key-holders: what two say alike is believed, and the third is named.
+//! The gateway's end of a quorum: what two say alike is believed, and the third is named.
 
-use super::caller::{self, Answer, Holder, HolderState, Round};
+use super::caller::{self, Answer, Holder, Outcome, Round};
 use crate::address::Address;
 use crate::identity::Identity;
 use crate::places::Places;
-use crate::protocol::{Enrolment, Reply, Request};
+use crate::protocol::{request_frame, seat_frame};
 use crate::remote::Bounds;
-use crate::role::Role;
+use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
-use trefoil_matching::quorum::assemble;
+use trefoil_matching::quorum::{SeatJob, assemble};
 use trefoil_matching::{
-    BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder, Handle,
-    KeyHolderError, KeyHolding, KeyStructure, Lane, MatchJob, ProbeJob, PublicKey, SealingKey, TenantId,
+    Decisions, EncryptedTemplate, Enrolment, ForKeyHolder, KeyHolderError, KeyHolding, KeyStructure,
+    MatchJob, PublicKey, Reply, Request, SeatEnrolment, SeatState, Status, TemplateName, TenantId, unasked,
 };
 
 /// Three key-holders, in the order of their seats. Each decision goes to all of them.
@@ -24,6 +24,14 @@ pub struct Quorum {
     /// each other's part of different batches.
     rounds: Places,
 }
+
+/// Keys per tenant, shared probes and rotation need a key-holder that is alone.
+const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
+    "a quorum does not do this: it has keys per subject, takes plain probes and rotates no keys; use a key-holder that is alone",
+);
+const NOT_FOR_A_QUORUM: KeyHolderError = KeyHolderError::forbidden(
+    "the job was masked for a key-holder that is alone: mask it with the quorum's public key",
+);
 
 impl Quorum {
     /// Starts to connect to three key-holders, given in the order of their seats.
@@ -45,10 +53,11 @@ impl Quorum {
         Ok(())
     }
 
-    /// Every call to every key-holder, which all must answer.
+    /// One request to every key-holder, which all must answer.
     fn all<T: Send>(
         &self,
-        call: impl Fn(&Holder) -> Result<T, KeyHolderError> + Sync,
+        request: &Request,
+        read: impl Fn(&Holder, Reply) -> Result<T, KeyHolderError> + Sync,
     ) -> Result<[T; 3], KeyHolderError> {
         for holder in self.holders.iter() {
             if let Some(why) = holder.remote.unready() {
@@ -56,146 +65,170 @@ impl Quorum {
                 return Err(KeyHolderError::OneAway(holder.seat.index() + 1));
             }
         }
+        let frame = request_frame(request);
+        let [one, two, three] = self.each(|holder| {
+            let answer = holder.remote.call_with(&frame).and_then(|reply| read(holder, reply));
+            answer.inspect_err(|cause| tracing::warn!(key_holder = %holder, %cause, "not done"))
+        });
+        Ok([one?, two?, three?])
+    }
+
+    /// Calls every key-holder at the same time.
+    fn each<T: Send>(
+        &self,
+        call: impl Fn(&Holder) -> Result<T, KeyHolderError> + Sync,
+    ) -> [Result<T, KeyHolderError>; 3] {
         std::thread::scope(|scope| {
-            let calls = self.holders.each_ref().map(|holder| scope.spawn(|| call(holder)));
-            let [one, two, three] = calls.map(|call| {
+            self.holders.each_ref().map(|holder| scope.spawn(|| call(holder))).map(|call| {
                 call.join().unwrap_or_else(|_| Err(KeyHolderError::Unavailable("a call panicked".to_owned())))
-            });
-            Ok([one?, two?, three?])
+            })
         })
     }
-}
 
-impl KeyHolding for Quorum {
-    /// `now` is not sent: key-holders count attempts by their own clocks.
-    fn decide(&self, job: &MatchJob, _now: u64) -> Result<Decisions, KeyHolderError> {
+    fn decide(&self, job: &MatchJob) -> Result<Reply, KeyHolderError> {
         // One alone could only count failures.
         if let Some(why) = self.unready() {
             return Err(KeyHolderError::Unavailable(why));
         }
-        let frames = Request::decide_in_three(job).ok_or(NO_WITNESSES)?;
+        let frames = frames(job)?;
         let deadline = Instant::now() + self.bounds.timeout;
         if !self.rounds.take_until(deadline) {
             return Err(KeyHolderError::Unavailable("too many decisions are under way".to_owned()));
         }
-        let agreed = Round::start(&self.holders, frames, job.occupied(), deadline).agreed();
+        let of = (job.tenant, job.occupied());
+        let outcome = Round::start(&self.holders, frames, of, deadline).outcome();
         self.rounds.give_back();
-        match agreed {
-            Some(Answer::Decided(lanes)) => Ok(Decisions::from_lanes(lanes)),
-            Some(Answer::UnknownSubjects(lanes)) => Err(KeyHolderError::UnknownSubjects(lanes)),
-            Some(Answer::UnknownTenant) => Err(KeyHolderError::UnknownTenant),
-            Some(Answer::Frozen) => Err(KeyHolderError::Frozen),
-            Some(Answer::Malformed) => Err(KeyHolderError::Malformed),
-            None => Err(KeyHolderError::Unavailable("no two of three key-holders agree".to_owned())),
-        }
+        Err(match outcome {
+            Outcome::Agreed(Answer::Decided(lanes)) => {
+                return Ok(Reply::Decided(Decisions::from_lanes(lanes)));
+            }
+            Outcome::Agreed(Answer::UnknownSubjects(lanes)) => KeyHolderError::UnknownSubjects(lanes),
+            Outcome::Agreed(Answer::NoAttempts(lanes)) => KeyHolderError::NoAttempts(lanes),
+            Outcome::Agreed(Answer::UnknownTenant) => KeyHolderError::UnknownTenant,
+            Outcome::Agreed(Answer::Frozen) => KeyHolderError::Frozen,
+            Outcome::Agreed(Answer::Malformed) => KeyHolderError::Malformed,
+            Outcome::Agreed(Answer::TagKey) => KeyHolderError::TagKey,
+            Outcome::Contested(lanes) => KeyHolderError::Contested(lanes),
+            Outcome::Nothing => KeyHolderError::Unavailable("no two of three key-holders agree".to_owned()),
+        })
     }
 
-    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        Err(ONE_ONLY)
+    /// The key that three public keys make together.
+    fn public_key(&self, request: &Request) -> Result<Reply, KeyHolderError> {
+        let keys = self.all(request, |holder, reply| match reply {
+            Reply::PublicKeys(keys) => <[PublicKey; 1]>::try_from(keys).map_err(|_| misplaced(holder)),
+            _ => Err(misplaced(holder)),
+        })?;
+        let together = PublicKey::of_quorum(keys.map(|[key]| key));
+        together.map(|key| Reply::PublicKeys(vec![key])).map_err(|_| {
+            KeyHolderError::Unavailable("the three key-holders were not dealt pieces together".to_owned())
+        })
     }
 
-    fn is_three(&self) -> bool {
-        true
-    }
-}
-
-/// Keys per tenant, shared probes and rotation need a key-holder that is alone.
-const ONE_ONLY: KeyHolderError = KeyHolderError::Forbidden(
-    "three key-holders do this not: they have keys per subject, take plain probes and rotate no keys; use a key-holder that is alone",
-);
-const NO_WITNESSES: KeyHolderError =
-    KeyHolderError::Forbidden("the job was masked for one key-holder: mask it for three");
-
-impl Role for Quorum {
-    fn create_tenant(
-        &self,
-        tenant: TenantId,
-        keys: KeyStructure,
-        policy: DecisionPolicy,
-    ) -> Result<PublicKey, KeyHolderError> {
-        if keys != KeyStructure::PerSubject {
-            return Err(ONE_ONLY);
-        }
-        let [one, two, three] = self.all(|holder| holder.remote.create_tenant(tenant, keys, policy))?;
-        if one.to_bytes() == two.to_bytes() && two.to_bytes() == three.to_bytes() {
-            return Ok(one);
-        }
-        Err(KeyHolderError::Unavailable("the three key-holders were not dealt pieces together".to_owned()))
-    }
-
-    fn enrol(
-        &self,
-        tenant: TenantId,
-        handle: Handle,
-        generation: u32,
-        lane: Lane,
-        template: ForKeyHolder,
-    ) -> Result<EncryptedTemplate, KeyHolderError> {
-        let request = Request::Enrol(Box::new(Enrolment { tenant, handle, generation, lane, template }));
-        let frame = request.encode();
-        let misplaced = OnceLock::new();
-        let answers = self.all(|holder| match holder.remote.call(&frame)? {
-            Reply::EnrolledPieces(seat, parts)
-                if seat == holder.seat
-                    && parts.iter().all(|part| part.is_of(&tenant, &handle, generation, lane)) =>
+    /// Has all three contribute to the salt, and then make their parts with what all contributed.
+    fn enrol(&self, enrolment: Enrolment) -> Result<Reply, KeyHolderError> {
+        let Enrolment { name, lane, template } = enrolment;
+        let ForKeyHolder::Open(template) = template else { return Err(ALONE_ONLY) };
+        let contributions = self.all(&Request::Contribute(name), |holder, reply| match reply {
+            Reply::Contribution(contribution) => Ok(contribution),
+            _ => Err(misplaced(holder)),
+        })?;
+        let for_seats = SeatEnrolment { name, lane, template: *template, contributions };
+        let answers = self.all(&Request::EnrolSeat(Box::new(for_seats)), |holder, reply| match reply {
+            Reply::EnrolledSeat(seat, parts)
+                if seat == holder.seat && parts.iter().all(|part| part.is_of(&name, lane)) =>
             {
                 Ok(*parts)
             }
-            _ => {
-                let why =
-                    format!("{holder} answered something that was not asked; is it in its seat's place?");
-                let _ = misplaced.set(why.clone());
-                Err(KeyHolderError::Unavailable(why))
-            }
+            _ => Err(misplaced(holder)),
         });
-        let assembled = answers.and_then(|answers| {
-            assemble(&answers).map_err(|pair| {
-                let [one, other] = pair.map(|seat| &self.holders[seat.index()]);
-                tracing::error!(%one, %other, "their parts of an enrolment differ: one of them lies");
-                [one, other].into_iter().for_each(Holder::accuse);
-                KeyHolderError::Unavailable(format!("{one} and {other} contradict each other"))
-            })
-        });
+        let assembled = answers.and_then(|answers| self.assemble(&answers));
         if assembled.is_err() {
-            // Nobody will name this generation again; what some may hold of it is of no use to anyone.
-            for holder in self.holders.iter() {
-                let _ = holder.remote.shred(tenant, handle, generation);
+            self.forget(name);
+        }
+        assembled.map(|template| Reply::Enrolled(Box::new(template)))
+    }
+
+    /// Puts the parts of a template together, and names who lied about them.
+    fn assemble(&self, answers: &[[EncryptedTemplate; 2]; 3]) -> Result<EncryptedTemplate, KeyHolderError> {
+        assemble(answers).map_err(|suspects| {
+            let named: Vec<&Holder> = suspects.iter().map(|seat| &self.holders[seat.index()]).collect();
+            let names = named.iter().map(|holder| holder.to_string()).collect::<Vec<_>>().join(", ");
+            if let [liar] = named[..] {
+                liar.convict();
+                tracing::error!(key_holder = %liar, "it lies: both others made its part of a template differently");
+                return KeyHolderError::Unavailable(format!("{names} contradicts both others"));
+            }
+            named.iter().for_each(|holder| holder.accuse());
+            tracing::error!(key_holders = names, "their parts of a template differ: at least one of them lies");
+            KeyHolderError::Unavailable(format!("{names} contradict each other"))
+        })
+    }
+
+    /// Nobody will name this template again; what some may hold of it is of no use to anyone.
+    fn forget(&self, name: TemplateName) {
+        let frame = request_frame(&Request::Shred(name));
+        for holder in self.holders.iter() {
+            let _ = holder.remote.call_with(&frame);
+        }
+    }
+
+    /// What each counts, put together: each counts every attempt that it hears of, and none more than are made.
+    fn status(&self) -> Reply {
+        let mut together = Status { vaults: Vec::new(), ..Status::default() };
+        let mut frozen: HashSet<TenantId> = HashSet::new();
+        for answer in self.each(|holder| holder.remote.call(Request::Status)) {
+            let Ok(Reply::Status(status)) = answer else {
+                together.vaults.push(None);
+                continue;
+            };
+            together.attempts = together.attempts.max(status.attempts);
+            together.failures = together.failures.max(status.failures);
+            together.enrolments = together.enrolments.max(status.enrolments);
+            together.malformed = together.malformed.max(status.malformed);
+            together.tenants = together.tenants.max(status.tenants);
+            together.templates = together.templates.max(status.templates);
+            together.vaults.push(status.vaults.first().copied().flatten());
+            frozen.extend(status.frozen);
+        }
+        together.frozen = frozen.into_iter().collect();
+        together.frozen.sort_unstable();
+        Reply::Status(Box::new(together))
+    }
+
+    /// What all three must do, or this fails and is to be asked again.
+    fn done(&self, request: &Request) -> Result<Reply, KeyHolderError> {
+        self.all(request, |_, reply| match reply {
+            Reply::Done => Ok(()),
+            other => Err(unasked(&other)),
+        })
+        .map(|_| Reply::Done)
+    }
+}
+
+impl KeyHolding for Quorum {
+    /// The time is not sent: key-holders count attempts by their own clocks.
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        match request {
+            Request::Decide(job) => self.decide(&job),
+            Request::CreateTenant(_, KeyStructure::PerSubject, _) | Request::PublicKeys(_) => {
+                self.public_key(&request)
+            }
+            Request::Enrol(enrolment) => self.enrol(*enrolment),
+            Request::Ping | Request::Shred(_) | Request::SetPolicy(..) | Request::ForgiveMalformed(_) => {
+                self.done(&request)
+            }
+            Request::Status => Ok(self.status()),
+            Request::CreateTenant(..)
+            | Request::EncryptProbes(_)
+            | Request::BeginRotation(_)
+            | Request::Renew(_)
+            | Request::FinishRotation(..)
+            | Request::SealingKey => Err(ALONE_ONLY),
+            Request::DecideSeat(_) | Request::Contribute(_) | Request::EnrolSeat(_) | Request::Parts(_) => {
+                Err(KeyHolderError::forbidden("this is asked of one key-holder of a quorum, not of all"))
             }
         }
-        assembled
-    }
-
-    /// All three erase their salts, or this fails and is to be asked again.
-    fn shred(&self, tenant: TenantId, handle: Handle, generation: u32) -> Result<(), KeyHolderError> {
-        self.all(|holder| holder.remote.shred(tenant, handle, generation)).map(drop)
-    }
-
-    fn lift_freeze(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
-        self.all(|holder| holder.remote.lift_freeze(tenant)).map(drop)
-    }
-
-    fn begin_rotation(&self, _: TenantId) -> Result<PublicKey, KeyHolderError> {
-        Err(ONE_ONLY)
-    }
-
-    fn renew(
-        &self,
-        _: TenantId,
-        _: Handle,
-        _: u32,
-        _: u32,
-        _: BlindedCiphertext,
-        _: u64,
-    ) -> Result<EncryptedTemplate, KeyHolderError> {
-        Err(ONE_ONLY)
-    }
-
-    fn finish_rotation(&self, _: TenantId, _: u32) -> Result<(), KeyHolderError> {
-        Err(ONE_ONLY)
-    }
-
-    fn sealing_key(&self) -> Result<SealingKey, KeyHolderError> {
-        Err(ONE_ONLY)
     }
 
     fn unready(&self) -> Option<String> {
@@ -207,8 +240,13 @@ impl Role for Quorum {
         (away.len() > 1).then(|| away.join("; "))
     }
 
-    fn holders(&self) -> Vec<HolderState> {
+    fn seats(&self) -> Vec<SeatState> {
         self.holders.iter().map(Holder::state).collect()
+    }
+
+    fn stale(&self) -> Vec<TenantId> {
+        let all: HashSet<TenantId> = self.holders.iter().flat_map(Holder::take_stale).collect();
+        all.into_iter().collect()
     }
 }
 
@@ -216,4 +254,14 @@ impl Drop for Quorum {
     fn drop(&mut self) {
         self.holders.iter().for_each(Holder::stop);
     }
+}
+
+/// What is sent to each seat.
+fn frames(job: &MatchJob) -> Result<[zeroize::Zeroizing<Vec<u8>>; 3], KeyHolderError> {
+    Ok(SeatJob::encode(job).ok_or(NOT_FOR_A_QUORUM)?.map(|job| seat_frame(&job)))
+}
+
+fn misplaced(holder: &Holder) -> KeyHolderError {
+    let why = format!("{holder} answered something that was not asked; is it in its seat's place?");
+    KeyHolderError::Unavailable(why)
 }

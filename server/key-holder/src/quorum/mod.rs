@@ -15,26 +15,23 @@ mod mailbox;
 mod peers;
 mod provision;
 
-pub use caller::HolderState;
 pub use gateway::Quorum;
 use peers::Link;
 pub(crate) use provision::{client, init, open};
 
 use crate::clients::Client;
-use crate::protocol::{Decided, Enrolment, Refused, Reply, Request};
 use mailbox::Mailbox;
 use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat, SeatJob};
-use trefoil_matching::{BlindedTemplate, Handle, KeyHolderError, TenantId};
+use trefoil_matching::{KeyHolderError, KeyStructure, Reply, Request, SeatDecision};
 
-/// What one key-holder of three adds to the desk of one that is alone.
-pub(crate) struct Bench {
+/// One key-holder of a quorum, and its way to the other two.
+pub(crate) struct Member {
     holder: QuorumHolder,
     peers: Peers,
     parts: Mailbox<[u8; 32], Parts>,
-    contributions: Mailbox<(TenantId, Handle, u32), [u8; 32]>,
     /// Seats that were waited for in vain and have sent nothing since.
     silent: [AtomicBool; 3],
     times: Times,
@@ -45,17 +42,8 @@ pub(crate) struct Bench {
 pub(crate) struct Times {
     /// For the second copy of a part, which shows a lie.
     pub(crate) patience: Duration,
-    /// For a part without which nothing can be decided, and for what an enrolment needs.
+    /// For a part without which nothing can be decided.
     pub(crate) longest: Duration,
-}
-
-/// A contribution to the salt of one enrolment.
-#[derive(Debug)]
-pub(crate) struct Contribution {
-    pub(crate) tenant: TenantId,
-    pub(crate) handle: Handle,
-    pub(crate) generation: u32,
-    pub(crate) salt: [u8; 32],
 }
 
 /// The name of a seat in logs and in the list of clients.
@@ -63,77 +51,73 @@ pub(crate) fn name(seat: Seat) -> String {
     format!("key-holder-{}", seat.index() + 1)
 }
 
-impl Bench {
-    pub(crate) fn new(holder: QuorumHolder, links: Vec<Link>, times: Times) -> std::io::Result<Bench> {
-        Ok(Bench {
+/// What a quorum does not do.
+const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
+    "it is one of a quorum, which decides together, for keys per subject and plain probes, and rotates no keys: give the gateway all \
+     three, and what a quorum does not do to a key-holder that is alone",
+);
+
+impl Member {
+    pub(crate) fn new(holder: QuorumHolder, links: Vec<Link>, times: Times) -> std::io::Result<Member> {
+        Ok(Member {
             peers: Peers::start(links, times.longest)?,
             holder,
             parts: Mailbox::default(),
-            contributions: Mailbox::default(),
             silent: Default::default(),
             times,
         })
     }
 
-    /// Who makes the tenants of three.
-    pub(crate) fn holder(&self) -> &QuorumHolder {
-        &self.holder
+    /// Does what a request says, at `now` in unix seconds. Rights and owners are checked.
+    pub(crate) fn answer(
+        &self,
+        client: &Client,
+        request: Request,
+        now: u64,
+    ) -> Result<Reply, KeyHolderError> {
+        match request {
+            Request::DecideSeat(job) => self.decide(&job, now).map(Reply::DecidedSeat),
+            Request::Parts(parts) => self.take(client, *parts),
+            Request::Contribute(name) => self.holder.contribute(name, now).map(Reply::Contribution),
+            Request::EnrolSeat(enrolment) => {
+                let parts = self.holder.enrol(&enrolment)?;
+                Ok(Reply::EnrolledSeat(self.holder.seat(), Box::new(parts)))
+            }
+            Request::CreateTenant(tenant, KeyStructure::PerSubject, policy) => {
+                self.holder.create_tenant(tenant, policy).map(|key| Reply::PublicKeys(vec![key]))
+            }
+            Request::Ping
+            | Request::PublicKeys(_)
+            | Request::Shred(_)
+            | Request::Status
+            | Request::SetPolicy(..)
+            | Request::ForgiveMalformed(_) => self.holder.keyholder().answer(request, now),
+            Request::CreateTenant(..)
+            | Request::Decide(_)
+            | Request::EncryptProbes(_)
+            | Request::Enrol(_)
+            | Request::SealingKey
+            | Request::BeginRotation(_)
+            | Request::Renew(_)
+            | Request::FinishRotation(..) => Err(ALONE_ONLY),
+        }
     }
 
     /// Takes what another key-holder sent.
-    pub(crate) fn take(&self, client: &Client, request: &Request) -> Result<Reply, Refused> {
+    fn take(&self, client: &Client, parts: Parts) -> Result<Reply, KeyHolderError> {
         let seat = self.holder.seat().others().into_iter().find(|seat| name(*seat) == client.name);
-        let seat = seat.ok_or(Refused::Forbidden)?;
+        let seat = seat.ok_or(KeyHolderError::forbidden("only the other two key-holders send parts"))?;
         self.silent[seat.index()].store(false, Ordering::Relaxed);
-        match request {
-            Request::Parts(parts) => self.parts.put(seat, parts.digest(), Parts::clone(parts)),
-            Request::Contribute(contribution) => {
-                let Contribution { tenant, handle, generation, salt } = **contribution;
-                self.contributions.put(seat, (tenant, handle, generation), salt);
-            }
-            _ => return Err(Refused::Forbidden),
-        }
+        self.parts.put(seat, parts.digest(), parts);
         Ok(Reply::Done)
     }
 
-    /// Enrols together with the other two, all of whom are needed.
-    pub(crate) fn enrol(
-        &self,
-        enrolment: &Enrolment,
-        template: &BlindedTemplate,
-    ) -> Result<Reply, KeyHolderError> {
-        let Enrolment { tenant, handle, generation, lane, .. } = enrolment;
-        let (tenant, handle, generation) = (*tenant, *handle, *generation);
-        let salt = self.holder.contribute();
-        let contribution = || Contribution { tenant, handle, generation, salt };
-        self.peers.send(|_| Request::Contribute(Box::new(contribution())));
-        let key = (tenant, handle, generation);
-        let deadline = Instant::now() + self.times.longest;
-        let received = self.contributions.wait(&key, deadline, |_| true, 2);
-        self.contributions.forget(&key);
-        let mut contributions = [[0; 32]; 3];
-        contributions[self.holder.seat().index()] = salt;
-        for (seat, theirs) in &received {
-            contributions[seat.index()] = *theirs;
-        }
-        if received.len() < 2 {
-            let missing = self.holder.seat().others().into_iter();
-            let missing = missing.filter(|seat| received.iter().all(|(of, _)| of != seat)).map(name);
-            let why =
-                format!("enrolment needs all three, {} is away", missing.collect::<Vec<_>>().join(", "));
-            return Err(KeyHolderError::Unavailable(why));
-        }
-        let parts = self.holder.enrol(tenant, handle, generation, *lane, template, &contributions)?;
-        Ok(Reply::EnrolledPieces(self.holder.seat(), Box::new(parts)))
-    }
-
     /// Decides with what the other two send.
-    pub(crate) fn decide(&self, job: &SeatJob, now: u64) -> Result<Reply, KeyHolderError> {
+    fn decide(&self, job: &SeatJob, now: u64) -> Result<SeatDecision, KeyHolderError> {
         let seat = self.holder.seat();
         if job.seat() != seat {
             // The gateway sees whom it has taken for whom.
-            let nothing = Decided { seat, decided: None, silent: 0, liars: 0, contradicting: 0 };
-            return Ok(Reply::DecidedInQuorum(nothing));
+            return Ok(SeatDecision { seat, decisions: None, silent: 0, liars: 0, contradicting: 0 });
         }
         let begun = self.holder.begin(job, now)?;
         self.peers.send(|other| Request::Parts(Box::new(begun.parts_for(other))));
@@ -164,12 +148,12 @@ impl Bench {
         self.name_liars(&judged);
         let mask = |seats: &[Seat]| seats.iter().fold(0, |bits, seat| bits | 1 << seat.index());
         let (liars, contradicting) = (mask(&judged.liars), mask(&judged.contradicting));
-        let decided = match self.holder.finish(job, &begun, &judged) {
-            Ok(decisions) => Some(decisions.lanes()),
+        let decisions = match self.holder.finish(job, &begun, &judged) {
+            Ok(decisions) => Some(decisions),
             Err(KeyHolderError::Unavailable(_)) => None,
             Err(other) => return Err(other),
         };
-        Ok(Reply::DecidedInQuorum(Decided { seat, decided, silent, liars, contradicting }))
+        Ok(SeatDecision { seat, decisions, silent, liars, contradicting })
     }
 
     fn name_liars(&self, judged: &Judgement) {

@@ -2,14 +2,14 @@
 
 use crate::address::Address;
 use crate::identity::Identity;
-use crate::protocol::Request;
+use crate::protocol::request_frame;
 use crate::remote::{Bounds, Remote};
-use crate::role::Role as _;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::Seat;
+use trefoil_matching::{KeyHolding as _, Request};
 use zeroize::Zeroizing;
 
 /// Messages that wait for each of the others; the oldest are dropped first.
@@ -66,7 +66,7 @@ impl Peers {
     pub(crate) fn send(&self, request: impl Fn(Seat) -> Request) {
         let until = Instant::now() + self.lifetime;
         for peer in &self.peers {
-            let frame = Zeroizing::new(request(peer.seat).encode());
+            let frame = request_frame(&request(peer.seat));
             let mut queue = peer.queue();
             if queue.len() == QUEUE_MAX {
                 queue.pop_front();
@@ -101,7 +101,7 @@ impl Peer {
             if message.until < Instant::now() {
                 continue;
             }
-            if let Err(cause) = self.remote.call(&message.frame) {
+            if let Err(cause) = self.remote.call_with(&message.frame) {
                 tracing::debug!(%cause, "a part did not arrive");
                 // What it has refused it would refuse again.
                 if self.remote.unready().is_some() {

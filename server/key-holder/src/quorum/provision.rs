@@ -1,6 +1,6 @@
 //! What makes a key-holder one of three: its pieces on disk and the other two.
 
-use super::{Bench, Link, Times, name};
+use super::{Link, Member, Times, name};
 use crate::address::Address;
 use crate::cli::OPERATOR_IDENTITY;
 use crate::clients::{Client, Clients, Right};
@@ -31,12 +31,12 @@ pub(crate) fn open(
     directory: &DataDir,
     peers: Option<config::Seated>,
     keyholder: &Arc<KeyHolder>,
-) -> Result<Option<Bench>, String> {
+) -> Result<Option<Member>, String> {
     let path = directory.join(PIECES_FILE);
     let Some((seat, peers)) = peers else {
         return match path.exists() {
             true => {
-                Err(format!("{} makes it one of three: set quorum.seat and quorum.peers", path.display()))
+                Err(format!("{} makes it one of a quorum: set quorum.seat and quorum.peers", path.display()))
             }
             false => Ok(None),
         };
@@ -60,7 +60,7 @@ pub(crate) fn open(
     }
     let longest = Duration::from_millis(config.timeout_ms);
     let times = Times { patience, longest };
-    Bench::new(holder, links, times).map(Some).map_err(|cause| cause.to_string())
+    Member::new(holder, links, times).map(Some).map_err(|cause| cause.to_string())
 }
 
 /// Makes three key-holders in `dir` that let in a gateway of this name and certificate, and prints how they are started; returns

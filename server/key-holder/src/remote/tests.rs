@@ -3,11 +3,14 @@
 use super::*;
 use crate::channel::Channel;
 use crate::data_dir::DataDir;
-use crate::protocol::request_length;
+use crate::protocol::{reply_frame, request_header};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::net::TcpListener;
-use trefoil_matching::{AttemptPolicy, Embedding, KeyHolder, MemoryVault, blind, split, unblind};
+use trefoil_matching::{
+    AttemptPolicy, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, KeyStructure, Lane,
+    MemoryVault, Renewal, TemplateName, TenantId, blind, split, unblind,
+};
 
 const TENANT: TenantId = [7; 16];
 const TIME: Duration = Duration::from_secs(60);
@@ -25,11 +28,12 @@ fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
             let (config, answer) = (Arc::clone(&config), answer.clone());
             std::thread::spawn(move || {
                 let mut channel = Channel::accept(config, socket.unwrap(), Instant::now() + TIME).unwrap();
-                while let Ok(Some(kind)) = channel.receive_first() {
-                    let length = request_length(channel.receive_header(kind).unwrap()).ok().unwrap();
-                    channel.receive(&mut vec![0; length]).unwrap();
-                    let reply = if kind == 0 { Reply::Done } else { answer() };
-                    channel.send(&reply.encode()).unwrap();
+                while let Ok(Some(first)) = channel.receive_first() {
+                    let header = channel.receive_header(first).unwrap();
+                    let (kind, length) = request_header(header).ok().unwrap();
+                    channel.receive(&mut vec![0; length - 1]).unwrap();
+                    let reply = if kind.name == "ping" { Reply::Done } else { answer() };
+                    channel.send(&reply_frame(&Ok(reply))).unwrap();
                 }
             });
         }
@@ -43,28 +47,32 @@ fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
 #[test]
 fn an_answer_to_another_question_is_not_believed() {
     let mut rng = StdRng::seed_from_u64(1);
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
+    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     let key = keyholder.create_tenant(TENANT, KeyStructure::PerTenant, policy).unwrap();
     let lane = |index| Lane::new(index).unwrap();
+    let name = |handle, generation| TemplateName { tenant: TENANT, handle, generation };
     let mut share = || split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut rng);
     let (blinded, own) = share();
-    let enrolled = keyholder.enrol(TENANT, [1; 32], 3, lane(2), &blinded.into()).unwrap();
+    let template: ForKeyHolder = blinded.into();
+    let enrolled = keyholder.enrol(name([1; 32], 3), lane(2), &template, 0).unwrap();
 
-    let created = connected_to(move || Reply::Created(Box::new(key.clone())));
+    let created = connected_to(move || Reply::PublicKeys(vec![key.clone()]));
     let create = |keys| created.create_tenant(TENANT, keys, policy).is_ok();
     assert!(create(KeyStructure::PerTenant) && !create(KeyStructure::PerSubject));
 
     let answer = enrolled.clone();
     let remote = connected_to(move || Reply::Enrolled(Box::new(answer.clone())));
-    let mut enrol =
-        |handle, generation, at| remote.enrol(TENANT, handle, generation, lane(at), share().0.into()).is_ok();
+    let mut enrol = |handle, generation, at| {
+        let (name, lane) = (name(handle, generation), lane(at));
+        remote.enrol(Enrolment { name, lane, template: share().0.into() }).is_ok()
+    };
     assert!(enrol([1; 32], 3, 2));
     assert!(!enrol([2; 32], 3, 2) && !enrol([1; 32], 4, 2) && !enrol([1; 32], 3, 5));
     let template = unblind(enrolled, own);
     let mut renew = |to| {
         let (blinded, _) = blind(&template, &mut rng);
-        remote.renew(TENANT, [1; 32], 2, to, blinded, 0).is_ok()
+        remote.renew(Renewal { name: name([1; 32], 2), to, blinded }).is_ok()
     };
     assert!(renew(3) && !renew(4));
 }

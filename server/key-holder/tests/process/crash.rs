@@ -4,7 +4,7 @@ use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
-use trefoil_key_holder::{Role as _, job_log};
+use trefoil_key_holder::job_log;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding as _};
 
 #[test]
@@ -12,7 +12,7 @@ fn counted_failures_survive_a_kill() {
     for survive in ["kill", "power-cut"] {
         let house = House::new(survive);
         let running = house.start();
-        let attempts = AttemptPolicy { consecutive: 100, delay_s: 0, per_day: 100, per_generation: 3 };
+        let attempts = AttemptPolicy { failures_per_generation: 3, ..AttemptPolicy::UNLIMITED };
         let gateway =
             Gateway::new(&running, house.gateway(), DecisionPolicy { threshold: 15_000, attempts }, 4);
         let impostors = |batch: u8| gateway.job(batch, |index| gateway.people[(index + 1) % 4].1.clone());
@@ -20,13 +20,16 @@ fn counted_failures_survive_a_kill() {
         let mut running = running;
         for batch in 0..3 {
             let remote = running.connected(house.gateway());
-            assert_eq!(remote.decide(&impostors(batch), 0).unwrap().lanes().bits(), 0);
+            assert_eq!(remote.decide(impostors(batch)).unwrap().lanes().bits(), 0);
             running.kill();
             running = house.start();
         }
         let remote = running.connected(house.gateway());
-        let spent = remote.decide(&gateway.honest(9), 0).unwrap();
-        assert_eq!(spent.lanes().bits(), 0, "{survive}: three failures, so even the right face is refused");
+        let spent = remote.decide(gateway.honest(9));
+        assert!(
+            matches!(spent, Err(KeyHolderError::NoAttempts(lanes)) if lanes.bits() == 0b1111),
+            "{survive}: three failures, so even the right face is refused: {spent:?}"
+        );
     }
 }
 
@@ -97,4 +100,48 @@ fn lines_with(house: &House, text: &str) -> usize {
     let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
     logs.map(|path| std::fs::read_to_string(path).unwrap().lines().filter(|line| line.contains(text)).count())
         .sum()
+}
+
+/// A vault from yesterday has budgets and templates from yesterday.
+#[test]
+fn an_older_vault_under_a_newer_log_is_refused_or_taken_by_name() {
+    let house = House::new("power-cut");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 3);
+    running.kill();
+    let files = ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"].map(|name| house.data().join(name));
+    let backup = files.each_ref().map(|path| std::fs::read(path).ok());
+    let mut running = house.start();
+    let remote = running.connected(house.gateway());
+    remote.shred(crate::world::named(1, 0)).unwrap();
+    let before = remote.status().unwrap().vaults[0].unwrap();
+    running.kill();
+    for (path, bytes) in files.iter().zip(&backup) {
+        let _ = std::fs::remove_file(path);
+        if let Some(bytes) = bytes {
+            std::fs::write(path, bytes).unwrap();
+        }
+    }
+    let refused = house.command(&[], &[]);
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(
+        why.contains("the vault is older than the job log") && why.contains("--accept-older-vault"),
+        "{why}"
+    );
+
+    let mut program = std::process::Command::new(crate::world::PROGRAM);
+    program.arg("--accept-older-vault");
+    let mut running = house.start_by(program);
+    let remote = running.connected(house.gateway());
+    let after = remote.status().unwrap().vaults[0].unwrap();
+    assert_eq!((after.restored, before.restored), (1, 0), "every attestation will say so");
+    assert!(after.generation > before.generation, "it is never again what it was");
+    let decided = remote.decide(gateway.honest(1)).unwrap().lanes().bits();
+    assert_eq!(decided, 0b111, "the template that was deleted is back, which is why it is refused");
+    running.kill();
+    let log = std::fs::read_to_string(house.data().join("jobs-0000000000000000.log")).unwrap();
+    assert_eq!(log.matches("\"op\":\"accept-older-vault\"").count(), 1);
+    job_log::check(&house.data()).unwrap();
+    house.start();
 }

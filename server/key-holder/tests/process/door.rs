@@ -1,6 +1,6 @@
 //! Who is let in, and to what.
 
-use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient};
+use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rustls::client::ResolvesClientCert;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Fingerprint;
-use trefoil_key_holder::{Bounds, Remote, Role as _, job_log, tls};
+use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
-    Context, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, SealedProbe, Share, blind,
-    split,
+    Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,
+    SealedFor, SealedProbe, Share, blind, split,
 };
 
 #[derive(Debug)]
@@ -31,11 +31,15 @@ impl ResolvesClientCert for NoCertificate {
     }
 }
 
+fn enrolment(template: trefoil_matching::ForKeyHolder) -> Enrolment {
+    Enrolment { name: named(9, 0), lane: Lane::new(9).unwrap(), template }
+}
+
 /// A handshake with this configuration ends before anything is served.
 fn is_refused(running: &Running, config: Arc<rustls::ClientConfig>) -> bool {
     let mut raw = running.raw_with(config);
     // The refusal may come after the client thinks that it is connected.
-    let sent = raw.0.write_all(&frame(0, &[])).and_then(|()| raw.0.flush());
+    let sent = raw.0.write_all(&frame(&Request::Ping)).and_then(|()| raw.0.flush());
     sent.is_err() || raw.is_closed()
 }
 
@@ -45,8 +49,7 @@ fn only_listed_certificates_are_served() {
     let running = house.start();
     let print = running.address.fingerprint;
     let mut known = running.raw(house.gateway());
-    known.send(&frame(0, &[]));
-    assert_eq!(known.receive(), (0, vec![]));
+    assert!(matches!(known.ask(&Request::Ping), Ok(Reply::Done)));
 
     assert!(
         is_refused(&running, tls::client_config(house.identity("stranger"), print).unwrap()),
@@ -79,8 +82,7 @@ fn only_listed_certificates_are_served() {
     // Strangers who say nothing do not keep those out who are known.
     let silent: Vec<TcpStream> =
         (0..8).map(|_| TcpStream::connect(&running.address.authority).unwrap()).collect();
-    known.send(&frame(0, &[]));
-    assert_eq!(known.receive(), (0, vec![]));
+    assert!(matches!(known.ask(&Request::Ping), Ok(Reply::Done)));
     running.connected(house.gateway());
     drop(silent);
 }
@@ -96,22 +98,22 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
         assert!(matches!(outcome, Err(KeyHolderError::Forbidden(_))), "{outcome:?}");
     };
     forbidden(gateway.remote.set_policy(TENANT, lenient(-32_768)));
-    forbidden(gateway.remote.lift_freeze(TENANT));
+    forbidden(gateway.remote.forgive_malformed(TENANT));
     let operator = running.connected(house.operator());
-    forbidden(operator.decide(&job, 0).map(drop));
+    forbidden(operator.decide(job.clone()).map(drop));
     forbidden(operator.create_tenant([8; 16], KeyStructure::PerSubject, lenient(0)).map(drop));
-    forbidden(operator.shred(TENANT, handle(0), 0));
+    forbidden(operator.shred(named(0, 0)));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
-    forbidden(operator.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded.into()).map(drop));
+    forbidden(operator.enrol(enrolment(blinded.into())).map(drop));
 
     operator.set_policy(TENANT, lenient(32_768)).unwrap();
     assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
-    let lifted = house.command(&["lift-freeze"], &[&hex::encode(TENANT)]);
+    let lifted = house.command(&["reset-malformed"], &[&hex::encode(TENANT)]);
     assert!(lifted.status.success(), "{}", String::from_utf8_lossy(&lifted.stderr));
     let stricter = house.command(&["set-policy"], &["--threshold", "15000", &hex::encode(TENANT)]);
     assert!(stricter.status.success(), "{}", String::from_utf8_lossy(&stricter.stderr));
     assert_eq!(gateway.decide(&gateway.honest(3)).unwrap(), 0b11);
-    gateway.remote.shred(TENANT, handle(1), 0).unwrap();
+    gateway.remote.shred(named(1, 0)).unwrap();
     let gone = gateway.decide(&gateway.honest(4));
     assert!(matches!(gone, Err(KeyHolderError::UnknownSubjects(lanes)) if lanes.bits() == 0b10), "{gone:?}");
 }
@@ -132,21 +134,22 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let unknown = |outcome: Result<(), KeyHolderError>| {
         assert!(matches!(outcome, Err(KeyHolderError::UnknownTenant)), "{outcome:?}");
     };
-    unknown(other.decide(&job, 0).map(drop));
-    unknown(other.shred(TENANT, handle(0), 0));
+    unknown(other.decide(job.clone()).map(drop));
+    unknown(other.shred(named(0, 0)));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
-    unknown(other.enrol(TENANT, handle(9), 0, Lane::new(9).unwrap(), blinded.into()).map(drop));
+    unknown(other.enrol(enrolment(blinded.into())).map(drop));
     let template = &gateway.people[0].0;
-    let context = Context::probe(&TENANT, &handle(0), &[1; 32], &[1; 16]);
+    let sealed_for = SealedFor { session: [1; 32], nonce: vec![1; 16], issued_at: now() };
+    let context = sealed_for.context(&TENANT, &handle(0));
     let sealed = other.sealing_key().unwrap().seal(&context, &Share::random(&mut StdRng::seed_from_u64(1)));
     let mut probes = [const { None }; LANES];
-    probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, context });
-    unknown(
-        other.encrypt_probes(&ProbeJob { tenant: TENANT, batch_id: [1; 16], epoch: 0, probes }).map(drop),
-    );
+    probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, sealed_for });
+    let probes = ProbeJob { tenant: TENANT, batch_id: [1; 16], epoch: 0, probes };
+    unknown(other.encrypt_probes(probes).map(drop));
+    unknown(other.public_keys(TENANT).map(drop));
     unknown(other.begin_rotation(TENANT).map(drop));
     let (blinded, _) = blind(template, &mut StdRng::seed_from_u64(1));
-    unknown(other.renew(TENANT, handle(0), 0, 1, blinded, 0).map(drop));
+    unknown(other.renew(Renewal { name: named(0, 0), to: 1, blinded }).map(drop));
     unknown(other.finish_rotation(TENANT, 0));
     let taken = other.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0));
     assert!(matches!(taken, Err(KeyHolderError::TenantExists)), "{taken:?}");
@@ -156,7 +159,7 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     running.kill();
     let head = job_log::check(&house.data()).unwrap();
     let running = house.start();
-    unknown(running.connected(house.identity("other")).decide(&job, 0).map(drop));
+    unknown(running.connected(house.identity("other")).decide(job.clone()).map(drop));
     assert!(job_log::check(&house.data()).unwrap().next > head.next);
     let shown = house.command(&["check-log"], &[]);
     assert!(String::from_utf8(shown.stdout).unwrap().contains("lines, head"));
@@ -196,7 +199,7 @@ fn a_caller_waits_no_longer_than_its_time() {
     let bounds = Bounds { timeout: Duration::from_millis(50), connections: 1 };
     let remote = Remote::start(address.parse().unwrap(), house.gateway(), bounds).unwrap();
     assert!(remote.wait_until_ready(Instant::now() + Duration::from_millis(200)).is_err());
-    assert!(matches!(remote.shred(TENANT, handle(0), 0), Err(KeyHolderError::Unavailable(_))));
+    assert!(matches!(remote.shred(named(0, 0)), Err(KeyHolderError::Unavailable(_))));
 }
 
 #[test]
@@ -207,8 +210,7 @@ fn a_client_beyond_the_connections_is_hung_up_on_until_there_is_room() {
     std::fs::write(&config, narrow).unwrap();
     let running = house.start();
     let mut first = running.raw(house.gateway());
-    first.send(&frame(0, &[]));
-    assert_eq!(first.receive(), (0, vec![]));
+    assert!(matches!(first.ask(&Request::Ping), Ok(Reply::Done)));
     let another = || tls::client_config(house.operator(), running.address.fingerprint).unwrap();
     assert!(is_refused(&running, another()));
     drop(first);

@@ -1,42 +1,42 @@
 //! Bytes that are no request: refused, bounded, and of no consequence to others.
 
-use crate::world::{Gateway, House, TENANT, frame, handle, lenient};
+use crate::world::{DECIDE, DECIDE_SEAT, Gateway, House, Raw, frame, frame_of, frame_with, lenient, named};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::job_log;
-use trefoil_matching::MatchJob;
+use trefoil_matching::{KeyHolderError, MatchJob, Reply, Request};
 
-/// Statuses of the protocol.
-const FRAMING: u8 = 26;
-const MALFORMED: u8 = 19;
+/// What is answered to bytes that are no request.
+fn is_not_understood(raw: &mut Raw) -> bool {
+    matches!(raw.receive(), Err(KeyHolderError::Unavailable(why)) if why.contains("did not understand"))
+}
 
 #[test]
 fn what_is_no_request_is_answered_once_and_hung_up_on() {
     let house = House::new("kill");
     let running = house.start();
-    let header = |kind: u8, length: u32| [&[kind][..], &length.to_le_bytes()].concat();
-    let oversized = MatchJob::BYTES_MAX as u32 + 1;
+    let header = |kind: u8, length: u32| [&length.to_le_bytes()[..], &[kind]].concat();
+    let oversized = MatchJob::BYTES_MAX as u32 + 257;
     let mut bad: Vec<Vec<u8>> = vec![
-        header(0, 1),
-        header(1, 0),
-        header(1, oversized),
-        header(1, u32::MAX),
-        header(2, 40),
-        header(2, 42),
-        header(4, 324),
-        header(5, u32::MAX),
-        header(6, 0),
-        header(7, 0),
+        header(0, 0),
+        header(0, 257),
+        header(DECIDE, 0),
+        header(DECIDE, oversized),
+        header(DECIDE, u32::MAX),
+        header(3, 257),
+        header(6, u32::MAX),
+        header(DECIDE_SEAT, u32::MAX),
+        header(18, 1),
         header(255, 4),
     ];
     let mut rng = StdRng::seed_from_u64(5);
-    // A first byte that is no kind, and whatever follows.
-    bad.extend((0..32).map(|_| (0..64).map(|_| rng.next_u32() as u8 | 8).collect()));
+    // A kind that there is not, and whatever follows.
+    bad.extend((0..32).map(|_| (0..64).map(|_| rng.next_u32() as u8 | 32).collect()));
     for bytes in &bad {
         let mut raw = running.raw(house.gateway());
         raw.send(bytes);
         // The bound is checked at the header: nothing more is waited for, nor is memory taken for it.
-        assert_eq!(raw.receive(), (FRAMING, vec![]), "{:?}", &bytes[..5]);
+        assert!(is_not_understood(&mut raw), "{:?}", &bytes[..5]);
         assert!(raw.is_closed());
     }
     let lines = job_log::check(&house.data()).unwrap().next;
@@ -49,8 +49,8 @@ fn truncated_requests_are_not_carried_out() {
     let running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
     let lines = job_log::check(&house.data()).unwrap().next;
-    let job = frame(1, &gateway.honest(1).to_bytes());
-    let shred = frame(5, &[&TENANT[..], &handle(0), &[0; 4]].concat());
+    let job = frame_with(DECIDE, &gateway.honest(1).to_bytes());
+    let shred = frame(&Request::Shred(named(0, 0)));
     for whole in [&job, &shred] {
         for cut in [1, 4, 5, whole.len() / 2, whole.len() - 1] {
             let mut raw = running.raw(house.gateway());
@@ -64,29 +64,39 @@ fn truncated_requests_are_not_carried_out() {
 }
 
 #[test]
-fn a_sound_frame_with_a_body_that_is_none_is_malformed_and_the_next_is_read() {
+fn a_sound_frame_with_a_body_that_is_none_is_refused_and_the_next_is_read() {
     let house = House::new("kill");
     let running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
-    let good = gateway.honest(1).to_bytes();
+    let good = gateway.honest(1);
+    let bytes = good.to_bytes();
+    let longer = [&bytes[..], &[0; 6]].concat();
+    // A template of a subject, for a lane and with a share that may not exist.
     let enrolment = |lane: u8, share: u8| {
-        frame(4, &[&TENANT[..], &[9; 32], &[0; 4], &[lane], &[share; 272][..]].concat())
+        let head = [&[5][..], &[7; 16], &[9; 32], &[0], &[lane], &[0]].concat();
+        frame_of(&[head, postcard::to_allocvec(&[share; 272][..]).unwrap()].concat())
     };
-    let mut longer = good.clone();
-    longer.extend_from_slice(&[0; 6]);
-    let malformed = [
-        frame(1, &good[1..]),
-        frame(1, &good[..good.len() - 1]),
-        frame(1, &longer),
+    let mut trailing = postcard::to_allocvec(&Request::Shred(named(0, 0))).unwrap();
+    trailing.push(0);
+    let unreadable = [
+        frame_with(DECIDE, &bytes[1..]),
+        frame_with(DECIDE, &bytes[..bytes.len() - 1]),
+        frame_with(DECIDE, &longer),
         enrolment(32, 0),
         enrolment(0, 255),
+        frame_of(&trailing),
     ];
     let mut raw = running.raw(house.gateway());
     // All at once: requests may be sent before replies are read.
-    raw.send(&malformed.concat());
-    raw.send(&frame(1, &good));
-    for _ in &malformed {
-        assert_eq!(raw.receive(), (MALFORMED, vec![]));
+    raw.send(&unreadable.concat());
+    raw.send(&enrolment(31, 0));
+    raw.send(&frame_with(DECIDE, &bytes));
+    for frame in &unreadable {
+        assert!(is_not_understood(&mut raw), "{:?}", &frame[..8]);
     }
-    assert_eq!(raw.receive(), (1, 0b11_u32.to_le_bytes().to_vec()));
+    assert!(
+        matches!(raw.receive(), Err(KeyHolderError::UnknownTenant) | Ok(Reply::Enrolled(_))),
+        "the rest of an enrolment is as it should be"
+    );
+    assert!(matches!(raw.receive(), Ok(Reply::Decided(decisions)) if decisions.lanes().bits() == 0b11));
 }

@@ -4,18 +4,19 @@
 //! and sends them under its certificate before the job arrives.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{Raw, Running, TENANT, frame};
+use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::wrap::WrapKey;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
-use trefoil_matching::{KeyHolder, MatchJob};
+use trefoil_matching::{
+    KeyHolder, KeyHolderError, KeyHolding as _, Lane, MatchJob, PublicKey, Reply, Request, SeatEnrolment,
+    split,
+};
 
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
-const MALFORMED: u8 = 19;
-const FROZEN: u8 = 18;
-const FAULT: u8 = 23;
 
 /// Seat 2, whose process is dead.
 struct Liar {
@@ -26,9 +27,9 @@ struct Liar {
 impl Liar {
     fn new(houses: &Houses) -> Liar {
         let directory = DataDir::open(&houses.data(2)).unwrap();
-        let key = WrapKey::new(&directory.secret::<32>("vault.key").unwrap());
-        let vault = SqliteVault::open(&directory.join("vault.sqlite"), key).unwrap();
-        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng()).unwrap();
+        let secret = directory.secret::<32>("vault.key").unwrap();
+        let vault = SqliteVault::open(&directory.join("vault.sqlite"), &secret).unwrap();
+        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), 0).unwrap();
         let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
         Liar { holder: QuorumHolder::new(keyholder.into(), pieces).unwrap(), directory }
     }
@@ -40,8 +41,8 @@ impl Liar {
         let missing = Seat::ALL[1].pieces().iter().position(|piece| *piece == to.lacks()).unwrap();
         let parts = moved(&begun.parts_for(to), missing, by);
         let mut raw: Raw = at.raw(Identity::open(&self.directory, "tls").unwrap());
-        raw.send(&frame(32, &parts.to_bytes()));
-        assert_eq!(raw.receive(), (0, vec![]), "taken");
+        let taken = raw.ask(&Request::Parts(Box::new(parts)));
+        assert!(matches!(taken, Ok(Reply::Done)), "{taken:?}");
     }
 }
 
@@ -91,7 +92,10 @@ fn scores_that_one_moves_change_no_decision_and_name_it() {
 fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let houses = Houses::new();
     let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let mut gateway = Gateway::new(&houses, &holders);
+    let key_of =
+        |holder: &Running| holder.connected(houses.identity()).public_keys(TENANT).unwrap().remove(0);
+    let mut keys = holders.each_ref().map(key_of);
     for holder in &mut holders {
         holder.kill();
     }
@@ -101,29 +105,48 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let first = houses.start(1);
     let liar = Liar::new(&houses);
     let mut raw = first.raw(houses.identity());
-    let mut decide = |batch: u32, by: u128| {
+    let mut decide = |gateway: &Gateway, batch: u32, by: u128| {
         let [job, _] = gateway.jobs(batch);
         liar.send(Seat::ALL[0], &first, &job, by);
-        raw.send(&frame(34, &SeatJob::encode(&job).unwrap()[0]));
+        raw.send(&frame_with(DECIDE_SEAT, &SeatJob::encode(&job).unwrap()[0]));
         raw.receive()
     };
-    let (status, body) = decide(0, 0);
-    assert_eq!(
-        (status, &body[..2], &body[2..6]),
-        (8, &[0, 1][..], &expected(0).to_le_bytes()[..]),
-        "the truth"
-    );
-    // Without what the other two contribute to its salt, nobody is enrolled.
-    let enrolment = frame(4, &[&TENANT[..], &[9; 32], &[0; 4], &[31], &[0; 272][..]].concat());
-    let mut gateway_too = first.raw(houses.identity());
-    for _ in 0..2 {
-        gateway_too.send(&enrolment);
-        assert_eq!(gateway_too.receive(), (FAULT, vec![]));
-    }
+    let decided = match decide(&gateway, 0, 0) {
+        Ok(Reply::DecidedSeat(decided)) => decided.decisions.unwrap().lanes().bits(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(decided, expected(0), "the truth");
     for batch in 1..=3 {
-        assert_eq!(decide(batch, 20_000), (MALFORMED, vec![]));
+        let refused = decide(&gateway, batch, 20_000);
+        assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
+        keys[0] = key_of(&first);
+        gateway.keys[0] = PublicKey::of_quorum(keys.clone()).unwrap();
     }
-    assert_eq!(decide(4, 0), (FROZEN, vec![]), "until an operator has looked");
+    let refused = decide(&gateway, 4, 0);
+    assert!(matches!(refused, Err(KeyHolderError::Frozen)), "until an operator has looked: {refused:?}");
     let named = "its part does not fit, and no other is here: it lies, or the gateway does key_holder=\"key-holder-2\"";
     assert_eq!(houses.log(1).matches(named).count(), 3);
+}
+
+#[test]
+fn nobody_is_enrolled_without_what_a_key_holder_contributed() {
+    let houses = Houses::new();
+    let holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    let mut rng = StdRng::seed_from_u64(4);
+    let (name, lane) = (named(31, 0), Lane::new(31).unwrap());
+    let mut raw = holders[0].raw(houses.identity());
+    let mut enrol = |own: [u8; 32]| {
+        let (template, _) = split(&gateway.people[0].1, &mut rng);
+        let contributions = [own, [2; 32], [3; 32]];
+        let enrolment = SeatEnrolment { name, lane, template, contributions };
+        raw.ask(&Request::EnrolSeat(Box::new(enrolment)))
+    };
+    let refused = enrol([1; 32]);
+    assert!(matches!(refused, Err(KeyHolderError::Forbidden(_))), "{refused:?}");
+    let contributed = holders[0].raw(houses.identity()).ask(&Request::Contribute(name));
+    let Ok(Reply::Contribution(own)) = contributed else { panic!("{contributed:?}") };
+    assert!(matches!(enrol(own), Ok(Reply::EnrolledSeat(..))));
+    let again = enrol(own);
+    assert!(matches!(again, Err(KeyHolderError::Forbidden(_))), "once: {again:?}");
 }

@@ -4,7 +4,7 @@ use crate::three::{Gateway, Houses};
 use crate::world::{self, House, PATIENCE, lenient};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use trefoil_key_holder::{Bounds, Remote, Role as _};
+use trefoil_key_holder::{Bounds, Remote};
 use trefoil_matching::KeyHolding as _;
 
 const WORKERS: usize = 8;
@@ -69,7 +69,7 @@ fn more_workers_than_connections_wait_for_one_key_holder_and_lose_nothing() {
             let impostor = batch as usize % 30;
             let face = |index: usize| if index == impostor { (index + 1) % 30 } else { index };
             let job = gateway.job(batch as u8, |index| gateway.people[face(index)].1.clone());
-            let decided = narrow.decide(&job, 0).unwrap().lanes().bits();
+            let decided = narrow.decide(job).unwrap().lanes().bits();
             assert_eq!(decided, ((1 << 30) - 1) & !(1 << impostor), "batch {batch}");
         },
         |_| {},

@@ -1,15 +1,16 @@
 //! Three key-holder processes, of which one is killed, stalled or wrong, and then two.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{House, PROGRAM, TENANT, frame, handle, lenient};
+use crate::world::{DECIDE_SEAT, House, PROGRAM, TENANT, frame_of, frame_with, lenient, matcher, named};
 use std::process::Command;
 use trefoil_key_holder::clients::{Clients, Right};
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
-use trefoil_key_holder::{Role as _, job_log};
+use trefoil_key_holder::job_log;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{
-    KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, Matcher, MemoryVault, Tier, split,
+    Enrolment, KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, MemoryVault, PublicKey, Reply,
+    Request, SeatDecision, SeatEnrolment, split,
 };
 
 #[test]
@@ -26,7 +27,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.until(3, |state| state.away.is_some());
     assert!(gateway.quorum.unready().is_none(), "two are enough");
     gateway.logins(8..10);
-    let refused = gateway.quorum.shred(TENANT, handle(0), 0);
+    let refused = gateway.quorum.shred(named(0, 0));
     assert!(matches!(refused, Err(KeyHolderError::OneAway(3))), "{refused:?}");
     holders[2] = houses.start(3);
     gateway.until(3, |state| state.away.is_none());
@@ -62,11 +63,12 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     holders[1] = houses.start(2);
     gateway.until(2, |state| state.away.is_none());
     gateway.logins(30..34);
-    gateway.quorum.shred(TENANT, handle(0), 0).unwrap();
+    gateway.quorum.shred(named(0, 0)).unwrap();
     // Enrolled again under the same name, all three contribute anew.
     let (blinded, _) = split(&gateway.people[0].1, &mut gateway.rng);
     let lane = gateway.people[0].0[0].lane;
-    gateway.quorum.enrol(TENANT, handle(0), 0, lane, blinded.into()).unwrap();
+    let enrolment = Enrolment { name: named(0, 0), lane, template: blinded.into() };
+    gateway.quorum.enrol(enrolment).unwrap();
     for (seat, holder) in (1..).zip(&mut holders) {
         holder.kill();
         job_log::check(&houses.data(seat)).unwrap();
@@ -82,7 +84,7 @@ fn with_two_away_nothing_is_decided_until_one_is_back() {
     gateway.kill(&mut holders[1], 2);
     for batch in 0..5 {
         let [job, _] = gateway.jobs(batch);
-        assert!(matches!(gateway.quorum.decide(&job, 0), Err(KeyHolderError::Unavailable(_))));
+        assert!(matches!(gateway.quorum.decide(job), Err(KeyHolderError::Unavailable(_))));
     }
     let why = gateway.quorum.unready().unwrap();
     assert!(why.contains("key-holder 1") && why.contains("key-holder 2"), "{why}");
@@ -103,53 +105,56 @@ fn parts_are_for_key_holders_only() {
     }
     let holders = [1, 2, 3].map(|seat| houses.start(seat));
     let mut gateway = Gateway::new(&houses, &holders);
-    let [job, _] = gateway.jobs(1);
     let [pieces, ..] = Pieces::deal(&mut rand::rng());
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng).unwrap();
+    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
     let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
     let key = forger.create_tenant(TENANT, lenient(0)).unwrap();
     for (index, (template, _)) in (0u8..).zip(&gateway.people) {
-        let (blinded, _) = split(&gateway.people[0].1, &mut gateway.rng);
-        let lane = template[0].lane;
-        forger.enrol(TENANT, handle(index), 0, lane, &blinded, &[[0; 32]; 3]).unwrap();
+        let (template_share, _) = split(&gateway.people[0].1, &mut gateway.rng);
+        let (name, lane) = (named(index, 0), template[0].lane);
+        let contributions = [forger.contribute(name, 0).unwrap(), [0; 32], [0; 32]];
+        forger.enrol(&SeatEnrolment { name, lane, template: template_share, contributions }).unwrap();
     }
     // Somebody's who has a tenant of the same name, and tags by keys of their own.
+    let key = PublicKey::of_quorum([key.clone(), key.clone(), key]).unwrap();
+    let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
-    let forged =
-        Matcher::new(Tier::detected(), [7; 32]).mask_for_three([1; 16], TENANT, &key, &lanes).unwrap();
+    let forged = matcher(7).mask([1; 16], TENANT, &key, &lanes).unwrap();
     let forged = SeatJob::from_bytes(&SeatJob::encode(&forged).unwrap()[0]).unwrap();
-    let parts = forger.begin(&forged, 0).unwrap().parts_for(Seat::ALL[1]);
-    let frames = SeatJob::encode(&job).unwrap();
+    let parts = || Box::new(forger.begin(&forged, 0).unwrap().parts_for(Seat::ALL[1]));
+    let frames = SeatJob::encode(&theirs).unwrap();
+    let is_forbidden =
+        |answer: Result<Reply, KeyHolderError>| matches!(answer, Err(KeyHolderError::Forbidden(_)));
     let mut raw = holders[0].raw(houses.identity());
-    // Neither can a gateway send parts or a contribution, nor is there a request that asks for any.
-    raw.send(&frame(32, &parts.to_bytes()));
-    assert_eq!(raw.receive(), (24, vec![]));
-    raw.send(&frame(33, &[0; 84]));
-    assert_eq!(raw.receive(), (24, vec![]));
+    // Neither can a gateway send parts, nor is there a request that asks for any.
+    assert!(is_forbidden(raw.ask(&Request::Parts(parts()))));
     let mut raws = holders.each_ref().map(|holder| holder.raw(houses.identity()));
-    raws.iter_mut().zip(&frames).for_each(|(raw, job)| raw.send(&frame(34, job)));
-    for (seat, raw) in (0u8..).zip(&mut raws) {
-        let [a, b, c, d] = expected(1).to_le_bytes();
-        let answer = vec![seat, 1, a, b, c, d, 0, 0, 0];
-        assert_eq!(raw.receive(), (8, answer), "seat, decided, 32 bits, whom it saw");
+    raws.iter_mut().zip(&frames).for_each(|(raw, job)| raw.send(&frame_with(DECIDE_SEAT, job)));
+    let nobody = SeatDecision { seat: Seat::ALL[0], decisions: None, silent: 0, liars: 0, contradicting: 0 };
+    for (seat, raw) in Seat::ALL.into_iter().zip(&mut raws) {
+        let Ok(Reply::DecidedSeat(decided)) = raw.receive() else { panic!("32 bits, and whom it saw") };
+        assert_eq!(decided.decisions.map(|decisions| decisions.lanes().bits()), Some(expected(1)));
+        assert_eq!(SeatDecision { decisions: None, ..decided }, SeatDecision { seat, ..nobody });
     }
     let mut stranger = holders[0].raw(other);
-    stranger.send(&frame(34, &frames[0]));
-    assert_eq!(stranger.receive(), (16, vec![]), "the tenant of another gateway");
-    stranger.send(&frame(32, &parts.to_bytes()));
-    assert_eq!(stranger.receive(), (24, vec![]));
+    stranger.send(&frame_with(DECIDE_SEAT, &frames[0]));
+    assert!(
+        matches!(stranger.receive(), Err(KeyHolderError::UnknownTenant)),
+        "the tenant of another gateway"
+    );
+    assert!(is_forbidden(stranger.ask(&Request::Parts(parts()))));
     // A job for another seat is not decided, whatever it says.
-    raws[0].send(&frame(34, &frames[1]));
-    assert_eq!(raws[0].receive(), (8, vec![0; 9]), "its own seat, and nothing");
-    for kind in (10..=31).chain(35..=63) {
+    raws[0].send(&frame_with(DECIDE_SEAT, &frames[1]));
+    assert!(matches!(raws[0].receive(), Ok(Reply::DecidedSeat(decided)) if decided == nobody));
+    for kind in (18..=63).chain([255]) {
         let mut raw = holders[0].raw(houses.identity());
-        raw.send(&frame(kind, &[]));
-        assert_eq!(raw.receive(), (26, vec![]), "kind {kind}");
+        raw.send(&frame_of(&[kind]));
+        assert!(matches!(raw.receive(), Err(KeyHolderError::Unavailable(_))), "kind {kind}");
     }
 }
 
 #[test]
-fn what_three_do_not_do_is_refused_with_what_to_do() {
+fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
     let houses = Houses::new();
     let holders = [1, 2, 3].map(|seat| houses.start(seat));
     let gateway = Gateway::new(&houses, &holders);
@@ -165,18 +170,20 @@ fn what_three_do_not_do_is_refused_with_what_to_do() {
     advised(quorum.begin_rotation(TENANT).map(drop));
     advised(quorum.finish_rotation(TENANT, 0));
     let [_, plain] = gateway.jobs(1);
-    let unconfirmed = quorum.decide(&plain, 0);
-    assert!(matches!(&unconfirmed, Err(KeyHolderError::Forbidden(why)) if why.contains("mask it for three")));
+    let unconfirmed = quorum.decide(plain.clone());
+    assert!(
+        matches!(&unconfirmed, Err(KeyHolderError::Forbidden(why)) if why.contains("mask it with the quorum"))
+    );
 
     // A gateway that knows one of the three only, and takes it for one that is alone.
     let one = holders[0].connected(houses.identity());
     let told = |outcome: Result<(), KeyHolderError>| {
         assert!(
-            matches!(&outcome, Err(KeyHolderError::Forbidden(why)) if why.contains("give the gateway all three")),
+            matches!(&outcome, Err(KeyHolderError::Forbidden(why)) if why.contains("give the gateway all")),
             "{outcome:?}"
         );
     };
-    told(one.decide(&plain, 0).map(drop));
+    told(one.decide(plain).map(drop));
     told(one.create_tenant([9; 16], KeyStructure::PerTenant, lenient(0)).map(drop));
     told(one.sealing_key().map(drop));
     told(one.begin_rotation(TENANT).map(drop));
@@ -196,8 +203,11 @@ fn three_that_are_no_quorum_say_so() {
     let gateway = Gateway::new(&houses, &holders);
     let [job, _] = gateway.jobs(1);
     let mut raw = running.raw(house.gateway());
-    raw.send(&frame(34, &SeatJob::encode(&job).unwrap()[0]));
-    assert_eq!(raw.receive(), (31, vec![]), "it is alone");
+    raw.send(&frame_with(DECIDE_SEAT, &SeatJob::encode(&job).unwrap()[0]));
+    assert!(
+        matches!(raw.receive(), Err(KeyHolderError::Forbidden(why)) if why.contains("no seat of a quorum")),
+        "it is alone"
+    );
     // Nor is a peer anything else.
     let peer = holders[1].address.fingerprint;
     holders[0].kill();

@@ -1,6 +1,6 @@
 //! Three key-holder processes, and a gateway with people that compares them with one key-holder.
 
-use crate::world::{LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, handle, host, lenient};
+use crate::world::{LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, host, lenient, matcher, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
-use trefoil_key_holder::{Bounds, HolderState, Quorum, Role};
+use trefoil_key_holder::{Bounds, Local, Quorum};
 use trefoil_matching::{
-    Embedding, KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, Lane, MatchJob, Matcher,
-    MemoryVault, PublicKey, Template, Tier, split, unblind,
+    Embedding, Enrolment, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane, MatchJob, MemoryVault,
+    PublicKey, SeatState, Template, split, unblind,
 };
 
 pub(crate) const PEOPLE: u8 = 30;
@@ -89,8 +89,8 @@ impl Houses {
 /// A gateway with people, and the key-holder that the three are compared with.
 pub(crate) struct Gateway {
     pub(crate) quorum: Quorum,
-    alone: KeyHolder,
-    keys: [PublicKey; 2],
+    alone: Local,
+    pub(crate) keys: [PublicKey; 2],
     pub(crate) people: Vec<([Template; 2], Embedding)>,
     pub(crate) rng: StdRng,
 }
@@ -102,8 +102,9 @@ impl Gateway {
         let quorum = Quorum::start(at, bounds).unwrap();
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
-        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng).unwrap();
-        let keys = [&quorum as &dyn Role, &alone]
+        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
+        let alone = Local::with_clock(alone.into(), || 0);
+        let keys = [&quorum as &dyn KeyHolding, &alone]
             .map(|role| role.create_tenant(TENANT, KeyStructure::PerSubject, lenient(15_000)).unwrap());
         let mut gateway = Gateway { quorum, alone, keys, people: Vec::new(), rng };
         (0..PEOPLE).for_each(|index| gateway.enrol(index).unwrap());
@@ -113,9 +114,10 @@ impl Gateway {
     fn enrol(&mut self, index: u8) -> Result<(), KeyHolderError> {
         let face = face(&mut self.rng);
         let lane = Lane::new(index).unwrap();
-        let mut enrol = |role: &dyn Role| {
+        let mut enrol = |role: &dyn KeyHolding| {
             let (blinded, blind) = split(&face, &mut self.rng);
-            let encrypted = role.enrol(TENANT, handle(index), 0, lane, blinded.into())?;
+            let name = named(index, 0);
+            let encrypted = role.enrol(Enrolment { name, lane, template: blinded.into() })?;
             Ok::<Template, KeyHolderError>(unblind(encrypted, blind))
         };
         let ours = enrol(&self.quorum)?;
@@ -133,16 +135,11 @@ impl Gateway {
                 false => self.people[usize::from(lane)].1.clone(),
             })
             .collect();
-        let (mut id, mut seed) = ([0; 16], [7; 32]);
+        let mut id = [0; 16];
         id[..4].copy_from_slice(&batch.to_le_bytes());
-        seed[..4].copy_from_slice(&batch.to_le_bytes());
         [0, 1].map(|which| {
             let lanes: Vec<_> = self.people.iter().map(|person| &person.0[which]).zip(&probes).collect();
-            let mut matcher = Matcher::new(Tier::detected(), seed);
-            match which {
-                0 => matcher.mask_for_three(id, TENANT, &self.keys[0], &lanes).unwrap(),
-                _ => matcher.mask(id, TENANT, &self.keys[1], &lanes).unwrap(),
-            }
+            matcher(batch.into()).mask(id, TENANT, &self.keys[which], &lanes).unwrap()
         })
     }
 
@@ -150,7 +147,7 @@ impl Gateway {
     pub(crate) fn logins(&self, batches: std::ops::Range<u32>) {
         for batch in batches {
             let [job, reference] = self.jobs(batch);
-            let alone = self.alone.decide(&reference, 0).unwrap().lanes().bits();
+            let alone = self.alone.decide(reference).unwrap().lanes().bits();
             assert_eq!(alone, expected(batch));
             self.decides(batch, &job);
         }
@@ -158,12 +155,12 @@ impl Gateway {
 
     /// Decides a job of this batch, rightly.
     pub(crate) fn decides(&self, batch: u32, job: &MatchJob) {
-        let decided = self.quorum.decide(job, 0).map(|decisions| decisions.lanes().bits());
+        let decided = self.quorum.decide(job.clone()).map(|decisions| decisions.lanes().bits());
         assert!(matches!(decided, Ok(lanes) if lanes == expected(batch)), "batch {batch}: {decided:?}");
     }
 
-    pub(crate) fn state(&self, seat: usize) -> HolderState {
-        self.quorum.holders().remove(seat - 1)
+    pub(crate) fn state(&self, seat: usize) -> SeatState {
+        self.quorum.seats().remove(seat - 1)
     }
 
     /// Kills a key-holder and waits until the gateway knows.
@@ -173,7 +170,7 @@ impl Gateway {
     }
 
     /// Waits until the third has been heard too, which nobody waits for otherwise.
-    pub(crate) fn until(&self, seat: usize, what: impl Fn(&HolderState) -> bool) {
+    pub(crate) fn until(&self, seat: usize, what: impl Fn(&SeatState) -> bool) {
         while !what(&self.state(seat)) {
             std::thread::yield_now();
         }

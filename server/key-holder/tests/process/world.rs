@@ -14,10 +14,11 @@ use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
-use trefoil_key_holder::{Address, Bounds, Remote, Role as _, tls};
+use trefoil_key_holder::{Address, Bounds, Remote, tls};
 use trefoil_matching::{
-    AttemptPolicy, Context, DecisionPolicy, Embedding, Handle, KeyHolderError, KeyHolding as _, KeyStructure,
-    Lane, MatchJob, Matcher, PublicKey, Share, SharedProbe, Template, TenantId, Tier, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Enrolment, Handle, KeyHolderError, KeyHolding as _,
+    KeyStructure, Lane, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
+    Template, TemplateName, TenantId, Tier, split, unblind,
 };
 
 pub(crate) const TENANT: TenantId = [7; 16];
@@ -27,7 +28,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil-key-holder");
 /// A configuration that lets tenants have any policy.
 pub(crate) const LENIENT_LIMITS: &str = "[policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
-     per_day_max = 4294967295\nper_generation_max = 4294967295\n";
+     failures_per_day_max = 4294967295\nfailures_per_generation_max = 4294967295\n\
+     attempts_per_day_max = 4294967295\nattempts_per_generation_max = 4294967295\n";
 
 /// An address that no other test and no other process uses: every one of 127.0.0.0/8 is this machine, so a restart finds its ports
 /// free.
@@ -180,13 +182,24 @@ impl Raw {
         self.0.flush().unwrap();
     }
 
-    /// Status and body of the next reply.
-    pub(crate) fn receive(&mut self) -> (u8, Vec<u8>) {
-        let mut header = [0; 5];
-        self.0.read_exact(&mut header).unwrap();
-        let mut body = vec![0; u32::from_le_bytes(header[1..].try_into().unwrap()) as usize];
+    /// The body of the next reply.
+    pub(crate) fn receive_bytes(&mut self) -> Vec<u8> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length).unwrap();
+        let mut body = vec![0; u32::from_le_bytes(length) as usize];
         self.0.read_exact(&mut body).unwrap();
-        (header[0], body)
+        body
+    }
+
+    /// The next reply.
+    pub(crate) fn receive(&mut self) -> Result<Reply, KeyHolderError> {
+        postcard::from_bytes(&self.receive_bytes()).unwrap()
+    }
+
+    /// Asks, and the answer.
+    pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, KeyHolderError> {
+        self.send(&frame(request));
+        self.receive()
     }
 
     /// Says that nothing more will come.
@@ -207,29 +220,39 @@ impl Raw {
     }
 }
 
-/// A frame as the protocol writes it.
-pub(crate) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut frame = vec![kind];
-    frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    frame.extend_from_slice(body);
-    frame
+/// A frame with this body.
+pub(crate) fn frame_of(body: &[u8]) -> Vec<u8> {
+    [&(body.len() as u32).to_le_bytes()[..], body].concat()
 }
 
-/// A key structure and a probe mode that go together.
+/// The frame of a request, as the protocol writes it.
+pub(crate) fn frame(request: &Request) -> Vec<u8> {
+    frame_of(&postcard::to_allocvec(request).unwrap())
+}
+
+/// The frame of a request that holds one value, of these bytes: of the kind that comes at this place.
+pub(crate) fn frame_with(kind: u8, bytes: &[u8]) -> Vec<u8> {
+    frame_of(&[&[kind], &postcard::to_allocvec(bytes).unwrap()[..]].concat())
+}
+
+/// The kinds of request that tests write byte by byte.
+pub(crate) const DECIDE: u8 = 1;
+pub(crate) const DECIDE_SEAT: u8 = 14;
+
+/// A probe mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    PlainOwnKeys,
-    PlainTenantKey,
+    Plain,
     Shared,
 }
 
 impl Mode {
-    pub(crate) const ALL: [Mode; 3] = [Mode::PlainOwnKeys, Mode::PlainTenantKey, Mode::Shared];
+    pub(crate) const ALL: [Mode; 2] = [Mode::Plain, Mode::Shared];
 
     fn keys(self) -> KeyStructure {
         match self {
-            Mode::PlainOwnKeys => KeyStructure::PerSubject,
-            Mode::PlainTenantKey | Mode::Shared => KeyStructure::PerTenant,
+            Mode::Plain => KeyStructure::PerSubject,
+            Mode::Shared => KeyStructure::PerTenant,
         }
     }
 }
@@ -244,7 +267,7 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn new(running: &Running, identity: Identity, policy: DecisionPolicy, people: u8) -> Gateway {
-        Gateway::in_mode(Mode::PlainOwnKeys, running, identity, policy, people)
+        Gateway::in_mode(Mode::Plain, running, identity, policy, people)
     }
 
     pub(crate) fn in_mode(
@@ -261,8 +284,9 @@ impl Gateway {
             .map(|index| {
                 let face = face(&mut rng);
                 let (blinded, blind) = split(&face, &mut rng);
-                let lane = Lane::new(index).unwrap();
-                let encrypted = remote.enrol(TENANT, handle(index), 0, lane, blinded.into()).unwrap();
+                let (name, lane) = (named(index, 0), Lane::new(index).unwrap());
+                let template = blinded.into();
+                let encrypted = remote.enrol(Enrolment { name, lane, template }).unwrap();
                 (unblind(encrypted, blind), face)
             })
             .collect();
@@ -272,7 +296,7 @@ impl Gateway {
     /// A batch in which everybody shows what `show` says.
     pub(crate) fn job(&self, batch: u8, show: impl Fn(usize) -> Embedding) -> MatchJob {
         let probes: Vec<Embedding> = (0..self.people.len()).map(show).collect();
-        let mut matcher = Matcher::new(Tier::detected(), [batch; 32]);
+        let mut matcher = matcher(u64::from(batch));
         if self.mode == Mode::Shared {
             return self.shared(&mut matcher, batch, &probes);
         }
@@ -283,17 +307,19 @@ impl Gateway {
     /// The same with probes that devices split, of which this side has one share each.
     fn shared(&self, matcher: &mut Matcher, batch: u8, probes: &[Embedding]) -> MatchJob {
         let sealing = self.remote.sealing_key().unwrap();
-        let mut rng = StdRng::seed_from_u64(u64::from(batch));
+        // A share opens once, so each has randomness of its own.
+        let mut rng = StdRng::from_rng(&mut rand::rng());
         let mut device = |template: &Template, probe: &Embedding| {
-            let context = Context::probe(&TENANT, &template.handle, &[1; 32], &[batch; 16]);
+            let sealed_for = SealedFor { session: [1; 32], nonce: vec![batch; 16], issued_at: now() };
+            let context = sealed_for.context(&TENANT, &template.handle);
             let (share, other) = Share::of(probe).split(&mut rng);
-            SharedProbe { share, sealed: sealing.seal(&context, &other), context }
+            SharedProbe { share, sealed: sealing.seal(&context, &other), sealed_for }
         };
         let probes: Vec<SharedProbe> =
             self.people.iter().zip(probes).map(|((template, _), probe)| device(template, probe)).collect();
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         let job = matcher.gather([batch; 16], TENANT, &self.key, &lanes).unwrap();
-        let encrypted = self.remote.encrypt_probes(&job).unwrap();
+        let encrypted = self.remote.encrypt_probes(job).unwrap();
         matcher.mask_shared([batch; 16], TENANT, &self.key, &lanes, &encrypted).unwrap()
     }
 
@@ -302,9 +328,14 @@ impl Gateway {
         self.job(batch, |index| self.people[index].1.clone())
     }
 
+    /// The public key as it is now.
+    pub(crate) fn refetch(&mut self) {
+        self.key = self.remote.public_keys(TENANT).unwrap().pop().unwrap();
+    }
+
     /// The lanes that a job is answered with.
     pub(crate) fn decide(&self, job: &MatchJob) -> Result<u32, KeyHolderError> {
-        self.remote.decide(job, 0).map(|decisions| decisions.lanes().bits())
+        self.remote.decide(job.clone()).map(|decisions| decisions.lanes().bits())
     }
 }
 
@@ -318,9 +349,20 @@ pub(crate) fn face(rng: &mut StdRng) -> Embedding {
     Embedding::quantise(&vector).unwrap()
 }
 
+pub(crate) fn named(index: u8, generation: u32) -> TemplateName {
+    TemplateName { tenant: TENANT, handle: handle(index), generation }
+}
+
+pub(crate) fn matcher(seed: u64) -> Matcher {
+    let mut rng = StdRng::seed_from_u64(seed);
+    Matcher::new(Tier::detected(), Box::new(move |fresh| rng.fill_bytes(fresh)))
+}
+
+pub(crate) fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
 /// Budgets that never bind.
 pub(crate) fn lenient(threshold: i32) -> DecisionPolicy {
-    let attempts =
-        AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
-    DecisionPolicy { threshold, attempts }
+    DecisionPolicy { threshold, attempts: AttemptPolicy::UNLIMITED }
 }

@@ -1,0 +1,311 @@
+//! Rows that nobody else wrote: one keyed sum over every row of a file, which each transaction brings up to date.
+//!
+//! Every row has a keyed digest; the sum of a file is the exclusive or of all of them, and the file keeps an HMAC of the sum together
+//! with a count of its transactions, never the sum itself. When the file is opened the sum is computed from what is there. So a field
+//! that was edited, a row that was added, removed, or brought back from an older copy, and a changed schema are all found. A table's own
+//! code has nothing to remember: the connection that writes has temporary triggers, which no file holds, that report every row.
+//!
+//! Exclusive or needs the sum to be secret: who knew it at 257 times could solve for old rows that cancel out. An older copy of the whole
+//! file is sound by itself; its count tells, to whoever remembers a higher one ([`super::Database::state`]).
+
+use super::{StoreError, fault};
+use aws_lc_rs::hmac;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_matching::VaultState;
+
+/// The function that adds a row to the sum, or takes it away: the two are the same.
+const ROW: &str = "trefoil_row";
+/// Bytes of a digest and of the sum.
+const DIGEST_BYTES: usize = 32;
+/// Where the file keeps its count and the HMAC. Not part of the sum.
+const TABLE: &str = "authentic";
+const SCHEMA: &str = "CREATE TABLE authentic (
+    id INTEGER PRIMARY KEY CHECK (id = 0), generation INTEGER NOT NULL, restored INTEGER NOT NULL, hmac BLOB NOT NULL
+) STRICT;";
+
+/// The key of a file's rows, and what is not covered by it.
+pub struct RowKey {
+    key: hmac::Key,
+    apart: &'static [Apart],
+}
+
+/// What a sum leaves out, because something else vouches for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Apart {
+    /// A table.
+    Table(&'static str),
+    /// A column of a table.
+    Column(&'static str, &'static str),
+}
+
+/// The sum of a file's rows, kept by the connection that writes.
+pub(super) struct Rows {
+    key: RowKey,
+    sum: Arc<Sum>,
+    state: VaultState,
+}
+
+/// Four words, each changed by itself: only the writing thread does.
+#[derive(Default)]
+struct Sum {
+    words: [AtomicU64; 4],
+}
+
+impl RowKey {
+    /// The key that belongs to a secret of a data directory.
+    pub fn of(secret: &[u8; 32], apart: &'static [Apart]) -> RowKey {
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let key = hmac::sign(&secret, b"trefoil/rows/1");
+        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart }
+    }
+
+    fn covers_table(&self, table: &str) -> bool {
+        let internal = table == TABLE || table.starts_with("sqlite_");
+        !internal && !self.apart.iter().any(|apart| matches!(apart, Apart::Table(name) if *name == table))
+    }
+
+    fn covers_column(&self, table: &str, column: &str) -> bool {
+        let apart =
+            |apart: &Apart| matches!(apart, Apart::Column(of, name) if (*of, *name) == (table, column));
+        !self.apart.iter().any(apart)
+    }
+
+    /// The keyed digest of a row: the table, then each column that is covered, with its type and length.
+    fn digest<'a>(
+        &self,
+        table: &str,
+        columns: impl Iterator<Item = rusqlite::Result<ValueRef<'a>>>,
+    ) -> rusqlite::Result<Digest> {
+        let mut context = hmac::Context::with_key(&self.key);
+        update(&mut context, b't', table.as_bytes());
+        for column in columns {
+            match column? {
+                ValueRef::Null => update(&mut context, b'0', &[]),
+                ValueRef::Integer(integer) => update(&mut context, b'i', &integer.to_le_bytes()),
+                ValueRef::Real(real) => update(&mut context, b'r', &real.to_le_bytes()),
+                ValueRef::Text(text) => update(&mut context, b's', text),
+                ValueRef::Blob(blob) => update(&mut context, b'b', blob),
+            }
+        }
+        Ok(digest_of(&context.sign()))
+    }
+
+    /// What the file keeps.
+    fn seal(&self, VaultState { generation, restored }: VaultState, sum: Digest) -> Digest {
+        let mut context = hmac::Context::with_key(&self.key);
+        update(&mut context, b'g', &generation.to_le_bytes());
+        update(&mut context, b'g', &restored.to_le_bytes());
+        update(&mut context, b'g', &sum);
+        digest_of(&context.sign())
+    }
+}
+
+type Digest = [u8; DIGEST_BYTES];
+
+fn digest_of(tag: &hmac::Tag) -> Digest {
+    tag.as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
+}
+
+fn update(context: &mut hmac::Context, kind: u8, bytes: &[u8]) {
+    context.update(&[kind]);
+    context.update(&(bytes.len() as u64).to_le_bytes());
+    context.update(bytes);
+}
+
+/// A table and its columns that are covered.
+struct Table {
+    name: String,
+    covered: Vec<String>,
+}
+
+impl Sum {
+    /// Adds a row that was not there, or takes away one that was.
+    fn add(&self, digest: &Digest) {
+        for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
+            word.fetch_xor(u64::from_le_bytes(*bytes), Relaxed);
+        }
+    }
+
+    fn bytes(&self) -> Digest {
+        let mut bytes = [0; DIGEST_BYTES];
+        for (word, bytes) in self.words.iter().zip(bytes.as_chunks_mut::<8>().0) {
+            *bytes = word.load(Relaxed).to_le_bytes();
+        }
+        bytes
+    }
+
+    fn set(&self, digest: &Digest) {
+        for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
+            word.store(u64::from_le_bytes(*bytes), Relaxed);
+        }
+    }
+}
+
+impl Rows {
+    /// Makes the table of a new file, inside the transaction that makes the others.
+    pub(super) fn create(connection: &Connection, key: &RowKey) -> Result<(), StoreError> {
+        connection.execute_batch(SCHEMA).map_err(fault)?;
+        let state = VaultState::default();
+        let values =
+            (state.generation, state.restored, key.seal(state, sum(connection, key).map_err(fault)?.bytes()));
+        connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
+    }
+
+    /// Checks every row of the file, and follows what `connection` writes from now on. `schema` is what made the tables.
+    pub(super) fn check(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
+        let altered = |what: &str| Err(StoreError::Altered(what.to_owned()));
+        if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
+            return altered("its tables are not those that this program makes");
+        }
+        let kept = connection
+            .query_row("SELECT generation, restored, hmac FROM authentic", [], |row| {
+                Ok((VaultState { generation: row.get(0)?, restored: row.get(1)? }, row.get::<_, Digest>(2)?))
+            })
+            .optional();
+        let Ok(Some((state, hmac))) = kept else {
+            return altered("the row that vouches for all others is missing");
+        };
+        let sum = sum(connection, &key).map_err(fault)?;
+        if !same(&key.seal(state, sum.bytes()), &hmac) {
+            return altered("a row was edited, added, removed or brought back, or it belongs to another key");
+        }
+        let rows = Rows { key, sum: Arc::new(sum), state };
+        rows.follow(connection).map_err(fault)?;
+        Ok(rows)
+    }
+
+    pub(super) fn state(&self) -> VaultState {
+        self.state
+    }
+
+    /// The sum now, to go back to with [`Rows::go_back`] if what follows is undone.
+    pub(super) fn mark(&self) -> Digest {
+        self.sum.bytes()
+    }
+
+    pub(super) fn go_back(&self, mark: &Digest) {
+        self.sum.set(mark);
+    }
+
+    /// The transaction is not committed.
+    pub(super) fn undo(&mut self, mark: &Digest, state: VaultState) {
+        self.sum.set(mark);
+        self.state = state;
+    }
+
+    /// Ends a transaction that changed something since `mark`: counts it, and writes the HMAC.
+    pub(super) fn seal(&mut self, connection: &Connection, mark: &Digest) -> Result<(), StoreError> {
+        if self.sum.bytes() == *mark {
+            return Ok(());
+        }
+        let state = VaultState { generation: self.state.generation + 1, ..self.state };
+        self.put(connection, state)
+    }
+
+    /// Notes that this file is an older copy than somebody remembers, and goes on: with a count above the one that is remembered.
+    pub(super) fn accept_older(
+        &mut self,
+        connection: &Connection,
+        remembered: u64,
+    ) -> Result<(), StoreError> {
+        let VaultState { generation, restored } = self.state;
+        let generation = generation.max(remembered) + 1;
+        self.put(connection, VaultState { generation, restored: restored + 1 })
+    }
+
+    fn put(&mut self, connection: &Connection, state: VaultState) -> Result<(), StoreError> {
+        let values = (state.generation, state.restored, self.key.seal(state, self.sum.bytes()));
+        let update = "UPDATE authentic SET generation = ?, restored = ?, hmac = ?";
+        connection.prepare_cached(update).and_then(|mut update| update.execute(values)).map_err(fault)?;
+        self.state = state;
+        Ok(())
+    }
+
+    /// Has the sum follow every row that `connection` writes.
+    fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
+        let key = RowKey { key: key.0, apart: self.key.apart };
+        let key = AssertUnwindSafe(key);
+        connection.create_scalar_function(ROW, -1, FunctionFlags::SQLITE_UTF8, move |row| {
+            let key = &key;
+            let name = row.get_raw(0).as_str()?;
+            sum.add(&key.digest(name, (1..row.len()).map(|index| Ok(row.get_raw(index))))?);
+            Ok(rusqlite::types::Null)
+        })?;
+        // Otherwise a row that another one replaces is not reported.
+        connection.pragma_update(None, "recursive_triggers", "ON")?;
+        for Table { name, covered } in tables(connection, &self.key)? {
+            let report = |of: &str| {
+                let columns: Vec<String> =
+                    covered.iter().map(|column| format!("{of}.\"{column}\"")).collect();
+                format!("SELECT {ROW}('{name}', {});", columns.join(", "))
+            };
+            for (event, reports) in [
+                ("INSERT", report("NEW")),
+                ("DELETE", report("OLD")),
+                ("UPDATE", report("OLD") + &report("NEW")),
+            ] {
+                connection.execute_batch(&format!(
+                    "CREATE TEMP TRIGGER \"{name}_{event}\" AFTER {event} ON main.\"{name}\" BEGIN {reports} END"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares in time that does not depend on where they differ.
+fn same(one: &Digest, other: &Digest) -> bool {
+    aws_lc_rs::constant_time::verify_slices_are_equal(one, other).is_ok()
+}
+
+/// The sum of every row in a file.
+fn sum(connection: &Connection, key: &RowKey) -> rusqlite::Result<Sum> {
+    let sum = Sum::default();
+    for Table { name, covered } in tables(connection, key)? {
+        let columns: Vec<String> = covered.iter().map(|column| format!("\"{column}\"")).collect();
+        let mut statement =
+            connection.prepare(&format!("SELECT {} FROM \"{name}\" NOT INDEXED", columns.join(", ")))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            sum.add(&key.digest(&name, (0..covered.len()).map(|index| row.get_ref(index)))?);
+        }
+    }
+    Ok(sum)
+}
+
+fn tables(connection: &Connection, key: &RowKey) -> rusqlite::Result<Vec<Table>> {
+    let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let covered = names.into_iter().filter(|name| key.covers_table(name));
+    covered
+        .map(|name| {
+            let statement = connection.prepare(&format!("SELECT * FROM \"{name}\""))?;
+            let columns = statement.column_names();
+            let covered =
+                columns.filter(|column| key.covers_column(&name, column)).map(str::to_owned).collect();
+            Ok(Table { name, covered })
+        })
+        .collect()
+}
+
+/// Every table, index and trigger with the text that made it.
+fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+fn fresh(schema: &str) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(schema)?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests;

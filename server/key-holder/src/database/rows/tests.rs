@@ -1,0 +1,170 @@
+//! Whatever somebody else writes to a file with a key is found when it is opened.
+
+use super::*;
+use crate::database::{Database, Survives};
+use std::path::Path;
+
+const SCHEMA: &str = "CREATE TABLE people (
+    name TEXT PRIMARY KEY, age INTEGER NOT NULL, face BLOB NOT NULL, friend TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE notes (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE INDEX by_text ON notes (text);
+CREATE TABLE public (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE big (number INTEGER PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL) STRICT;";
+const APART: &[Apart] = &[Apart::Table("public"), Apart::Column("big", "sealed")];
+
+fn open(path: &Path) -> Result<Database, StoreError> {
+    Database::open(path, 1, SCHEMA, Some(RowKey::of(&[7; 32], APART)))
+}
+
+fn write(database: &Database, sql: &'static str) -> Result<(), StoreError> {
+    database.write(move |connection| connection.execute_batch(sql).map_err(fault))
+}
+
+/// What somebody does who has the file and no key.
+fn edit(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+fn filled(path: &Path) -> VaultState {
+    let database = open(path).unwrap();
+    write(&database, "INSERT INTO people VALUES ('ann', 40, x'01', NULL), ('bob', 50, x'02', 'ann')")
+        .unwrap();
+    write(&database, "INSERT INTO notes VALUES (1, 'one'), (2, 'two')").unwrap();
+    write(&database, "INSERT INTO public VALUES (1, x'00')").unwrap();
+    write(&database, "INSERT INTO big VALUES (1, x'00', 1)").unwrap();
+    database.state()
+}
+
+#[test]
+fn a_file_that_only_this_program_wrote_to_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    let state = filled(&path);
+    assert_eq!(state.generation, 3, "what is apart changes no sum");
+    let database = open(&path).unwrap();
+    assert_eq!(database.state(), state);
+    for sql in [
+        "UPDATE people SET age = age + 1",
+        "UPDATE people SET name = 'eve' WHERE name = 'bob'",
+        "UPDATE notes SET number = 7, text = 'x' WHERE number = 1",
+        "INSERT INTO people VALUES ('eve', 1, x'', NULL) ON CONFLICT DO UPDATE SET age = 99",
+        "INSERT OR REPLACE INTO notes VALUES (2, 'again'), (3, 'new')",
+        "INSERT INTO notes VALUES (2, 'ignored') ON CONFLICT DO NOTHING",
+        "DELETE FROM people WHERE name = 'ann'",
+        "DELETE FROM notes",
+        "UPDATE big SET sealed = x'0102'",
+        "INSERT INTO notes VALUES (9, 'nine')",
+    ] {
+        write(&database, sql).unwrap_or_else(|cause| panic!("{sql}: {cause}"));
+    }
+    // One that fails undoes itself alone, also in the sum; so does one whose commit is not waited for by the disk.
+    let failed = database.write(|connection| {
+        connection.execute_batch("DELETE FROM notes").map_err(fault)?;
+        Err::<(), _>(StoreError::Conflict)
+    });
+    assert_eq!(failed, Err(StoreError::Conflict));
+    let before = database.state();
+    let insert = |connection: &Connection| {
+        connection.execute("INSERT INTO notes VALUES (10, 'ten')", []).map(drop).map_err(fault)
+    };
+    database.write_surviving(Survives::Kill, insert).unwrap();
+    assert_eq!(database.state(), before, "a power cut may take it");
+    write(&database, "INSERT INTO notes VALUES (11, 'eleven')").unwrap();
+    assert_eq!(database.state().generation, before.generation + 2);
+    drop(database);
+    let database = open(&path).unwrap();
+    let notes = database.read(|connection| {
+        connection.query_row("SELECT sum(number) FROM notes", [], |row| row.get::<_, u64>(0))
+    });
+    assert_eq!(notes, Ok(30));
+}
+
+#[test]
+fn every_edit_of_a_row_or_of_the_tables_is_refused() {
+    for sql in [
+        "UPDATE people SET name = 'eve' WHERE name = 'ann'",
+        "UPDATE people SET age = 41 WHERE name = 'ann'",
+        "UPDATE people SET face = x'03' WHERE name = 'ann'",
+        "UPDATE people SET friend = 'bob' WHERE name = 'ann'",
+        "UPDATE people SET friend = NULL WHERE name = 'bob'",
+        "UPDATE people SET face = CASE name WHEN 'ann' THEN x'02' ELSE x'01' END",
+        "INSERT INTO people VALUES ('eve', 1, x'00', NULL)",
+        "DELETE FROM people WHERE name = 'bob'",
+        "DELETE FROM people",
+        "UPDATE notes SET number = 3 WHERE number = 2",
+        "UPDATE notes SET text = 'two ' WHERE number = 2",
+        "UPDATE big SET size = 2",
+        "UPDATE authentic SET generation = 9",
+        "UPDATE authentic SET restored = 1",
+        "UPDATE authentic SET hmac = zeroblob(32)",
+        "DELETE FROM authentic",
+        "DROP TABLE authentic",
+        "CREATE TABLE more (number INTEGER)",
+        "DROP INDEX by_text",
+        "ALTER TABLE notes ADD COLUMN more INTEGER",
+        "CREATE TRIGGER t AFTER UPDATE ON people BEGIN UPDATE people SET age = 1; END",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db.sqlite");
+        filled(&path);
+        edit(&path, sql);
+        let refused = open(&path).err();
+        assert!(matches!(refused, Some(StoreError::Altered(_))), "{sql}: {refused:?}");
+    }
+    // What is apart is vouched for by something else.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    filled(&path);
+    edit(&path, "UPDATE public SET bytes = x'01'; UPDATE big SET sealed = x'01'");
+    open(&path).unwrap();
+    let other = Database::open(&path, 1, SCHEMA, Some(RowKey::of(&[8; 32], APART))).err();
+    assert!(matches!(other, Some(StoreError::Altered(_))), "another key");
+}
+
+#[test]
+fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("db.sqlite"), folder.path().join("copy.sqlite"));
+    let older = filled(&path);
+    std::fs::copy(&path, &copy).unwrap();
+    let database = open(&path).unwrap();
+    write(&database, "UPDATE people SET age = 41 WHERE name = 'ann'").unwrap();
+    write(&database, "DELETE FROM people WHERE name = 'bob'").unwrap();
+    let newer = database.state();
+    assert_eq!(newer.generation, older.generation + 2);
+    drop(database);
+    let attach =
+        format!("ATTACH '{}' AS old; INSERT OR REPLACE INTO people SELECT * FROM old.people", copy.display());
+    edit(&path, &attach);
+    assert!(matches!(open(&path).err(), Some(StoreError::Altered(_))));
+    // With the row that vouches for them, all rows are those of then, and the count too.
+    edit(&path, &format!("{attach}; INSERT OR REPLACE INTO authentic SELECT * FROM old.authentic"));
+    assert_eq!(open(&path).unwrap().state(), older);
+
+    let database = open(&copy).unwrap();
+    database.accept_older(newer.generation).unwrap();
+    let accepted = database.state();
+    assert_eq!(
+        (accepted.generation, accepted.restored),
+        (newer.generation + 1, 1),
+        "above what is remembered"
+    );
+    drop(database);
+    assert_eq!(open(&copy).unwrap().state(), accepted);
+}
+
+#[test]
+fn files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    let database = open(&path).unwrap();
+    write(&database, "INSERT INTO notes VALUES (1, 'one')").unwrap();
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap()).collect();
+    assert_eq!(files.len(), 3, "the database, its log, and the index of the log: {files:?}");
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.file_name());
+    }
+}

@@ -1,0 +1,32 @@
+//! Keeps what a process has in memory out of files: no core dump, no reading by others, no swap.
+
+use rustix::io::Errno;
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use std::io;
+
+/// Forbids core dumps and reading by other processes of the same user, and locks all memory, now and later, as it comes into use.
+///
+/// # Errors
+/// When core dumps cannot be forbidden, which every Linux lets a process do.
+pub fn protect() -> io::Result<()> {
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    if let Err(cause) = lock() {
+        tracing::warn!(
+            %cause,
+            "memory cannot be locked, so the system may write keys to its swap space: allow it (LimitMEMLOCK=infinity in systemd, \
+             --ulimit memlock=-1 in a container), or have no swap, or an encrypted one"
+        );
+    }
+    Ok(())
+}
+
+/// With a limit, later memory beyond it would be refused instead of not locked: then nothing is locked.
+fn lock() -> io::Result<()> {
+    if getrlimit(Resource::Memlock).current.is_some() {
+        let unlimited = Rlimit { current: None, maximum: None };
+        setrlimit(Resource::Memlock, unlimited).map_err(|_| Errno::PERM)?;
+    }
+    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT)?)
+}

@@ -1,0 +1,161 @@
+//! What travels between a gateway and a key-holder: one frame for each request, one for each reply, in order.
+//!
+//! Frame: length of the body (4 bytes, little-endian) | body. The body of a request is a [`Request`], that of a reply a [`Reply`] or a
+//! [`KeyHolderError`], in postcard; what has a canonical encoding of its own is in it as these bytes. The first byte of a request says
+//! which it is, and with that how long it may be and who may ask it ([`Kind`]): both are known before a byte more is read or memory is
+//! taken for it. There is no negotiation: the TLS handshake must agree on [`ALPN`], which names the version.
+//!
+//! The time is never sent: a matcher that set the clock of its own attempt budgets would have none.
+
+use crate::clients::Right;
+use serde::{Serialize, Serializer};
+use trefoil_matching::quorum::{Parts, SeatJob};
+use trefoil_matching::{
+    BlindedCiphertext, BlindedTemplate, EncryptedProbes, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError,
+    KeyStructure, MatchJob, ProbeJob, PublicKey, Reply, Request, SealedShare, Status, Template,
+};
+use zeroize::Zeroizing;
+
+/// Protocol and version in the TLS handshake.
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/5";
+/// Bytes that say how long a frame is, and of a request its kind.
+pub(crate) const HEADER_BYTES: usize = 4 + 1;
+/// What names, numbers and lengths add to the longest part of a request or reply.
+const REST_BYTES_MAX: usize = 256;
+/// Length of the longest body of a reply: a public key, a quorum's parts of a template, encrypted probes, or the status.
+pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
+    + longest(
+        PublicKey::BYTES_MAX * 2,
+        longest(2 * Template::bytes(KeyStructure::PerSubject), Template::bytes(KeyStructure::PerTenant)),
+    );
+const _: () = assert!(EncryptedProbes::BYTES < REPLY_BYTES_MAX && Status::FROZEN_MAX * 16 < REPLY_BYTES_MAX);
+
+const fn longest(one: usize, other: usize) -> usize {
+    if one > other { one } else { other }
+}
+
+/// What is known of a request by its first byte.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// What the job log calls it.
+    pub(crate) name: &'static str,
+    /// Who may ask it; nothing where everybody may who is let in.
+    pub(crate) right: Option<Right>,
+    body_bytes_max: usize,
+}
+
+const fn kind(name: &'static str, right: Right, longest_part: usize) -> Kind {
+    Kind { name, right: Some(right), body_bytes_max: REST_BYTES_MAX + longest_part }
+}
+
+const fn public(name: &'static str) -> Kind {
+    Kind { name, right: None, body_bytes_max: REST_BYTES_MAX }
+}
+
+/// In the order of [`Request`]'s variants.
+static KINDS: [Kind; 18] = [
+    public("ping"),
+    kind("decide", Right::Match, MatchJob::BYTES_MAX),
+    kind("encrypt-probes", Right::Match, ProbeJob::BYTES_MAX),
+    kind("create-tenant", Right::Match, 0),
+    kind("public-keys", Right::Match, 0),
+    kind("enrol", Right::Match, SealedShare::BYTES + IDEMPOTENCY_KEY_BYTES_MAX),
+    kind("shred", Right::Match, 0),
+    kind("begin-rotation", Right::Match, 0),
+    kind("renew", Right::Match, BlindedCiphertext::BYTES),
+    kind("finish-rotation", Right::Match, 0),
+    // The operator prints its fingerprint.
+    public("sealing-key"),
+    // Of what a client does not own it says nothing: see `desk`.
+    public("status"),
+    kind("set-policy", Right::Operate, 0),
+    kind("reset-malformed", Right::Operate, 0),
+    kind("decide", Right::Match, *SeatJob::BYTES.end()),
+    kind("contribute", Right::Match, 0),
+    kind("enrol", Right::Match, BlindedTemplate::BYTES),
+    kind("parts", Right::Peer, Parts::BYTES),
+];
+
+/// Its place among them.
+const DECIDE_SEAT: u8 = 14;
+
+/// What to do with bytes that are not a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// The stream cannot be trusted to have a next frame: answer and close.
+    Framing,
+    /// The frame is sound, what is in it is not.
+    Body,
+}
+
+impl Unreadable {
+    /// What is answered.
+    pub(crate) fn refusal(self) -> KeyHolderError {
+        KeyHolderError::Unavailable("it did not understand the request".to_owned())
+    }
+}
+
+/// Kind and length of the body that follows this header; its first byte is in the header.
+pub(crate) fn request_header(header: [u8; HEADER_BYTES]) -> Result<(&'static Kind, usize), Unreadable> {
+    let [a, b, c, d, first] = header;
+    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    let kind = KINDS.get(usize::from(first)).ok_or(Unreadable::Framing)?;
+    if (1..=kind.body_bytes_max).contains(&length) { Ok((kind, length)) } else { Err(Unreadable::Framing) }
+}
+
+/// Length of the body of the reply that begins with these bytes, of which the first is its first.
+pub(crate) fn reply_length([a, b, c, d, _]: [u8; HEADER_BYTES]) -> Option<usize> {
+    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    (1..=REPLY_BYTES_MAX).contains(&length).then_some(length)
+}
+
+/// The frame of a request. Wiped on drop, because some hold parts of decryptions.
+pub(crate) fn request_frame(request: &Request) -> Zeroizing<Vec<u8>> {
+    frame(request)
+}
+
+/// The frame of [`Request::DecideSeat`] for a seat's job that is encoded already.
+pub(crate) fn seat_frame(job: &[u8]) -> Zeroizing<Vec<u8>> {
+    frame(&(DECIDE_SEAT, Encoded(job)))
+}
+
+/// A value with a canonical encoding, which travels as it is.
+struct Encoded<'a>(&'a [u8]);
+
+impl Serialize for Encoded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// Reads the body of a request.
+pub(crate) fn read_request(body: &[u8]) -> Result<Request, Unreadable> {
+    match postcard::take_from_bytes(body) {
+        Ok((request, [])) => Ok(request),
+        _ => Err(Unreadable::Body),
+    }
+}
+
+/// The frame of a reply.
+pub(crate) fn reply_frame(reply: &Result<Reply, KeyHolderError>) -> Zeroizing<Vec<u8>> {
+    frame(reply)
+}
+
+/// Reads the body of a reply, and nothing else.
+pub(crate) fn read_reply(body: &[u8]) -> Option<Result<Reply, KeyHolderError>> {
+    match postcard::take_from_bytes(body) {
+        Ok((reply, [])) => Some(reply),
+        _ => None,
+    }
+}
+
+fn frame(message: &impl Serialize) -> Zeroizing<Vec<u8>> {
+    let bytes = postcard::to_extend(message, vec![0; 4]);
+    let mut frame = bytes.expect("what is sent has an encoding: a fault of the vault is not sent");
+    let length = u32::try_from(frame.len() - 4).expect("bodies are below a megabyte");
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    Zeroizing::new(frame)
+}
+
+#[cfg(test)]
+mod tests;
