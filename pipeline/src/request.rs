@@ -83,8 +83,8 @@ pub enum Refusal {
     /// The template was deleted while the request waited.
     #[error("the subject's template no longer exists")]
     Template,
-    /// The probe's sealed share was not sealed to this key-holder for this request.
-    #[error("the sealed share was not made for this request")]
+    /// The probe's sealed share was not sealed to this key-holder for this request, not lately, or was used before.
+    #[error("the sealed share was not made for this request, not lately, or was used before")]
     SealedShare,
     /// The request's probe is not of the policy's mode.
     #[error("the probe is not of the policy's mode")]

@@ -11,10 +11,10 @@ use rand::rngs::StdRng;
 use trefoil_attest::{Decision, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
-use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier};
+use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_entropy};
 
 use crate::clock::Clock;
-use crate::matching::Round;
+use crate::matching::{Round, Spent};
 use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
 use crate::tenant::{Registry, Tenant};
 use crate::verdict::{AudienceId, Stale, Verdict};
@@ -45,6 +45,7 @@ pub struct Outcome<R> {
 /// What one worker owns. Nothing in it is shared.
 pub struct Worker<S> {
     matcher: Matcher,
+    spent: Spent,
     verdicts: S,
     rng: StdRng,
 }
@@ -77,8 +78,8 @@ impl<C: Cache<Verdict>> Pipeline<C> {
 
     /// State for one more worker, seeded from the operating system.
     pub fn worker(&self) -> Worker<C::Session> {
-        let mut rng: StdRng = rand::make_rng();
-        Worker { matcher: Matcher::new(self.tier, rng.random()), verdicts: self.verdicts.session(), rng }
+        let matcher = Matcher::new(self.tier, Box::new(system_entropy));
+        Worker { matcher, spent: Spent::default(), verdicts: self.verdicts.session(), rng: rand::make_rng() }
     }
 
     /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound.
@@ -97,8 +98,14 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         let started = clock.monotonic_ns();
         let lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts);
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
-        let mut round =
-            Round { tenant: &tenant, keyholder: &*self.keyholder, matcher: &mut worker.matcher, clock };
+        let mut round = Round {
+            tenants: &self.tenants,
+            tenant: &tenant,
+            keyholder: &*self.keyholder,
+            matcher: &mut worker.matcher,
+            spent: &mut worker.spent,
+            clock,
+        };
         let (lanes, decisions) = round.decide(&mut run, lanes);
         let decided = clock.monotonic_ns();
         let bound = run.bind(lanes, decisions, &tenant, &self.issuer);

@@ -32,6 +32,7 @@ pub struct Policy {
 }
 
 /// Snapshot of one tenant.
+#[derive(Clone)]
 pub struct Tenant {
     /// Whose snapshot this is.
     pub id: TenantId,
@@ -74,6 +75,20 @@ impl Registry {
         self.tenants.rcu(|old| {
             let mut all = HashMap::clone(old);
             all.insert(tenant.id, Arc::clone(&tenant));
+            all
+        });
+    }
+
+    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
+    pub fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
+        let newest =
+            |key: &PublicKey| keys.iter().find(|newer| newer.epoch() == key.epoch()).unwrap_or(key).clone();
+        self.tenants.rcu(|old| {
+            let mut all = HashMap::clone(old);
+            if let Some(tenant) = all.get_mut(id) {
+                let keys = tenant.keys.iter().map(newest).collect();
+                *tenant = Arc::new(Tenant { keys, ..Tenant::clone(tenant) });
+            }
             all
         });
     }

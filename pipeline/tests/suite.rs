@@ -22,7 +22,10 @@ macro_rules! mount {
                 lanes_of_two_epochs_are_matched_apart_and_answered_in_order,
                 probe_of_another_mode_costs_only_its_own_lane,
                 no_decision_without_the_key_holder,
-                three_key_holders_get_what_they_check_each_other_with,
+                a_subject_without_attempts_is_denied_and_costs_its_neighbours_nothing,
+                public_keys_that_are_out_of_date_are_fetched_again,
+                shares_that_were_opened_serve_for_the_second_attempt,
+                a_quorum_gets_what_its_seats_check_each_other_with,
                 request_that_cannot_be_attested_is_answered_as_a_fault,
                 unknown_tenant_is_refused
             }

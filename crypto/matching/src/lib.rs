@@ -12,7 +12,7 @@
 //! ```
 //! use trefoil_matching::{
 //!     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
-//!     TemplateName, Tier, split, unblind,
+//!     TemplateName, Tier, split, system_entropy, unblind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +31,7 @@
 //!
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
-//! let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = rand::random()));
+//! let mut matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
 //! let job = matcher.mask([3; 16], tenant, &key, &[(&template, &probe)])?;
 //! assert!(keyholder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
@@ -47,6 +47,7 @@ mod keyholder;
 mod keys;
 mod lane;
 mod leakage;
+mod local;
 mod matcher;
 mod names;
 mod policy;
@@ -71,7 +72,8 @@ pub use job::{JobError, MatchJob};
 pub use keyholder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
 pub use keys::{KeyStructure, PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
-pub use matcher::{Entropy, MatchError, Matcher};
+pub use local::{Local, unix_s};
+pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
 pub use policy::DecisionPolicy;
 pub use probe::{
     EncryptedProbes, NONCE_BYTES_MAX, ProbeJob, ProbeJobError, SealedFor, SealedProbe, SharedProbe,

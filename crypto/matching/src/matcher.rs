@@ -8,6 +8,8 @@ use crate::{
     BatchId, EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SharedProbe, Template, TenantId,
     Tier,
 };
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 use std::sync::Arc;
 use trefoil_bfv::{
     Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedShare, Scheme, TemplateCiphertext,
@@ -15,6 +17,14 @@ use trefoil_bfv::{
 
 /// Fills its argument with random bytes that nobody can predict: in programs, the operating system.
 pub type Entropy = dyn FnMut(&mut [u8; 32]) + Send;
+
+/// The operating system's: some 300 ns, and other bytes in every copy of a machine that was copied while it ran.
+///
+/// # Panics
+/// When the operating system has none.
+pub fn system_entropy(fresh: &mut [u8; 32]) {
+    SysRng.try_fill_bytes(fresh).expect("the operating system's random source answers");
+}
 
 /// One worker of the matcher: its generator and its scratch memory. Owned by one thread at a time; takes no locks.
 pub struct Matcher {

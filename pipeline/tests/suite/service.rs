@@ -7,9 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
 use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot};
 use trefoil_cache::Cache;
-use trefoil_matching::{
-    Decisions, EncryptedProbes, KeyHolder, KeyHolderError, KeyHolding, MatchJob, ProbeJob,
-};
+use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
     Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
@@ -108,7 +106,7 @@ fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
 }
 
 fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
-    Arc::clone(&world.keyholder) as Arc<dyn KeyHolding>
+    Arc::new(Local::with_clock(Arc::clone(&world.keyholder), || NOW))
 }
 
 pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
@@ -189,13 +187,9 @@ struct Gate {
 }
 
 impl KeyHolding for Gate {
-    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         let _opened_for_good = self.permits.recv();
-        self.inner.decide(job, now)
-    }
-
-    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        self.inner.encrypt_probes(job)
+        self.inner.answer(request, NOW)
     }
 }
 
@@ -232,13 +226,9 @@ struct Telling {
 }
 
 impl KeyHolding for Telling {
-    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         self.decided.send(()).expect("the test listens");
-        self.inner.decide(job, now)
-    }
-
-    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        self.inner.encrypt_probes(job)
+        self.inner.answer(request, NOW)
     }
 }
 
@@ -294,13 +284,9 @@ struct Fragile {
 }
 
 impl KeyHolding for Fragile {
-    fn decide(&self, job: &MatchJob, now: u64) -> Result<Decisions, KeyHolderError> {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         assert!(self.first.try_recv().is_err(), "this test's first job panics");
-        self.inner.decide(job, now)
-    }
-
-    fn encrypt_probes(&self, job: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        self.inner.encrypt_probes(job)
+        self.inner.answer(request, NOW)
     }
 }
 

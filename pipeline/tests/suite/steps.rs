@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crossbeam_channel::{Receiver, unbounded};
-use rand::SeedableRng as _;
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
 use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::quorum::SeatJob;
 use trefoil_matching::{
-    Context, Decisions, EncryptedProbes, KeyHolderError, KeyHolding, LaneSet, MatchJob, ProbeJob, Share,
-    SharedProbe, blind, unblind,
+    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolderError, KeyHolding, KeyStructure, LaneSet,
+    Local, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Tier, blind, unblind,
 };
 use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Probe, Refusal, Stale, Verdict};
 
 use super::world::{
-    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, verdict_of,
+    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, named, verdict_of,
 };
 
 fn run<C: Cache<Verdict>>(
@@ -122,7 +122,7 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
-    world.keyholder.shred(TENANT, PEOPLE_ONCE.0[4].handle, 5).expect("shred");
+    world.keyholder.shred(named(&PEOPLE_ONCE.0[4], 5)).expect("shred");
     let lanes = (0..8).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(4, Refusal::Template)]);
@@ -138,7 +138,7 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
     let mut rng = StdRng::seed_from_u64(4);
     for i in [0, 3, 4] {
         let (blinded, blind) = blind(&world.templates[i], &mut rng);
-        let renewed = world.keyholder.renew(TENANT, PEOPLE_ONCE.0[i].handle, 5, 6, &blinded, NOW);
+        let renewed = world.keyholder.renew(named(&PEOPLE_ONCE.0[i], 5), 6, &blinded);
         world.templates[i] = unblind(renewed.expect("honest"), blind);
     }
     let live = vec![(1, PEOPLE_ONCE.1)];
@@ -160,10 +160,11 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let world = World::new(cache);
     world.prove_all();
     let mut shared = world.request(1, 1, 1);
-    let context = Context::probe(&TENANT, &shared.template.handle, &shared.session, &shared.nonce);
+    let sealed_for = SealedFor { session: shared.session, nonce: shared.nonce.clone(), issued_at: NOW };
+    let context = sealed_for.context(&TENANT, &shared.template.handle);
     let share = Share::random(&mut StdRng::seed_from_u64(5));
     let sealed = world.keyholder.sealing_key().seal(&context, &share);
-    shared.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, context }));
+    shared.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
     let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(1, Refusal::ProbeMode)]);
@@ -175,12 +176,9 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
 struct Refusing(Receiver<KeyHolderError>);
 
 impl KeyHolding for Refusing {
-    fn decide(&self, _: &MatchJob, _: u64) -> Result<Decisions, KeyHolderError> {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        assert!(matches!(request, Request::Decide(_)), "no probe is shared, and no key asked for");
         Err(self.0.try_recv().expect("asked once more"))
-    }
-
-    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        unreachable!("no probe is shared")
     }
 }
 
@@ -188,13 +186,17 @@ pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
     let all = |why| [0, 1, 2].map(|i| (i, why));
-    let named = [(1, Refusal::SealedShare), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
+    let sealed = [(1, Refusal::SealedShare), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
+    let contested = [(1, Refusal::KeyHolderUnavailable), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
+    let lanes = LaneSet::from_bits;
     for (answers, expected) in [
         (vec![KeyHolderError::Frozen], all(Refusal::KeyHolder)),
         (vec![KeyHolderError::Unavailable("away".to_owned())], all(Refusal::KeyHolderUnavailable)),
-        (vec![KeyHolderError::SealedShares(LaneSet::from_bits(0b10)), KeyHolderError::Frozen], named),
+        (vec![KeyHolderError::SealedShares(lanes(0b10)), KeyHolderError::Frozen], sealed),
+        (vec![KeyHolderError::Contested(lanes(0b10)), KeyHolderError::Frozen], contested),
         // Lanes that are not in the batch: leaving them out leaves the batch as it was.
-        (vec![KeyHolderError::UnknownSubjects(LaneSet::from_bits(1 << 20))], all(Refusal::KeyHolder)),
+        (vec![KeyHolderError::UnknownSubjects(lanes(1 << 20))], all(Refusal::KeyHolderUnavailable)),
+        (vec![KeyHolderError::NoAttempts(lanes(1 << 20))], all(Refusal::KeyHolderUnavailable)),
     ] {
         let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
         let (send, refusing) = unbounded();
@@ -205,27 +207,144 @@ pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
     }
 }
 
-/// Three key-holders that accept lane 1.
-struct OfThree;
+/// Counts what a key-holder is asked to decide.
+struct Counting {
+    inner: Local,
+    asked: Sender<LaneSet>,
+}
 
-impl KeyHolding for OfThree {
-    fn decide(&self, job: &MatchJob, _: u64) -> Result<Decisions, KeyHolderError> {
-        assert!(SeatJob::encode(job).is_some(), "masked for one");
-        Ok(Decisions::from_lanes(LaneSet::from_bits(0b10)))
-    }
-
-    fn encrypt_probes(&self, _: &ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        unreachable!("no probe is shared")
-    }
-
-    fn is_three(&self) -> bool {
-        true
+impl KeyHolding for Counting {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        if let Request::Decide(job) = &request {
+            self.asked.send(job.occupied()).expect("the test listens");
+        }
+        self.inner.call(request)
     }
 }
 
-pub(crate) fn three_key_holders_get_what_they_check_each_other_with<C: Cache<Verdict>>(cache: C) {
+pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_nothing<C: Cache<Verdict>>(
+    cache: C,
+) {
     let world = World::new(cache);
     world.prove_all();
+    let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
+    world.keyholder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
+    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let (asked, jobs) = unbounded();
+    let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
+    let mut worker = pipeline.worker();
+    let clock = clock();
+    let mut decide = |people: std::ops::Range<usize>| {
+        let lanes = people.map(|i| world.request(i, i, i)).collect();
+        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock);
+        assert!(outcome.refused.is_empty());
+        outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect::<Vec<_>>()
+    };
+    let of = |people: std::ops::Range<usize>, decision| people.map(move |i| (i, decision));
+    for _ in 0..2 {
+        assert_eq!(decide(0..2), of(0..2, Decision::Match).collect::<Vec<_>>());
+    }
+    // The right face, and no attempt left: no. The others are decided with one more job.
+    let expected: Vec<_> = of(0..2, Decision::NoMatch).chain(of(2..4, Decision::Match)).collect();
+    assert_eq!(decide(0..4), expected);
+    // Remembered for a moment: not even one more.
+    assert_eq!(decide(0..4), expected);
+    let jobs: Vec<u32> = jobs.try_iter().map(LaneSet::bits).collect();
+    assert_eq!(jobs, [0b11, 0b11, 0b1111, 0b1100, 0b1100]);
+    assert_eq!(decide(0..2), of(0..2, Decision::NoMatch).collect::<Vec<_>>(), "without any job");
+}
+
+/// After a malformed job of somebody else the key-holder has other tag keys.
+pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let stale = world.key.clone();
+    malform(&world);
+    assert_ne!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
+    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let (asked, jobs) = unbounded();
+    let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
+    for jobs_so_far in [2, 3] {
+        let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
+        let outcome = run(&pipeline, &clock(), lanes);
+        assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
+        assert_eq!((outcome.bound.len(), jobs.len()), (3, jobs_so_far), "once, for everybody");
+    }
+}
+
+/// Has a job that no matcher makes counted.
+fn malform<C: Cache<Verdict>>(world: &World<C>) {
+    let mut rng = StdRng::seed_from_u64(6);
+    let face = Embedding::quantise(&PEOPLE_ONCE.0[0].face).expect("face");
+    let entropy = Box::new(move |fresh: &mut [u8; 32]| rng.fill_bytes(fresh));
+    let mut matcher = Matcher::new(Tier::detected(), entropy);
+    let job = matcher.mask([1; 16], TENANT, &world.key, &[(&world.templates[0], &face)]).expect("honest");
+    let mut bytes = job.to_bytes();
+    // A coefficient of what is decrypted.
+    let at = bytes.len() - 6;
+    bytes[at] ^= 1;
+    let job = MatchJob::from_bytes(&bytes).expect("a number below the prime");
+    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+}
+
+/// A key-holder that opens each share once, as all do, and has one subject out of the way only when it decides.
+struct Late {
+    inner: Local,
+    late: Receiver<LaneSet>,
+}
+
+impl KeyHolding for Late {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        match (&request, self.late.try_recv()) {
+            (Request::Decide(_), Ok(lanes)) => Err(KeyHolderError::UnknownSubjects(lanes)),
+            _ => self.inner.call(request),
+        }
+    }
+}
+
+pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verdict>>(cache: C) {
+    let world = World::with_keys(cache, KeyStructure::PerTenant);
+    world.prove_all();
+    let mut rng = StdRng::seed_from_u64(7);
+    let sealing = world.keyholder.sealing_key();
+    let mut shared = |i: usize| {
+        let mut request = world.request(i, i, i);
+        let face = Embedding::quantise(&PEOPLE_ONCE.0[i].face).expect("face");
+        let (share, other) = Share::of(&face).split(&mut rng);
+        let sealed_for = SealedFor { session: request.session, nonce: request.nonce.clone(), issued_at: NOW };
+        let sealed = sealing.seal(&sealed_for.context(&TENANT, &request.template.handle), &other);
+        request.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
+        request
+    };
+    let (send, late) = unbounded();
+    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let pipeline = world.pipeline_with(Arc::new(Late { inner, late }));
+    // Both calls look whether somebody is late.
+    send.send(LaneSet::EMPTY).expect("the receiver is here");
+    send.send(LaneSet::from_bits(0b10)).expect("the receiver is here");
+    let outcome = run(&pipeline, &clock(), (0..4).map(&mut shared).collect());
+    assert_eq!(refusals(&outcome), [(1, Refusal::Template)]);
+    let decided: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    assert_eq!(decided, [0, 2, 3].map(|i| (i, Decision::Match)));
+}
+
+/// Takes jobs for a quorum only, and accepts lane 1.
+struct OfThree;
+
+impl KeyHolding for OfThree {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        let Request::Decide(job) = request else { unreachable!("no probe is shared") };
+        assert!(SeatJob::encode(&job).is_some(), "masked for one");
+        Ok(Reply::Decided(Decisions::from_lanes(LaneSet::from_bits(0b10))))
+    }
+}
+
+pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let [seat, live] = [world.key.clone(), world.key.clone()];
+    let key = PublicKey::of_quorum([seat.clone(), seat, live]).expect("of one tenant");
+    world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
     let decisions: Vec<Decision> = outcome.bound.iter().map(|lane| lane.decision).collect();

@@ -8,8 +8,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, ProbeMode, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, MemoryVault,
-    PublicKey, Template, Tier, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, Local,
+    MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict};
 use trefoil_sign::SigningKeys;
@@ -27,8 +27,6 @@ pub(crate) const PEOPLE: usize = 32;
 pub(crate) const CHAINED: usize = 21;
 /// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
 const THRESHOLD: i32 = 18_000;
-const NO_LIMIT: AttemptPolicy =
-    AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
 
 pub(crate) struct Person {
     pub(crate) face: [f32; DIM],
@@ -121,6 +119,11 @@ pub(crate) fn clock() -> Arc<TestClock> {
     Arc::new(TestClock { unix_s: AtomicU64::new(NOW), calls: AtomicU64::new(0) })
 }
 
+/// A template of a person.
+pub(crate) fn named(person: &Person, generation: u32) -> TemplateName {
+    TemplateName { tenant: TENANT, handle: person.handle, generation }
+}
+
 /// One deployment over the cache `C`.
 pub(crate) struct World<C> {
     pub(crate) registry: Registry,
@@ -132,18 +135,21 @@ pub(crate) struct World<C> {
 
 impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn new(cache: C) -> Self {
+        World::with_keys(cache, KeyStructure::PerSubject)
+    }
+
+    pub(crate) fn with_keys(cache: C, keys: KeyStructure) -> Self {
         let (people, root) = &*PEOPLE_ONCE;
         let mut rng = StdRng::seed_from_u64(2);
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("key-holder");
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
-        let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("tenant");
+        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let key = keyholder.create_tenant(TENANT, keys, policy).expect("tenant");
         let templates = people
             .iter()
             .zip(Lane::all())
             .map(|(person, lane)| {
                 let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
-                let encrypted =
-                    keyholder.enrol(TENANT, person.handle, 5, lane, &blinded.into()).expect("enrol");
+                let encrypted = keyholder.enrol(named(person, 5), lane, &blinded.into(), NOW).expect("enrol");
                 unblind(encrypted, blind)
             })
             .collect();
@@ -175,7 +181,10 @@ impl<C: Cache<Verdict>> World<C> {
                 embedder: "facenet-128".into(),
                 level_min,
                 attestation_lifetime_s: 60,
-                probe: ProbeMode::Plain,
+                probe: match self.key.structure() {
+                    KeyStructure::PerSubject => ProbeMode::Plain,
+                    KeyStructure::PerTenant => ProbeMode::Shared,
+                },
             },
             roots,
         });
@@ -191,7 +200,7 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline(&self) -> Arc<Pipeline<C>> {
-        self.pipeline_with(Arc::clone(&self.keyholder) as Arc<dyn KeyHolding>)
+        self.pipeline_with(Arc::new(Local::with_clock(Arc::clone(&self.keyholder), || NOW)))
     }
 
     pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {

@@ -18,7 +18,6 @@ mod desk;
 pub mod identity;
 pub mod job_log;
 mod line;
-mod local;
 pub mod memory;
 pub mod output;
 mod places;
@@ -31,6 +30,5 @@ pub mod vault;
 pub mod wrap;
 
 pub use address::Address;
-pub use local::Local;
 pub use quorum::Quorum;
 pub use remote::{Bounds, Remote};

@@ -11,7 +11,6 @@ use crate::database::StoreError;
 use crate::desk::{Desk, Role};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
-use crate::local::unix_s;
 use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
 use crate::vault::SqliteVault;
@@ -24,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
-use trefoil_matching::{KeyHolder, Vault as _};
+use trefoil_matching::{KeyHolder, Vault as _, unix_s};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";

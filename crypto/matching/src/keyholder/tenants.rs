@@ -5,6 +5,7 @@ use crate::tenant::Tenant;
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyStructure, Lane, LaneSet,
     PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError, VaultState,
+    system_entropy,
 };
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -216,9 +217,14 @@ impl KeyHolder {
         status
     }
 
-    /// A generator of one call.
+    /// A generator of one call. A key must not encrypt twice, so what a copy of a running machine draws differs from what the machine
+    /// itself draws.
     pub(crate) fn generator(&self) -> Drbg {
-        Drbg::from_rng(&mut *self.threads.rng())
+        let mut drbg = Drbg::from_rng(&mut *self.threads.rng());
+        let mut fresh = Zeroizing::new([0; 32]);
+        system_entropy(&mut fresh);
+        drbg.reseed(&fresh);
+        drbg
     }
 
     /// Whether every tenant's master is what `master` makes of its name.

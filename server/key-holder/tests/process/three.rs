@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
-use trefoil_key_holder::{Bounds, Local, Quorum};
+use trefoil_key_holder::{Bounds, Quorum};
 use trefoil_matching::{
-    Embedding, Enrolment, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane, MatchJob, MemoryVault,
-    PublicKey, SeatState, Template, split, unblind,
+    Embedding, Enrolment, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane, Local, MatchJob,
+    MemoryVault, PublicKey, SeatState, Template, split, unblind,
 };
 
 pub(crate) const PEOPLE: u8 = 30;

@@ -1,8 +1,8 @@
 //! A key-holder in the gateway's own process. There is no boundary between the two then: whoever has one has both.
 
+use crate::{KeyHolder, KeyHolderError, KeyHolding, Reply, Request};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Reply, Request};
 
 /// See the module.
 pub struct Local {
@@ -20,6 +20,11 @@ impl Local {
     pub fn with_clock(keyholder: Arc<KeyHolder>, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Local {
         Local { keyholder, clock: Box::new(clock) }
     }
+
+    /// The key-holder itself.
+    pub fn keyholder(&self) -> &KeyHolder {
+        &self.keyholder
+    }
 }
 
 impl KeyHolding for Local {
@@ -28,7 +33,7 @@ impl KeyHolding for Local {
     }
 }
 
-/// A clock before 1970 is a broken one; at zero no budget is renewed.
-pub(crate) fn unix_s() -> u64 {
+/// The machine's clock, in unix seconds. A clock before 1970 is a broken one; at zero no budget is renewed.
+pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
