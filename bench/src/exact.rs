@@ -1,8 +1,7 @@
 //! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
 //!
 //! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe meets every batch.
-//! Keys per subject and probes in the clear go through the roles of the service; the other modes through the same arithmetic
-//! alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
+//! Probes in the clear go through the roles of the service; shared probes through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
 //! gives the scores. The matrix of scores must be that of plain arithmetic, bit for bit, and the bits must be those
 //! that the scores imply.
 
@@ -18,8 +17,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
-    DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, PublicKey, Template, Tier, split,
-    unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, PublicKey, Template,
+    TemplateName, Tier, split, system_entropy, unblind,
 };
 
 use crate::clock::WORLD_START_S;
@@ -29,8 +28,7 @@ use crate::opener::{Keys, OpenVault, Opener};
 use crate::parallel;
 use crate::population::TENANT;
 use crate::record::Report;
-use crate::roles::{KeyStructure, ProbeMode};
-use crate::world::NO_LIMIT;
+use crate::roles::ProbeMode;
 
 /// Which vectors to compare.
 #[derive(Clone, Debug)]
@@ -64,8 +62,6 @@ pub struct Exact {
     pub tier: Tier,
     /// How probes arrive.
     pub mode: ProbeMode,
-    /// How templates are encrypted.
-    pub keys: KeyStructure,
 }
 
 /// False-match rate 10^-3 on `lfw_facenet128` with `enrol1`; for the comparison of bits any threshold serves.
@@ -76,7 +72,7 @@ const THRESHOLD: i32 = 16_046;
 /// # Errors
 /// When the set cannot be read or a step refuses. A difference is in the report, not here.
 pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
-    let Exact { source, protocol, workers, tier, mode, keys } = parameters;
+    let Exact { source, protocol, workers, tier, mode } = parameters;
     let set = load(source)?;
     let reference = reference(source, *protocol)?;
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
@@ -84,13 +80,13 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
         .score(|row| Embedding::quantise(row), Embedding::dot)
         .map_err(|error| Failure::usage(format!("an embedding cannot be quantised: {error}")))?;
     let started = Instant::now();
-    let (encrypted, bits_wrong) = match (mode, keys) {
-        (ProbeMode::Plain, KeyStructure::PerSubject) => {
+    let (encrypted, bits_wrong) = match mode {
+        ProbeMode::Plain => {
             let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, *workers, *tier)?;
             (scores, Some(wrong))
         }
-        // Here there are scores and no decisions; the roles' decisions in these modes are tested beside them.
-        _ => (by_roles::compare(&trials, *mode, *keys, *workers, *tier)?, None),
+        // Here there are scores and no decisions; the roles' decisions in this mode are tested beside them.
+        ProbeMode::Shared => (by_roles::compare(&trials, *workers, *tier)?, None),
     };
     let seconds = started.elapsed().as_secs_f64();
     let sha256 = hex::encode(encrypted.sha256());
@@ -106,7 +102,7 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
         "sha256": sha256, "expected": reference, "equal": equal,
         "plain_sha256": plain_sha256, "equal_to_plain": sha256 == plain_sha256,
         "threshold": THRESHOLD, "decisions_wrong": bits_wrong,
-        "mode": mode.name(), "keys": keys.name(), "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
+        "mode": mode.name(), "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
     });
     let verdict = match (&problem, equal) {
         (Some(problem), _) => format!("WRONG: {problem}"),
@@ -185,9 +181,9 @@ impl Enrolment {
     fn new(trials: &Trials) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let vault = OpenVault::default();
-        let keyholder =
-            KeyHolder::new(Box::new(vault.clone()), &mut rng).map_err(Failure::in_step("key-holder"))?;
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
+        let keyholder = KeyHolder::new(Box::new(vault.clone()), &mut rng, WORLD_START_S)
+            .map_err(Failure::in_step("key-holder"))?;
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let key = keyholder
             .create_tenant(TENANT, trefoil_matching::KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
@@ -197,8 +193,9 @@ impl Enrolment {
         {
             let embedding = quantise(&sample.vector)?;
             let (blinded, blind) = split(&embedding, &mut rng);
+            let name = TemplateName { tenant: TENANT, handle: handle(index), generation: 1 };
             let encrypted = keyholder
-                .enrol(TENANT, handle(index), 1, *lane, &blinded.into())
+                .enrol(name, *lane, &blinded.into(), WORLD_START_S)
                 .map_err(Failure::in_step("enrolment"))?;
             templates.push(unblind(encrypted, blind));
         }
@@ -208,7 +205,7 @@ impl Enrolment {
 
     /// The encrypted scores, and how many of the key-holder's bits disagree with them.
     fn compare(&self, trials: &Trials, workers: usize, tier: Tier) -> Result<(ScoreMatrix, u64), Failure> {
-        let state = || (Matcher::new(tier, rand::rng().random()), Opener::new(&self.keys));
+        let state = || (Matcher::new(tier, Box::new(system_entropy)), Opener::new(&self.keys));
         let rows =
             parallel::map_with(workers, trials.probes.len(), "probes", state, |(matcher, opener), probe| {
                 let embedding = quantise(&trials.probes[probe].vector)?;

@@ -22,7 +22,7 @@ use trefoil_kernels::Tier;
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::record::Report;
-use crate::roles::{KeyStructure, Store, scheme};
+use crate::roles::{ProbeMode, Store, scheme};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +50,9 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
     let faces = (0..LANES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
     let scheme = scheme(tier);
     let templates = (0..users).map(|user| faces[user % LANES].clone());
-    let store = Store::new(&scheme, KeyStructure::PerSubject, templates, &mut rng)?;
-    let Store::Subjects { basis, tags, keys, templates } = &store else {
-        return Err(Failure::fault("the store has another key structure"));
+    let store = Store::new(&scheme, ProbeMode::Plain, templates, &mut rng)?;
+    let Store::Plain { basis, tags, keys, templates } = &store else {
+        return Err(Failure::fault("the store is of another probe mode"));
     };
     let block = TemplateCiphertext::block(&scheme, &templates[..LANES].iter().collect::<Vec<_>>());
     let (mut masker, mut decryptor) = (Masker::new(&scheme, rand::random()), Decryptor::new(&scheme));
@@ -70,7 +70,7 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
         wrong += u64::from(theirs.decrypt(&product)? != expected);
 
         let begin = Instant::now();
-        let masked = store.mask(&mut masker, &chosen, &probes);
+        let masked = store.mask(&mut masker, &chosen, &probes)?;
         times[1].push(elapsed_ns(begin));
         wrong += u64::from(store.open(&mut decryptor, &chosen, &masked)?.scores()[..] != expected);
 

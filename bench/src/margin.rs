@@ -9,12 +9,12 @@ use trefoil_kernels::Tier;
 use crate::distribution::rounded;
 use crate::failure::Failure;
 use crate::record::Report;
-use crate::roles::{KeyStructure, ProbeMode, Store, scheme};
+use crate::roles::{ProbeMode, Store, scheme};
 
 /// How many lanes to decrypt in each mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Margin {
-    /// Lanes with probes in the clear, for each key structure.
+    /// Lanes with probes in the clear.
     pub lanes: usize,
     /// Lanes with shared probes.
     pub shared_lanes: usize,
@@ -34,44 +34,29 @@ struct Tally {
     bound: u128,
 }
 
-const MODES: [(&str, KeyStructure, ProbeMode); 3] = [
-    ("plain_per_subject", KeyStructure::PerSubject, ProbeMode::Plain),
-    ("plain_per_tenant", KeyStructure::PerTenant, ProbeMode::Plain),
-    ("shared_per_tenant", KeyStructure::PerTenant, ProbeMode::Shared),
-];
-
 /// Decrypts batches of the longest vectors and compares every score with the clear.
 ///
 /// # Errors
 /// When the store cannot be made or a step refuses. Wrong scores and a margin that is too small are in the report.
 pub fn margin(parameters: &Margin) -> Result<Report, Failure> {
     let mut rng = StdRng::seed_from_u64(parameters.seed);
-    let tallies = MODES
-        .iter()
-        .map(|(name, keys, mode)| {
-            let lanes = if *mode == ProbeMode::Shared { parameters.shared_lanes } else { parameters.lanes };
-            tally(name, *keys, *mode, lanes, parameters.tier, &mut rng)
-        })
+    let tallies = [(ProbeMode::Plain, parameters.lanes), (ProbeMode::Shared, parameters.shared_lanes)]
+        .into_iter()
+        .map(|(mode, lanes)| tally(mode, lanes, parameters.tier, &mut rng))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(report(parameters, &tallies))
 }
 
-fn tally(
-    name: &'static str,
-    keys: KeyStructure,
-    mode: ProbeMode,
-    lanes: usize,
-    tier: Tier,
-    rng: &mut StdRng,
-) -> Result<Tally, Failure> {
+fn tally(mode: ProbeMode, lanes: usize, tier: Tier, rng: &mut StdRng) -> Result<Tally, Failure> {
     let scheme = scheme(tier);
     let templates = (0..LANES).map(|_| longest(rng)).collect::<Result<Vec<_>, _>>()?;
-    let store = Store::new(&scheme, keys, templates.iter().cloned(), rng)?;
+    let store = Store::new(&scheme, mode, templates.iter().cloned(), rng)?;
     let (mut masker, mut decryptor) = (Masker::new(&scheme, rand::random()), Decryptor::new(&scheme));
     let users: Vec<usize> = (0..LANES).collect();
     let flooded = if mode == ProbeMode::Shared { noise::HONEST_PRODUCT_MAX } else { noise::HONEST_MAX };
     let (batches, bound) = (lanes.div_ceil(LANES), noise::FLOOD_MAX + flooded);
-    let mut tally = Tally { name, lanes: LANES * batches, failures: 0, largest_error: 0.0, bound };
+    let mut tally =
+        Tally { name: mode.name(), lanes: LANES * batches, failures: 0, largest_error: 0.0, bound };
     for _ in 0..batches {
         // The template itself, its opposite, or another: the largest scores of either sign, and those between.
         let probes = templates
@@ -83,7 +68,7 @@ fn tally(
             })
             .collect::<Result<Vec<_>, _>>()?;
         let masked = match mode {
-            ProbeMode::Plain => store.mask(&mut masker, &users, &probes),
+            ProbeMode::Plain => store.mask(&mut masker, &users, &probes)?,
             ProbeMode::Shared => {
                 let shares: Vec<_> = probes.iter().map(|probe| Share::of(probe).split(rng)).collect();
                 let encrypted = store.encrypt(&shares, rng).ok_or_else(|| Failure::fault("no tenant key"))?;

@@ -12,15 +12,13 @@ use trefoil_kernels::{Cpu, Tier, packed};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::record::Report;
-use crate::roles::{KeyStructure, Masked, ProbeMode, Store, scheme};
+use crate::roles::{Masked, ProbeMode, Store, scheme};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
 pub struct MatchStages {
     /// How probes arrive.
     pub mode: ProbeMode,
-    /// How templates are encrypted.
-    pub keys: KeyStructure,
     /// Templates; a multiple of 32.
     pub users: usize,
     /// Timed batches.
@@ -38,11 +36,8 @@ pub struct MatchStages {
 /// the same disturbances.
 ///
 /// # Errors
-/// When the modes do not go together or the store cannot be made.
+/// When the store cannot be made.
 pub fn match_stages(parameters: MatchStages) -> Result<Report, Failure> {
-    if (parameters.mode, parameters.keys) == (ProbeMode::Shared, KeyStructure::PerSubject) {
-        return Err(Failure::usage("shared probes need a product of ciphertexts: use --keys per-tenant"));
-    }
     let mut rig = Rig::new(parameters)?;
     let mut stages: Vec<(&'static str, Vec<u64>)> = Vec::new();
     let mut wrong = 0;
@@ -70,7 +65,7 @@ struct Rig {
     faces: Vec<Embedding>,
     /// Both roles on the highest tier, and after them on each lower one.
     tiers: Vec<Roles>,
-    /// The first 32 templates in one ciphertext; per-subject keys only.
+    /// The first 32 templates in one ciphertext; with probes in the clear only.
     block: Option<TemplateCiphertext>,
     sum: Vec<u64>,
     rng: StdRng,
@@ -106,12 +101,12 @@ impl Rig {
         let mut rng = StdRng::seed_from_u64(parameters.seed);
         let faces = (0..FACES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
         let templates = (0..parameters.users).map(|user| faces[user % FACES].clone());
-        let store = Store::new(&scheme, parameters.keys, templates, &mut rng)?;
+        let store = Store::new(&scheme, parameters.mode, templates, &mut rng)?;
         let block = match &store {
-            Store::Subjects { templates, .. } => {
+            Store::Plain { templates, .. } => {
                 Some(TemplateCiphertext::block(&scheme, &templates[..LANES].iter().collect::<Vec<_>>()))
             }
-            Store::Tenant { .. } => None,
+            Store::Shared { .. } => None,
         };
         let tiers: Vec<Tier> = Tier::available().filter(|tier| *tier <= parameters.tier).collect();
         Ok(Rig {
@@ -135,7 +130,7 @@ impl Rig {
         times.push(("sequential_read", timed(|| black_box(self.read(start))).1));
         let users = self.random_users();
         times.push(("sum", timed(|| self.sum(&users)).1));
-        if let (Some(block), Store::Subjects { basis, tags, .. }) = (&self.block, &self.store) {
+        if let (Some(block), Store::Plain { basis, tags, .. }) = (&self.block, &self.store) {
             let placed: Vec<_> = probes.iter().enumerate().collect();
             let masker = &mut self.tiers[0].masker;
             let step = || (masker.mask_block(basis, block, &placed), masker.tag(&tags.1));
@@ -149,7 +144,7 @@ impl Rig {
                     let roles = &mut self.tiers[tier];
                     let (masked, ns) = timed(|| self.store.mask(&mut roles.masker, &users, &probes));
                     times.push((roles.steps[0], ns));
-                    masked
+                    masked?
                 }
                 ProbeMode::Shared => self.shared(tier, &users, &probes, &mut times)?,
             };
@@ -246,7 +241,7 @@ fn report(
     let bytes = LANES * rig.store.bytes(0).len();
     let gb_per_s = |us: f64| rounded(bytes as f64 / us / 1_000.0);
     let share = median("sequential_read") / median("sum");
-    let MatchStages { mode, keys, users, iterations, warmup, seed, tier } = *parameters;
+    let MatchStages { mode, users, iterations, warmup, seed, tier } = *parameters;
     let result = json!({
         "stages_us": each(&|d| json!(rounded(d.median()))),
         "min_us": each(&|d| json!(rounded(d.min()))),
@@ -256,16 +251,13 @@ fn report(
         "gb_per_s": gb_per_s(median("sum")),
         "sequential_read_gb_per_s": gb_per_s(median("sequential_read")),
         "share_of_sequential_read": rounded(share),
-        "mode": mode.name(), "keys": keys.name(), "users": users, "lanes": LANES,
+        "mode": mode.name(), "users": users, "lanes": LANES,
         "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
         "template_store_bytes": rig.store.len() * rig.store.bytes(0).len(),
         "scores": (warmup + iterations) * LANES * rig.tiers.len(), "batches_wrong": wrong,
     });
-    let mut summary = format!(
-        "us per batch of {LANES} of {users} users, {} probes, keys {}: median (min, p90)\n",
-        mode.name(),
-        keys.name()
-    );
+    let mut summary =
+        format!("us per batch of {LANES} of {users} users, {} probes: median (min, p90)\n", mode.name());
     for (name, runs) in stages {
         let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
         summary.push_str(&format!("  {name:<18} {median:>8.1}  ({min:.1}, {p90:.1})\n"));

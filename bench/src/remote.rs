@@ -19,7 +19,7 @@ use trefoil_matching::{LANES, Tier};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::record::Report;
-use crate::roles::{KeyStructure, ProbeMode};
+use crate::roles::ProbeMode;
 
 use contestant::{Contestant, JOBS};
 use houses::Houses;
@@ -29,8 +29,6 @@ use houses::Houses;
 pub struct RemoteRole {
     /// How probes arrive.
     pub mode: ProbeMode,
-    /// How templates are encrypted.
-    pub keys: KeyStructure,
     /// Timed rounds; in each, every contestant decides two batches.
     pub iterations: usize,
     /// Rounds before that.
@@ -60,7 +58,7 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     if !(1..=WORKERS_MAX).contains(&parameters.workers) {
         return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
     }
-    let houses = Houses::start(parameters.keys == KeyStructure::PerSubject)?;
+    let houses = Houses::start(parameters.mode == ProbeMode::Plain)?;
     let mut contestants = vec![
         Contestant::new("local", houses.local()?, &parameters)?,
         Contestant::new("process", houses.remote()?, &parameters)?,
@@ -129,12 +127,11 @@ fn report(
     wire: &[(u64, u64)],
     wrong: u64,
 ) -> Report {
-    let RemoteRole { mode, keys, iterations, warmup, workers, phase, repeats, tier } = *parameters;
+    let RemoteRole { mode, iterations, warmup, workers, phase, repeats, tier } = *parameters;
     let mut result = Map::new();
     let mut summary = format!(
-        "us per batch of {LANES}, {} probes, keys {}: median (p99), and batches/s of {workers} threads\n",
-        mode.name(),
-        keys.name()
+        "us per batch of {LANES}, {} probes: median (p99), and batches/s of {workers} threads\n",
+        mode.name()
     );
     for (at, (contestant, rates)) in contestants.iter().zip(rates).enumerate() {
         let rates = Distribution::new(rates.clone());
@@ -164,7 +161,7 @@ fn report(
         result.insert(contestant.name.to_owned(), Value::Object(fields));
     }
     let context = json!({
-        "mode": mode.name(), "keys": keys.name(), "lanes": LANES, "iterations": iterations,
+        "mode": mode.name(), "lanes": LANES, "iterations": iterations,
         "warmup_rounds": warmup, "workers": workers, "phase_s": phase.as_secs_f64(), "repeats": repeats,
         "tier": tier.name(), "decisions_wrong": wrong,
     });

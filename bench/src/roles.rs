@@ -1,4 +1,4 @@
-//! One tenant's store under one of the two key structures, and the two roles' arithmetic over it, without the service
+//! One tenant's store in one of the two probe modes, and the two roles' arithmetic over it, without the service
 //! around them: what [`crate::match_stages`] times and [`crate::exact`] compares where no pipeline exists.
 
 use std::sync::Arc;
@@ -6,39 +6,20 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use trefoil_bfv::{
     Arena, Basis, Decryptor, Embedding, LANES, MaskedBatch, MaskedProduct, Masker, MasterKey, Opened,
-    PairCiphertext, Params, Placed, PlacedPair, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis,
-    TagKey, TemplateCiphertext, TenantKey, Zero,
+    PairCiphertext, Params, Placed, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey,
+    TagMaster, TemplateCiphertext, TenantKey, Zero,
 };
 use trefoil_kernels::Tier;
 
 use crate::failure::Failure;
 
-/// How templates are encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyStructure {
-    /// A key per template, 48 KiB each.
-    PerSubject,
-    /// One key per tenant, 96 KiB per template.
-    PerTenant,
-}
-
-/// How probes arrive.
+/// How probes arrive, and with that how templates are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeMode {
-    /// At the matcher, in the clear.
+    /// At the matcher, in the clear. A key per template, 48 KiB each.
     Plain,
-    /// In two shares, one at each role.
+    /// In two shares, one at each role. One key per tenant, 96 KiB per template.
     Shared,
-}
-
-impl KeyStructure {
-    /// The name on the command line and in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            KeyStructure::PerSubject => "per-subject",
-            KeyStructure::PerTenant => "per-tenant",
-        }
-    }
 }
 
 impl ProbeMode {
@@ -53,13 +34,13 @@ impl ProbeMode {
 
 /// All templates of a tenant and the keys to them. Template `i` is in lane `i % 32`.
 pub(crate) enum Store {
-    Subjects {
+    Plain {
         basis: Basis,
         tags: Box<(TagKey, TagBasis)>,
         keys: Vec<SubjectKey>,
         templates: Vec<TemplateCiphertext>,
     },
-    Tenant {
+    Shared {
         key: Box<TenantKey>,
         zero: Box<Zero>,
         templates: Vec<PairCiphertext>,
@@ -73,7 +54,6 @@ pub(crate) type Encrypted = Option<PairCiphertext>;
 pub(crate) enum Masked {
     /// With its tag.
     Own(MaskedBatch, Tag),
-    Pairs(MaskedBatch),
     Product(MaskedProduct),
 }
 
@@ -89,7 +69,7 @@ impl Store {
     /// When the system gives no memory.
     pub(crate) fn new(
         scheme: &Arc<Scheme>,
-        keys: KeyStructure,
+        mode: ProbeMode,
         templates: impl ExactSizeIterator<Item = Embedding>,
         rng: &mut StdRng,
     ) -> Result<Self, Failure> {
@@ -97,8 +77,8 @@ impl Store {
         let full = || Failure::fault("the system gives no memory for the store");
         let count = templates.len();
         let shares = templates.enumerate().map(|(i, template)| (i, i % LANES, Share::of(&template)));
-        match keys {
-            KeyStructure::PerSubject => {
+        match mode {
+            ProbeMode::Plain => {
                 let arena = Arena::new(scheme.template_bytes(), count);
                 let basis = Basis::from_seed(scheme, rand::random());
                 let (mut keys, mut templates) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -112,10 +92,11 @@ impl Store {
                     templates.push(template.stored_in(&arena).ok_or_else(full)?);
                     keys.push(key);
                 }
-                let tags = Box::new((master.tag_key(&basis), master.tag_basis(&basis)));
-                Ok(Store::Subjects { basis, tags, keys, templates })
+                let tags = TagMaster::random(rng);
+                let tags = Box::new((tags.key(&basis, 0), tags.basis(&basis, 0)));
+                Ok(Store::Plain { basis, tags, keys, templates })
             }
-            KeyStructure::PerTenant => {
+            ProbeMode::Shared => {
                 let arena = Arena::new(2 * scheme.template_bytes(), count);
                 let key = Box::new(master.tenant_key(scheme));
                 let zero = Box::new(key.zero(rand::random(), rng));
@@ -126,7 +107,7 @@ impl Store {
                     let template = blinded.subtract(scheme, lane, &rho);
                     templates.push(template.stored_in(&arena).ok_or_else(full)?);
                 }
-                Ok(Store::Tenant { key, zero, templates })
+                Ok(Store::Shared { key, zero, templates })
             }
         }
     }
@@ -134,23 +115,23 @@ impl Store {
     /// The stored bytes of template `i`.
     pub(crate) fn bytes(&self, i: usize) -> &[u8] {
         match self {
-            Store::Subjects { templates, .. } => templates[i].as_bytes(),
-            Store::Tenant { templates, .. } => templates[i].as_bytes(),
+            Store::Plain { templates, .. } => templates[i].as_bytes(),
+            Store::Shared { templates, .. } => templates[i].as_bytes(),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Store::Subjects { templates, .. } => templates.len(),
-            Store::Tenant { templates, .. } => templates.len(),
+            Store::Plain { templates, .. } => templates.len(),
+            Store::Shared { templates, .. } => templates.len(),
         }
     }
 
     /// The key-holder's part before the match: encrypts its shares of the probes, if they come in shares.
     pub(crate) fn encrypt(&self, shares: &[(Share, Share)], rng: &mut StdRng) -> Encrypted {
         match self {
-            Store::Subjects { .. } => None,
-            Store::Tenant { key, .. } => {
+            Store::Plain { .. } => None,
+            Store::Shared { key, .. } => {
                 let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
                 Some(key.encrypt_probes(&of_keyholder, rng))
             }
@@ -158,23 +139,23 @@ impl Store {
     }
 
     /// The matcher's part, with probes in the clear: template `users[i]`, which is in lane `i`, against probe `i`.
-    pub(crate) fn mask(&self, masker: &mut Masker, users: &[usize], probes: &[Embedding]) -> Masked {
+    ///
+    /// # Errors
+    /// With one key per tenant, which takes no probe in the clear.
+    pub(crate) fn mask(
+        &self,
+        masker: &mut Masker,
+        users: &[usize],
+        probes: &[Embedding],
+    ) -> Result<Masked, Failure> {
+        let Store::Plain { basis, tags, templates, .. } = self else {
+            return Err(Failure::fault("probes in the clear need a key per subject"));
+        };
         let each = users.iter().zip(probes).enumerate();
-        match self {
-            Store::Subjects { basis, tags, templates, .. } => {
-                let placed: Vec<_> = each
-                    .map(|(lane, (user, probe))| Placed { lane, template: &templates[*user], probe })
-                    .collect();
-                let masked = masker.mask(basis, &placed);
-                Masked::Own(masked, masker.tag(&tags.1))
-            }
-            Store::Tenant { templates, .. } => {
-                let placed: Vec<_> = each
-                    .map(|(lane, (user, probe))| PlacedPair { lane, template: &templates[*user], probe })
-                    .collect();
-                Masked::Pairs(masker.mask_pairs(&placed))
-            }
-        }
+        let placed: Vec<_> =
+            each.map(|(lane, (user, probe))| Placed { lane, template: &templates[*user], probe }).collect();
+        let masked = masker.mask(basis, &placed);
+        Ok(Masked::Own(masked, masker.tag(&tags.1)))
     }
 
     /// The matcher's part, with its shares of the probes and the key-holder's ciphertext of the others.
@@ -188,7 +169,7 @@ impl Store {
         shares: &[(Share, Share)],
         encrypted: &PairCiphertext,
     ) -> Result<Masked, Failure> {
-        let Store::Tenant { zero, templates, .. } = self else {
+        let Store::Shared { zero, templates, .. } = self else {
             return Err(Failure::fault("shared probes need one key per tenant"));
         };
         let placed: Vec<_> = users
@@ -211,14 +192,13 @@ impl Store {
         masked: &Masked,
     ) -> Result<Opened, Failure> {
         let opened = match (self, masked) {
-            (Store::Subjects { keys, tags, .. }, Masked::Own(masked, tag)) => {
+            (Store::Plain { keys, tags, .. }, Masked::Own(masked, tag)) => {
                 if !tags.0.vouches(masked, tag) {
                     return Err(Failure::fault("the tag of a batch is not that of an honest matcher"));
                 }
                 decryptor.decrypt(users.iter().map(|user| &keys[*user]), masked)
             }
-            (Store::Tenant { key, .. }, Masked::Pairs(masked)) => decryptor.decrypt_pairs(key, masked),
-            (Store::Tenant { key, .. }, Masked::Product(masked)) => decryptor.decrypt_product(key, masked),
+            (Store::Shared { key, .. }, Masked::Product(masked)) => decryptor.decrypt_product(key, masked),
             _ => return Err(Failure::fault("the batch is of another key structure")),
         };
         if opened.within_band() {

@@ -7,8 +7,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane,
-    MemoryVault, PublicKey, Template, Tier, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
+    MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
 use trefoil_sign::{Extent, SigningKeys};
@@ -21,9 +21,6 @@ use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, T
 pub(crate) const ISSUER: &str = "bench.trefoil.example";
 /// Cosine 0.59. Synthetic faces of two people stay within 0.45 of orthogonal, captures of one person above 0.8.
 pub(crate) const THRESHOLD: i32 = 18_000;
-/// A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
-pub(crate) const NO_LIMIT: AttemptPolicy =
-    AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
 
 /// One enrolled template.
 pub(crate) struct User {
@@ -57,16 +54,23 @@ impl Ground {
     /// When an enrolment is refused.
     pub(crate) fn new(population: Arc<Population>, users: usize) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng)
+        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: NO_LIMIT };
+        // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let key = keyholder
             .create_tenant(TENANT, KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
         let mut faces_rng = StdRng::seed_from_u64(FACES_SEED);
         let faces: Vec<_> = population.people.iter().map(|_| direction(&mut faces_rng)).collect();
         let users = enrol(&keyholder, &population, &faces, users)?;
-        Ok(Ground { population, users, faces, key, keyholder: Arc::new(keyholder) })
+        Ok(Ground {
+            population,
+            users,
+            faces,
+            key,
+            keyholder: Arc::new(Local::with_clock(keyholder.into(), || WORLD_START_S)),
+        })
     }
 
     /// A new capture of `person`'s face.
@@ -147,9 +151,9 @@ fn enrol(
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
         let enrolled = capture(&faces[person], &mut captures)?;
         let (blinded, blind) = split(&enrolled, &mut rng);
-        let handle = population.people[person].handle;
+        let name = TemplateName { tenant: TENANT, handle: population.people[person].handle, generation };
         let encrypted = keyholder
-            .enrol(TENANT, handle, generation, lanes[person % LANES], &blinded.into())
+            .enrol(name, lanes[person % LANES], &blinded.into(), WORLD_START_S)
             .map_err(Failure::in_step("enrolment"))?;
         enrolled_users.push(User { person, template: unblind(encrypted, blind).stored_in(&arena), enrolled });
     }

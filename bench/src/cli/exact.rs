@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use trefoil_dataset::Protocol;
 use trefoil_kernels::Tier;
 
-use super::modes::Modes;
+use super::modes::Mode;
 use super::numbers::workers;
 use super::{Output, cores, in_source_tree};
 use crate::exact::{Exact, Source, exact};
@@ -28,8 +28,9 @@ pub(super) struct ExactArgs {
     /// How rows become templates and probes
     #[arg(long, value_enum, default_value_t = ProtocolName::Enrol1)]
     protocol: ProtocolName,
-    #[command(flatten)]
-    modes: Modes,
+    /// How probes arrive
+    #[arg(long, value_enum, default_value_t = Mode::Plain)]
+    mode: Mode,
     /// Folder of the sets [default: bench/data of the source tree]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -58,10 +59,8 @@ impl ExactArgs {
             },
             _ => return Err(Failure::usage("give either --set, or both --x and --y")),
         };
-        let (mode, keys) = self.modes.checked()?;
         exact(&Exact {
-            mode,
-            keys,
+            mode: self.mode.into(),
             source,
             protocol: match self.protocol {
                 ProtocolName::Enrol1 => Protocol::Enrol1,

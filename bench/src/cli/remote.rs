@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::modes::Modes;
+use super::modes::Mode;
 use super::numbers::{seconds, workers};
 use super::{Output, cores, refuse_debug_build};
 use crate::failure::Failure;
@@ -17,14 +17,15 @@ Examples:
     trefoil-bench remote
     trefoil-bench remote --mode shared --json
 
-Key-holders are started as processes of their own and reached over mutual TLS on the loopback. Three that decide together take
-part with --keys per-subject only.";
+Key-holders are started as processes of their own and reached over mutual TLS on the loopback. A quorum of three takes part
+with probes in the clear only.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoteArgs {
-    #[command(flatten)]
-    modes: Modes,
+    /// How probes arrive
+    #[arg(long, value_enum, default_value_t = Mode::Plain)]
+    mode: Mode,
     /// Timed rounds; in each, every key-holder decides two batches
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iters: u32,
@@ -47,10 +48,8 @@ pub(super) struct RemoteArgs {
 impl RemoteArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
-        let (mode, keys) = self.modes.checked()?;
         remote(RemoteRole {
-            mode,
-            keys,
+            mode: self.mode.into(),
             iterations: self.iters as usize,
             warmup: self.warmup as usize,
             workers: self.workers.unwrap_or_else(|| cores().min(16)),

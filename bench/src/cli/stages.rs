@@ -3,20 +3,21 @@
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::modes::Modes;
+use super::modes::Mode;
 use super::world::WorldArgs;
 use super::{Output, refuse_debug_build};
 use crate::failure::Failure;
 use crate::match_stages::{MatchStages, match_stages};
 use crate::record::Report;
-use crate::roles::{KeyStructure, ProbeMode};
+use crate::roles::ProbeMode;
 use crate::stages::{Stages, stages};
 use crate::wiring::CacheChoice;
 
 #[derive(Debug, Args)]
 pub(super) struct StagesArgs {
-    #[command(flatten)]
-    modes: Modes,
+    /// How probes arrive
+    #[arg(long, value_enum, default_value_t = Mode::Plain)]
+    mode: Mode,
     /// Timed batches
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iters: u32,
@@ -35,18 +36,17 @@ pub(super) struct StagesArgs {
 impl StagesArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
-        let (mode, keys) = self.modes.checked()?;
+        let mode = self.mode.into();
         let arithmetic = match_stages(MatchStages {
             mode,
-            keys,
             users: self.world.users,
             iterations: self.iters as usize,
             warmup: self.warmup as usize,
             seed: self.world.seed,
             tier,
         })?;
-        if (mode, keys) != (ProbeMode::Plain, KeyStructure::PerSubject) {
-            // The benchmark's world has keys per subject and plain probes; the remaining stages do not depend on them.
+        if mode == ProbeMode::Shared {
+            // The benchmark's world has plain probes; the remaining stages do not depend on them.
             return Ok(arithmetic);
         }
         let parameters = Stages {

@@ -1,4 +1,4 @@
-//! The comparison with one key per tenant or shared probes: the two roles' arithmetic alone.
+//! The comparison with shared probes: the two roles' arithmetic alone.
 
 use rand::rngs::StdRng;
 use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, Share};
@@ -8,27 +8,21 @@ use trefoil_kernels::Tier;
 use super::quantise;
 use crate::failure::Failure;
 use crate::parallel;
-use crate::roles::{KeyStructure, ProbeMode, Store, scheme};
+use crate::roles::{ProbeMode, Store, scheme};
 
 /// All encrypted scores of `trials`.
-pub(super) fn compare(
-    trials: &Trials,
-    mode: ProbeMode,
-    keys: KeyStructure,
-    workers: usize,
-    tier: Tier,
-) -> Result<ScoreMatrix, Failure> {
+pub(super) fn compare(trials: &Trials, workers: usize, tier: Tier) -> Result<ScoreMatrix, Failure> {
     let scheme = scheme(tier);
     let mut rng: StdRng = rand::make_rng();
     let templates =
         trials.templates.iter().map(|sample| quantise(&sample.vector)).collect::<Result<Vec<_>, _>>()?;
-    let store = Store::new(&scheme, keys, templates.into_iter(), &mut rng)?;
+    let store = Store::new(&scheme, ProbeMode::Shared, templates.into_iter(), &mut rng)?;
     let state = || -> Own {
         let masker = Masker::new(&scheme, rand::random());
         Own { masker, decryptor: Decryptor::new(&scheme), rng: rand::make_rng() }
     };
     let rows = parallel::map_with(workers, trials.probes.len(), "probes", state, |own, probe| {
-        own.row(&store, mode, &quantise(&trials.probes[probe].vector)?)
+        own.row(&store, &quantise(&trials.probes[probe].vector)?)
     });
     let scores = rows.into_iter().collect::<Result<Vec<_>, Failure>>()?.concat();
     ScoreMatrix::new(trials.probes.len(), store.len(), scores).map_err(Failure::in_step("scores"))
@@ -43,20 +37,15 @@ struct Own {
 
 impl Own {
     /// The scores of one probe against every template, 32 to a batch.
-    fn row(&mut self, store: &Store, mode: ProbeMode, probe: &Embedding) -> Result<Vec<i32>, Failure> {
+    fn row(&mut self, store: &Store, probe: &Embedding) -> Result<Vec<i32>, Failure> {
         let mut row = Vec::with_capacity(store.len());
         for first in (0..store.len()).step_by(LANES) {
             let users: Vec<usize> = (first..store.len().min(first + LANES)).collect();
-            let masked = match mode {
-                ProbeMode::Plain => store.mask(&mut self.masker, &users, &vec![probe.clone(); users.len()]),
-                ProbeMode::Shared => {
-                    let shares: Vec<(Share, Share)> =
-                        users.iter().map(|_| Share::of(probe).split(&mut self.rng)).collect();
-                    let encrypted = store.encrypt(&shares, &mut self.rng);
-                    let encrypted = encrypted.ok_or_else(|| Failure::fault("the store has no tenant key"))?;
-                    store.mask_shared(&mut self.masker, &users, &shares, &encrypted)?
-                }
-            };
+            let shares: Vec<(Share, Share)> =
+                users.iter().map(|_| Share::of(probe).split(&mut self.rng)).collect();
+            let encrypted = store.encrypt(&shares, &mut self.rng);
+            let encrypted = encrypted.ok_or_else(|| Failure::fault("the store has no tenant key"))?;
+            let masked = store.mask_shared(&mut self.masker, &users, &shares, &encrypted)?;
             let opened = store.open(&mut self.decryptor, &users, &masked)?;
             row.extend_from_slice(&opened.scores()[..users.len()]);
         }

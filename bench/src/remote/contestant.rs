@@ -6,16 +6,15 @@ use std::time::Instant;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use trefoil_key_holder::Role;
 use trefoil_matching::{
-    AttemptPolicy, Context, DIM, DecisionPolicy, Embedding, LANES, Lane, MatchJob, Matcher, ProbeJob,
-    PublicKey, Share, SharedProbe, Template, TenantId, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, Enrolment, KeyHolding, KeyStructure, LANES, Lane,
+    MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Template, TemplateName,
+    TenantId, split, system_entropy, unblind, unix_s,
 };
 
 use super::RemoteRole;
-use crate::clock::WORLD_START_S;
 use crate::failure::Failure;
-use crate::roles::{KeyStructure, ProbeMode};
+use crate::roles::ProbeMode;
 
 /// Batches of each kind, which are decided again and again.
 pub(super) const JOBS: usize = 64;
@@ -25,129 +24,130 @@ const THRESHOLD: i32 = 16_046;
 /// See the module.
 pub(super) struct Contestant {
     pub(super) name: &'static str,
-    role: Arc<dyn Role>,
+    role: Arc<dyn KeyHolding>,
     tenant: TenantId,
     key: PublicKey,
     people: Vec<(Template, Embedding)>,
     matcher: Matcher,
+    mode: ProbeMode,
     /// In which everybody matches.
     matching: Vec<MatchJob>,
     /// In which the one in lane 0 does not.
     failing: Vec<MatchJob>,
-    sealed: Vec<ProbeJob>,
     wrong: AtomicU64,
 }
 
 impl Contestant {
     pub(super) fn new(
         name: &'static str,
-        role: Arc<dyn Role>,
+        role: Arc<dyn KeyHolding>,
         parameters: &RemoteRole,
     ) -> Result<Contestant, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let tenant = rng.random();
-        let attempts =
-            AttemptPolicy { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts };
-        let keys = match parameters.keys {
-            KeyStructure::PerSubject => trefoil_matching::KeyStructure::PerSubject,
-            KeyStructure::PerTenant => trefoil_matching::KeyStructure::PerTenant,
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let keys = match parameters.mode {
+            ProbeMode::Plain => KeyStructure::PerSubject,
+            ProbeMode::Shared => KeyStructure::PerTenant,
         };
         let key = role.create_tenant(tenant, keys, policy).map_err(Failure::in_step("tenant"))?;
         let mut people = Vec::with_capacity(LANES);
         for lane in Lane::all() {
             let face = face(&mut rng)?;
             let (blinded, blind) = split(&face, &mut rng);
-            let enrolled = role.enrol(tenant, rng.random(), 0, lane, blinded.into());
+            let name = TemplateName { tenant, handle: rng.random(), generation: 0 };
+            let enrolled = role.enrol(Enrolment { name, lane, template: blinded.into() });
             people.push((unblind(enrolled.map_err(Failure::in_step("enrolment"))?, blind), face));
         }
-        let matcher = Matcher::new(parameters.tier, rand::random());
-        let (matching, failing, sealed, wrong) = Default::default();
-        let mut own =
-            Contestant { name, role, tenant, key, people, matcher, matching, failing, sealed, wrong };
+        let (matcher, mode) = (Matcher::new(parameters.tier, Box::new(system_entropy)), parameters.mode);
+        let (matching, failing, wrong) = Default::default();
+        let mut own = Contestant { name, role, tenant, key, people, matcher, mode, matching, failing, wrong };
         for batch in 0..JOBS as u8 {
             let stranger = face(&mut rng)?;
             let mut faces: Vec<Embedding> = own.people.iter().map(|(_, face)| face.clone()).collect();
-            let job = own.job(parameters.mode, batch, &faces, &mut rng)?;
+            let job = own.job(batch, &faces, &mut rng)?;
             own.matching.push(job);
             faces[0] = stranger;
-            let job = own.job(parameters.mode, batch, &faces, &mut rng)?;
+            let job = own.job(batch, &faces, &mut rng)?;
             own.failing.push(job);
         }
         Ok(own)
     }
 
-    fn job(
-        &mut self,
-        mode: ProbeMode,
-        batch: u8,
-        faces: &[Embedding],
-        rng: &mut StdRng,
-    ) -> Result<MatchJob, Failure> {
-        let templates = self.people.iter().map(|(template, _)| template);
-        if mode == ProbeMode::Plain {
-            let lanes: Vec<_> = templates.zip(faces).collect();
-            let job = match self.role.is_three() {
-                true => self.matcher.mask_for_three([batch; 16], self.tenant, &self.key, &lanes),
-                false => self.matcher.mask([batch; 16], self.tenant, &self.key, &lanes),
-            };
+    fn job(&mut self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<MatchJob, Failure> {
+        if self.mode == ProbeMode::Plain {
+            let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(faces).collect();
+            let job = self.matcher.mask([batch; 16], self.tenant, &self.key, &lanes);
             return job.map_err(Failure::in_step("match"));
         }
-        let sealing = self.role.sealing_key().map_err(Failure::in_step("sealing key"))?;
-        let probes: Vec<SharedProbe> = self
-            .people
-            .iter()
-            .zip(faces)
-            .map(|((template, _), face)| {
-                let context = Context::probe(&self.tenant, &template.handle, &[0; 32], &[batch; 16]);
-                let (share, other) = Share::of(face).split(rng);
-                SharedProbe { share, sealed: sealing.seal(&context, &other), context }
-            })
-            .collect();
-        let lanes: Vec<_> = templates.zip(&probes).collect();
+        let probes = self.probes(batch, faces, rng)?;
+        let lanes = self.shared(&probes);
         let sealed = self.matcher.gather([batch; 16], self.tenant, &self.key, &lanes);
         let sealed = sealed.map_err(Failure::in_step("gather"))?;
-        let encrypted = self.role.encrypt_probes(&sealed).map_err(Failure::in_step("probes"))?;
+        let encrypted = self.role.encrypt_probes(sealed).map_err(Failure::in_step("probes"))?;
+        let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         let job = self.matcher.mask_shared([batch; 16], self.tenant, &self.key, &lanes, &encrypted);
-        self.sealed.push(sealed);
         job.map_err(Failure::in_step("match"))
+    }
+
+    /// Probes that devices have just split: a key-holder opens each share once, and lately.
+    fn probes(&self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<Vec<SharedProbe>, Failure> {
+        let sealing = self.role.sealing_key().map_err(Failure::in_step("sealing key"))?;
+        let mut device = |((template, _), face): (&(Template, Embedding), &Embedding)| {
+            let sealed_for = SealedFor { session: [0; 32], nonce: vec![batch; 16], issued_at: unix_s() };
+            let context = sealed_for.context(&self.tenant, &template.handle);
+            let (share, other) = Share::of(face).split(rng);
+            SharedProbe { share, sealed: sealing.seal(&context, &other), sealed_for }
+        };
+        Ok(self.people.iter().zip(faces).map(&mut device).collect())
+    }
+
+    fn shared<'a>(&'a self, probes: &'a [SharedProbe]) -> Vec<(&'a Template, &'a SharedProbe)> {
+        self.people.iter().map(|(template, _)| template).zip(probes).collect()
     }
 
     /// One batch of each kind; the nanoseconds of each step.
     pub(super) fn round(&self, round: usize) -> Result<[Option<u64>; 3], Failure> {
-        let began = Instant::now();
-        self.decide(round)?;
-        let matching = nanoseconds(began);
-        let began = Instant::now();
-        self.settle(&self.failing[round % JOBS], !1)?;
-        let failing = nanoseconds(began);
-        let began = Instant::now();
-        let encrypted = match self.sealed.get(round % JOBS) {
-            Some(sealed) => {
-                self.role.encrypt_probes(sealed).map_err(Failure::in_step("probes"))?;
-                Some(nanoseconds(began))
-            }
-            None => None,
+        let matching = self.settle(&self.matching[round % JOBS], u32::MAX)?;
+        let failing = self.settle(&self.failing[round % JOBS], !1)?;
+        let encrypted = match self.mode {
+            ProbeMode::Plain => None,
+            ProbeMode::Shared => Some(self.encrypt(round as u8)?),
         };
         Ok([Some(matching), Some(failing), encrypted])
     }
 
+    /// The nanoseconds of the key-holder's part before a match.
+    fn encrypt(&self, batch: u8) -> Result<u64, Failure> {
+        let faces: Vec<Embedding> = self.people.iter().map(|(_, face)| face.clone()).collect();
+        let probes = self.probes(batch, &faces, &mut rand::make_rng())?;
+        let lanes = self.shared(&probes);
+        let sealed = self.matcher.gather([batch; 16], self.tenant, &self.key, &lanes);
+        let request = Request::EncryptProbes(Box::new(sealed.map_err(Failure::in_step("gather"))?));
+        let began = Instant::now();
+        self.role.call(request).map_err(Failure::in_step("probes"))?;
+        Ok(nanoseconds(began))
+    }
+
     /// One batch in which everybody matches.
     pub(super) fn decide(&self, round: usize) -> Result<(), Failure> {
-        self.settle(&self.matching[round % JOBS], u32::MAX)
+        self.settle(&self.matching[round % JOBS], u32::MAX).map(drop)
     }
 
     /// The same by another way to the same key-holder.
-    pub(super) fn decide_by(&self, role: &dyn Role, round: usize) -> Result<(), Failure> {
-        role.decide(&self.matching[round % JOBS], WORLD_START_S)
-            .map(drop)
-            .map_err(Failure::in_step("decision"))
+    pub(super) fn decide_by(&self, role: &dyn KeyHolding, round: usize) -> Result<(), Failure> {
+        role.decide(self.matching[round % JOBS].clone()).map(drop).map_err(Failure::in_step("decision"))
     }
 
-    fn settle(&self, job: &MatchJob, expected: u32) -> Result<(), Failure> {
-        let decided = self.role.decide(job, WORLD_START_S).map_err(Failure::in_step("decision"))?;
-        self.wrong.fetch_add(u64::from(decided.lanes().bits() != expected), Ordering::Relaxed);
-        Ok(())
+    /// The nanoseconds of a decision. The batch is not made, nor copied, in that time.
+    fn settle(&self, job: &MatchJob, expected: u32) -> Result<u64, Failure> {
+        let request = Request::Decide(Box::new(job.clone()));
+        let began = Instant::now();
+        let decided = self.role.call(request).map_err(Failure::in_step("decision"))?;
+        let ns = nanoseconds(began);
+        let right = matches!(decided, Reply::Decided(decisions) if decisions.lanes().bits() == expected);
+        self.wrong.fetch_add(u64::from(!right), Ordering::Relaxed);
+        Ok(ns)
     }
 
     /// Batches that were not decided as they should be.

@@ -13,9 +13,8 @@ use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::database::Survives;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::wrap::WrapKey;
-use trefoil_key_holder::{Address, Bounds, Quorum, Remote, Role};
-use trefoil_matching::KeyHolder;
+use trefoil_key_holder::{Address, Bounds, Quorum, Remote};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, unix_s};
 
 use super::contestant::Contestant;
 use super::relay::Relay;
@@ -29,7 +28,8 @@ const COUNTED: u64 = 64;
 
 /// The laxest policy, so that failures are counted and never refused.
 const LIMITS: &str = "\n[policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
-                      per_day_max = 4294967295\nper_generation_max = 4294967295\n";
+                      failures_per_day_max = 4294967295\nfailures_per_generation_max = 4294967295\n\
+                      attempts_per_day_max = 4294967295\nattempts_per_generation_max = 4294967295\n";
 
 /// See the module.
 pub(super) struct Houses {
@@ -82,16 +82,15 @@ impl Houses {
     }
 
     /// A key-holder in this process with a vault on the same disk, as careful as the others.
-    pub(super) fn local(&self) -> Result<Arc<dyn Role>, Failure> {
-        let key = WrapKey::new(&rand::random());
-        let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), key);
+    pub(super) fn local(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
+        let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), &rand::random());
         let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
-        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng());
-        Ok(Arc::new(keyholder.map_err(Failure::in_step("key-holder"))?))
+        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
+        Ok(Arc::new(Local::new(keyholder.map_err(Failure::in_step("key-holder"))?.into())))
     }
 
     /// The one in another process.
-    pub(super) fn remote(&self) -> Result<Arc<dyn Role>, Failure> {
+    pub(super) fn remote(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
         Ok(Arc::new(self.connected(self.one.address.clone())?))
     }
 
@@ -103,7 +102,7 @@ impl Houses {
     }
 
     /// The three.
-    pub(super) fn quorum(&self) -> Result<Option<Arc<dyn Role>>, Failure> {
+    pub(super) fn quorum(&self) -> Result<Option<Arc<dyn KeyHolding>>, Failure> {
         let Some(three) = &self.three else { return Ok(None) };
         let at = three.each_ref().map(|process| process.address.clone());
         Ok(Some(Arc::new(self.joined(at)?)))
@@ -143,7 +142,7 @@ impl Houses {
 }
 
 /// Bytes for each batch on the connections that carry batches: pings have one of their own.
-fn counted(relays: &[Relay], contestant: &Contestant, role: &dyn Role) -> Result<(u64, u64), Failure> {
+fn counted(relays: &[Relay], contestant: &Contestant, role: &dyn KeyHolding) -> Result<(u64, u64), Failure> {
     // The first opens the connection.
     contestant.decide_by(role, 0)?;
     let before: Vec<_> = relays.iter().map(Relay::carried).collect();
