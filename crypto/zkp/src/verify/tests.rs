@@ -1,14 +1,16 @@
 use std::sync::LazyLock;
 
 use p3_field::PrimeCharacteristicRing;
+use p3_matrix::dense::RowMajorMatrix;
 
 use super::*;
 use crate::{
     digest::Field,
     epoch::EPOCH_LIMIT,
     fixture::{rng, statement, witness},
-    parameters::Challenge,
+    parameters::{Challenge, Masks},
     prove::prove,
+    trace::Trace,
 };
 
 /// One honest proof per circuit.
@@ -184,3 +186,24 @@ pub(super) const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
     ("query grinding", |p| p.opening_proof.1.query_pow_witness += Field::ONE),
     ("batch grinding", |p| p.opening_proof.1.batch_pow_witness += Field::ONE),
 ];
+
+/// The trace repeated is a trace of every larger size: the last row's successor is the first. Bounds and masks are computed for
+/// [`ROWS`] rows, so no other size is taken.
+#[test]
+fn an_honest_proof_of_more_rows_is_refused() {
+    let witness = witness();
+    let statement = statement(&witness, Circuit::Cred1);
+    for repeats in [2, 4] {
+        let trace = Trace::new(&witness, &statement, &mut rng(31)).into_matrix();
+        let rows = RowMajorMatrix::new(trace.values.repeat(repeats), trace.width);
+        let config = parameters::proving(&statement, Masks::from_rng(&mut rng(32)));
+        let values = public_values(&statement);
+        let proof =
+            p3_uni_stark::prove(&config, parameters::circuit(), rows, &values).expect("masks suffice");
+        assert_eq!(argue(&statement, &proof), Ok(()), "the circuit itself does not mind");
+        let log_rows = MASKED_LOG_ROWS + repeats.ilog2() as usize;
+        let proof = postcard::to_allocvec(&proof).expect("plain data");
+        assert_eq!(verify(&statement, &proof), Err(ProofError::Rows { log_rows }));
+        assert_eq!(check_encoding(Circuit::Cred1, &proof), Err(ProofError::Rows { log_rows }));
+    }
+}
