@@ -106,6 +106,10 @@ impl Server {
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
         trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
+        for circuit in config.proofs.circuits() {
+            let soundness = trefoil_zkp::security_report(circuit);
+            tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
+        }
         let directory = DataDir::open(&config.server.data_dir)?;
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;

@@ -198,12 +198,8 @@ fn proofs_are_timed_and_verified() {
     assert!(
         trefoil_zkp::proof_size_window(Circuit::Cred1).contains(&(number(&report, "/proof_bytes") as usize))
     );
-    assert_keys(
-        &report,
-        "/security_bits",
-        &["proven_list_decoding", "proven_unique_decoding", "conjectured"],
-    );
-    assert!(number(&report, "/security_bits/proven_list_decoding") >= 120.0);
+    assert_keys(&report, "/security_bits", &trefoil_zkp::Bound::ALL.map(trefoil_zkp::Bound::name));
+    assert!(number(&report, "/security_bits/proven_list_decoding_2026_2056") >= 120.0);
     assert!(report.result["verify_includes_decoding"] == true);
     assert!(number(&report, "/peak_rss_mb") > 1.0);
 }

@@ -69,7 +69,7 @@ pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at};
 pub use hash::{TenantId, commitment, handle, leaf, scope, tag};
 pub use prove::{ProveError, prove};
 pub use secret::Secret;
-pub use security::{ParameterError, SecurityReport, check_parameters, security_report};
+pub use security::{Bound, ParameterError, SecurityReport, check_parameters, security_report};
 pub use statement::{Circuit, Statement, StatementError};
 pub use tree::{CAPACITY, CredentialTree, DEPTH, MerklePath, TreeError};
 pub use verify::{ProofError, Verified, check_encoding, proof_size_window, verify};
