@@ -181,7 +181,7 @@ impl<R> Run<R> {
                 issuer,
                 tenant: tenant.id,
                 audience: &request.audience,
-                handle: verdict.tag,
+                handle: verdict.account,
                 nonce: &request.nonce,
                 request_digest: request.request_digest,
                 decision,

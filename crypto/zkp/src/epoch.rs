@@ -1,4 +1,4 @@
-//! Epochs: the unit of expiry and of pairwise tags.
+//! Epochs: the unit of expiry and of pairwise accounts.
 
 /// Length of one epoch in seconds. One hour: the longest time for which a cached verdict may live on.
 pub const EPOCH_SECONDS: u64 = 3600;

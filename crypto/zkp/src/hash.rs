@@ -2,7 +2,7 @@
 //!
 //! One function, H(domain, left, right) = Poseidon2-24([left(8) | right(8) | domain, 0 x 7])[0..8]: a sponge of
 //! rate 16 with one absorption. The domain sits in the capacity, so a leaf cannot be taken for a node, nor a
-//! node for a tag. Depth and arity are fixed, so nothing is padded.
+//! node for an account. Depth and arity are fixed, so nothing is padded.
 
 use std::sync::LazyLock;
 
@@ -35,14 +35,14 @@ pub(crate) enum Domain {
     Leaf = 2,
     /// Inner node of the credential tree.
     Node = 3,
-    /// Tag for one scope.
-    Tag = 4,
+    /// Account for one scope.
+    Account = 4,
     /// Handle within one tenant.
     Handle = 5,
 }
 
 /// What the issuer receives in place of the secret: H(commitment, secret, 0). It can neither impersonate the
-/// holder nor compute tags.
+/// holder nor compute accounts.
 pub fn commitment(secret: &Secret) -> Digest {
     Digest::from_limbs(&hash(Domain::Commitment, &secret.limbs(), &[Field::ZERO; LIMBS]))
 }
@@ -58,12 +58,12 @@ pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
     Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
 }
 
-/// The holder's pseudonym for one scope: H(tag, secret, scope).
-pub fn tag(secret: &Secret, scope: &Digest) -> Digest {
-    Digest::from_limbs(&hash(Domain::Tag, &secret.limbs(), &scope.limbs()))
+/// The holder's pseudonym for one scope: H(account, secret, scope).
+pub fn account(secret: &Secret, scope: &Digest) -> Digest {
+    Digest::from_limbs(&hash(Domain::Account, &secret.limbs(), &scope.limbs()))
 }
 
-/// Scope of the tag for authentication to `audience` in `epoch`: hash-to-field of
+/// Scope of the account for authentication to `audience` in `epoch`: hash-to-field of
 /// SHA3-256("trefoil/scope/authentication/1" | tenant | u32 length | audience | u32 epoch).
 pub fn scope(tenant: &TenantId, audience: &str, epoch: u32) -> Digest {
     let digest = Sha3_256::new()
@@ -156,10 +156,10 @@ mod tests {
     }
 
     #[test]
-    fn tag_and_handle_differ_for_the_same_scope() {
+    fn account_and_handle_differ_for_the_same_scope() {
         let secret = Secret::random(&mut fixture::rng(3));
         let tenant = [9; 16];
-        assert_ne!(tag(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
+        assert_ne!(account(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod zero_knowledge;
 pub use attributes::{Attributes, AttributesError};
 pub use digest::{Digest, NonCanonical};
 pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at};
-pub use hash::{TenantId, commitment, handle, leaf, scope, tag};
+pub use hash::{TenantId, account, commitment, handle, leaf, scope};
 pub use prove::{ProveError, prove};
 pub use secret::Secret;
 pub use security::{Bound, ParameterError, SecurityReport, check_parameters, security_report};

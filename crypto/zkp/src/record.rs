@@ -120,7 +120,7 @@ impl ProofRecord {
             ("epoch", proof.epoch == statement.epoch),
             ("tenant", attested.tenant == statement.tenant),
             ("audience", attested.audience == audience),
-            ("handle", attested.handle == *statement.tag.as_bytes()),
+            ("handle", attested.handle == *statement.account.as_bytes()),
             ("policy", attested.policy_id == *policy_id),
         ];
         if let Some((name, _)) = fields.iter().find(|(_, same)| !same) {

@@ -36,10 +36,10 @@ pub struct Statement {
     pub epoch: u32,
     /// The credential's level is at least this.
     pub level: u8,
-    /// Scope of `tag`.
+    /// Scope of `account`.
     pub scope: Digest,
     /// Pseudonym for `scope`.
-    pub tag: Digest,
+    pub account: Digest,
     /// Pseudonym within the tenant: the `subject` of the API.
     pub handle: Digest,
     /// Session context, see [`session::context`](crate::session::context).
@@ -109,9 +109,9 @@ impl Statement {
     const MAGIC: [u8; 4] = *b"TFS1";
 
     /// The canonical encoding, integers little-endian: magic, circuit u16, tenant, root generation u32,
-    /// epoch u32, level u8, root, scope, tag, handle, ctx.
+    /// epoch u32, level u8, root, scope, account, handle, ctx.
     pub fn encode(&self) -> [u8; Statement::BYTES] {
-        let Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx } =
+        let Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx } =
             self;
         let mut bytes = [0; Statement::BYTES];
         let mut rest = &mut bytes[..];
@@ -128,7 +128,7 @@ impl Statement {
         put(&[*level]);
         put(root.as_bytes());
         put(scope.as_bytes());
-        put(tag.as_bytes());
+        put(account.as_bytes());
         put(handle.as_bytes());
         put(ctx);
         bytes
@@ -151,11 +151,11 @@ impl Statement {
         let mut digest = |field| {
             Digest::from_bytes(&take(&mut rest)).map_err(|source| StatementError::Digest { field, source })
         };
-        let (root, scope, tag, handle) =
-            (digest("root")?, digest("scope")?, digest("tag")?, digest("handle")?);
+        let (root, scope, account, handle) =
+            (digest("root")?, digest("scope")?, digest("account")?, digest("handle")?);
         let ctx = take(&mut rest);
         let statement =
-            Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx };
+            Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx };
         statement.check_epoch()?;
         Ok(statement)
     }
@@ -192,7 +192,7 @@ mod tests {
             epoch: 4,
             level: 5,
             scope: digest(6),
-            tag: digest(7),
+            account: digest(7),
             handle: digest(8),
             ctx: [0xff; 32],
         }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(edit(0, b'X'), Err(StatementError::Magic));
         assert_eq!(edit(4, 9), Err(StatementError::Circuit(9)));
         assert_eq!(edit(29, 1), Err(StatementError::Epoch(4 | 1 << 24)));
-        for (at, field) in [(31, "root"), (63, "scope"), (95, "tag"), (127, "handle")] {
+        for (at, field) in [(31, "root"), (63, "scope"), (95, "account"), (127, "handle")] {
             assert_eq!(edit(at + 3, 0xff), Err(StatementError::Digest { field, source: NonCanonical }));
         }
     }

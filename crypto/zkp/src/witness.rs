@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     attributes::Attributes,
     chain::ChainCommitment,
-    hash::{TenantId, commitment, handle, leaf, scope, tag},
+    hash::{TenantId, account, commitment, handle, leaf, scope},
     secret::Secret,
     session,
     statement::{Circuit, Statement},
@@ -56,7 +56,7 @@ impl SessionClaim<'_> {
 }
 
 impl Witness {
-    /// The statement that this witness supports for `claim`, with root, scope, tag, handle and context filled
+    /// The statement that this witness supports for `claim`, with root, scope, account, handle and context filled
     /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
         let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
@@ -69,7 +69,7 @@ impl Witness {
             epoch,
             level,
             scope,
-            tag: tag(&self.secret, &scope),
+            account: account(&self.secret, &scope),
             handle: handle(&self.secret, &tenant),
             ctx: session::with_chain(claim.context(), chain),
         }

@@ -20,7 +20,7 @@ import sys
 P = 2**31 - 2**24 + 1
 WIDTH, FULL, PARTIAL = 24, 8, 23
 DEPTH = 20
-COMMITMENT, LEAF, NODE, TAG, HANDLE = 1, 2, 3, 4, 5
+COMMITMENT, LEAF, NODE, ACCOUNT, HANDLE = 1, 2, 3, 4, 5
 
 
 def grain_constants():
@@ -174,7 +174,7 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     root = levels[DEPTH][0]
 
     scope_limbs = scope(tenant, audience, epoch)
-    tag = compress(TAG, secret, scope_limbs)
+    account = compress(ACCOUNT, secret, scope_limbs)
     handle = compress(HANDLE, secret, handle_scope(tenant))
 
     session_key = sha3(b"vector session key", u32(seed))
@@ -184,7 +184,7 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     ctx = sha3(b"trefoil/context/1", tenant, audience_field, key_commitment, u32(epoch), u32(policy))
     statement = (
         b"TFS1" + struct.pack("<H", circuit) + tenant + struct.pack("<IIB", generation, epoch, required_level)
-        + pack(root) + pack(scope_limbs) + pack(tag) + pack(handle) + ctx
+        + pack(root) + pack(scope_limbs) + pack(account) + pack(handle) + ctx
     )
     session_id = sha3(b"trefoil/statement/1", statement)
     nonce = sha3(b"vector nonce", u32(seed))[:16]
@@ -209,7 +209,7 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "session_key": session_key.hex(), "policy_id": policy, "root_generation": generation,
         "required_level": required_level, "nonce": nonce.hex(), "probe_digest": probe.hex(), "issued_at": issued_at,
         "commitment": pack(commitment).hex(), "leaf": pack(leaf).hex(), "root": pack(root).hex(),
-        "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "tag": pack(tag).hex(),
+        "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "account": pack(account).hex(),
         "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
         "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((1, 54), (2, 114))],

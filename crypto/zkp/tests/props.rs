@@ -23,13 +23,13 @@ prop_compose! {
     fn statements()(
         circuit in prop::sample::select(Circuit::ALL.to_vec()),
         tenant in any::<[u8; 16]>(),
-        [root, scope, tag, handle] in prop::array::uniform4(digests()),
+        [root, scope, account, handle] in prop::array::uniform4(digests()),
         root_generation in any::<u32>(),
         epoch in 0..EPOCH_LIMIT,
         level in any::<u8>(),
         ctx in any::<[u8; 32]>(),
     ) -> Statement {
-        Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx }
+        Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx }
     }
 }
 

@@ -3,10 +3,11 @@
 use serde_json::Value;
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
+    account,
     chain::{Chain, ChainTip, Reveal},
     commitment, handle, leaf, prove, scope,
     session::{RequestHeader, SessionKey, request_mac},
-    tag, verify,
+    verify,
 };
 
 #[test]
@@ -34,7 +35,7 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
         let (tenant, audience) = (bytes(&member["tenant"]), text(&member["audience"]));
         let scope = scope(&tenant, audience, number(&member["epoch"]));
         assert_eq!(scope, digest(&member["scope"]));
-        assert_eq!(tag(&witness.secret, &scope), digest(&member["tag"]));
+        assert_eq!(account(&witness.secret, &scope), digest(&member["account"]));
         assert_eq!(handle(&witness.secret, &tenant), digest(&member["handle"]));
 
         assert_eq!(session_key.commitment(), bytes(&member["key_commitment"]));

@@ -53,7 +53,7 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         let person = &PEOPLE_ONCE.0[i];
         assert_eq!(statement.decision, expected);
         assert_eq!(statement.lane, i as u8);
-        assert_eq!(statement.handle, *person.envelope.statement.tag.as_bytes());
+        assert_eq!(statement.handle, *person.envelope.statement.account.as_bytes());
         assert_ne!(statement.handle, person.handle, "the relying party sees the pairwise pseudonym only");
         assert_eq!(statement.audience, AUDIENCE);
         assert_eq!((statement.issued_at, statement.expires_at), (NOW, NOW + 60));

@@ -44,7 +44,7 @@ pub struct OpenRequest {
 pub struct HolderSession {
     id: [u8; 32],
     subject: [u8; 32],
-    tag: [u8; 32],
+    account: [u8; 32],
     audience: String,
     key: SessionKey,
     chain: Option<HolderChain>,
@@ -164,7 +164,7 @@ impl Holder {
         let session = HolderSession {
             id: statement.digest(),
             subject: statement.handle.to_bytes(),
-            tag: statement.tag.to_bytes(),
+            account: statement.account.to_bytes(),
             audience: audience.to_owned(),
             key: key.clone(),
             chain: chain.map(|chain| HolderChain { context, chain: Mutex::new(chain) }),
@@ -191,8 +191,8 @@ impl HolderSession {
 
     /// The holder's pseudonym towards this audience in this epoch: the `handle` of attestations.
     #[must_use]
-    pub fn tag(&self) -> [u8; 32] {
-        self.tag
+    pub fn account(&self) -> [u8; 32] {
+        self.account
     }
 
     /// The holder's pseudonym at its tenant: the `subject` of the API.
@@ -207,14 +207,14 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session as its holder keeps it, secrets included: id, subject, tag, key, u32 values of the chain (zero without
+    /// The session as its holder keeps it, secrets included: id, subject, account, key, u32 values of the chain (zero without
     /// one) and with a chain its context, seed and u32 values revealed, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(6 * 32 + 8 + self.audience.len()));
         bytes.extend(self.id);
         bytes.extend(self.subject);
-        bytes.extend(self.tag);
+        bytes.extend(self.account);
         bytes.extend(self.key.to_bytes().iter());
         match &self.chain {
             None => bytes.extend(0_u32.to_le_bytes()),
@@ -235,7 +235,7 @@ impl HolderSession {
     pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
         let (id, rest) = bytes.split_first_chunk()?;
         let (subject, rest) = rest.split_first_chunk()?;
-        let (tag, rest) = rest.split_first_chunk()?;
+        let (account, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
         let (length, mut rest) = rest.split_first_chunk()?;
         let chain = match u32::from_le_bytes(*length) {
@@ -251,7 +251,7 @@ impl HolderSession {
         };
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
-        Some(HolderSession { id: *id, subject: *subject, tag: *tag, audience, key, chain })
+        Some(HolderSession { id: *id, subject: *subject, account: *account, audience, key, chain })
     }
 
     /// Requests that the session's hash chain still allows; `None` without a chain.

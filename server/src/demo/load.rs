@@ -34,7 +34,7 @@ pub(super) struct Login {
     /// The relying party's nonce.
     pub(super) nonce: Vec<u8>,
     /// The person's pseudonym towards the relying party.
-    pub(super) tag: [u8; 32],
+    pub(super) account: [u8; 32],
     /// Digest of the request as the client sent it.
     pub(super) request_digest: [u8; 32],
     /// When the answer came, Unix seconds.
@@ -127,7 +127,7 @@ impl Clients {
                         decision: answer.decision,
                         attestation: answer.attestation.0,
                         nonce: request.nonce.as_bytes().to_vec(),
-                        tag: session.tag(),
+                        account: session.account(),
                         request_digest: attested_digest(&request),
                         received_at: unix_now(),
                         latency: started.elapsed(),

@@ -34,8 +34,8 @@ const GROUPS: [Group; 16] = [
     Group::NodeInput,
     Group::Capacity,
     Group::Root,
-    Group::TagInput,
-    Group::TagOutput,
+    Group::AccountInput,
+    Group::AccountOutput,
     Group::HandleInput,
     Group::HandleOutput,
 ];
@@ -126,12 +126,12 @@ fn forge(group: Group) -> (Trace, Statement) {
     match group {
         // The pseudonyms of somebody else.
         Group::SecretConstant => {
-            trace.secret(link_row(TAG_SLOT)..ROWS, &other);
-            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+            trace.secret(link_row(ACCOUNT_SLOT)..ROWS, &other);
+            statement.account = pseudonym(&mut trace, ACCOUNT_SLOT, Domain::Account, &other, &scopes[0]);
             statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
         }
-        Group::TagInput => {
-            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+        Group::AccountInput => {
+            statement.account = pseudonym(&mut trace, ACCOUNT_SLOT, Domain::Account, &other, &scopes[0]);
         }
         Group::HandleInput => {
             statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
@@ -164,7 +164,7 @@ fn forge(group: Group) -> (Trace, Statement) {
         // Expired, and of too low a level: the honest filling spells another number.
         Group::Expiry | Group::Level => {}
         Group::Root => statement.root = stray,
-        Group::TagOutput => statement.tag = stray,
+        Group::AccountOutput => statement.account = stray,
         Group::HandleOutput => statement.handle = stray,
     }
     (trace, statement)

@@ -50,9 +50,9 @@ fn a_statement_that_is_not_the_witnesses_is_named() {
         change(&mut statement);
         assert_eq!(prove(&witness, &statement, &mut rng(1)), Err(error));
     };
-    refused(|s| s.root = s.tag, ProveError::Root);
-    refused(|s| s.tag = s.root, ProveError::Tag);
-    refused(|s| s.scope = s.root, ProveError::Tag);
+    refused(|s| s.root = s.account, ProveError::Root);
+    refused(|s| s.account = s.root, ProveError::Account);
+    refused(|s| s.scope = s.root, ProveError::Account);
     refused(|s| s.handle = s.root, ProveError::Handle);
     refused(|s| s.tenant[0] ^= 1, ProveError::Handle);
     refused(|s| s.level = 4, ProveError::Level);

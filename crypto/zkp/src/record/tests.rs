@@ -47,7 +47,7 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
         issuer: "https://auth.example",
         tenant: statement.tenant,
         audience: &record.audience,
-        handle: statement.tag.to_bytes(),
+        handle: statement.account.to_bytes(),
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,

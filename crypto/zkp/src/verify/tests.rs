@@ -29,16 +29,16 @@ pub(super) type Change<T> = (&'static str, fn(&mut T));
 /// Statements that an honest proof does not show.
 const OTHER_STATEMENTS: [Change<Statement>; 13] = [
     ("tenant", |s| s.tenant[15] ^= 1),
-    ("root", |s| s.root = s.tag),
+    ("root", |s| s.root = s.account),
     ("root generation", |s| s.root_generation += 1),
     ("older epoch", |s| s.epoch -= 1),
     ("later epoch", |s| s.epoch += 1),
     ("weaker level", |s| s.level -= 1),
     ("stronger level", |s| s.level += 1),
-    ("scope", |s| s.scope = s.tag),
-    ("tag", |s| s.tag = s.root),
-    ("handle", |s| s.handle = s.tag),
-    ("tag and handle swapped", |s| std::mem::swap(&mut s.tag, &mut s.handle)),
+    ("scope", |s| s.scope = s.account),
+    ("account", |s| s.account = s.root),
+    ("handle", |s| s.handle = s.account),
+    ("account and handle swapped", |s| std::mem::swap(&mut s.account, &mut s.handle)),
     ("context", |s| s.ctx[31] ^= 1),
     ("last bit of the context", |s| s.ctx[0] ^= 0x80),
 ];
