@@ -114,7 +114,7 @@ fn holders(count: usize) -> Result<(Vec<Holder>, [u8; 32]), Failure> {
         let witness = Witness { secret, attributes, index, path };
         let session_key = SessionKey::random(&mut rng);
         let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant: TENANT,
             audience: AUDIENCE,
             root_generation: ROOT_GENERATION,

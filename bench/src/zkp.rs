@@ -205,14 +205,14 @@ mod tests {
     #[test]
     fn wrong_proofs_are_counted() {
         let holder = Holder::new().expect("credential");
-        let (statement, proof) = holder.prove(Circuit::Cred1, 1).expect("proof");
+        let (statement, proof) = holder.prove(Circuit::Cred2, 1).expect("proof");
         let mut outcome = Outcome::default();
         outcome.check(&statement, &proof);
         assert_eq!((outcome.refused, outcome.accepted), (0, 0));
         // A proof that does not belong to the statement.
-        outcome.check(&holder.statement(Circuit::Cred1, 2), &proof);
+        outcome.check(&holder.statement(Circuit::Cred2, 2), &proof);
         assert_eq!((outcome.refused, outcome.accepted), (1, 0));
-        let report = report(Zkp { circuit: Circuit::Cred1, iterations: 0 }, &Runs::default(), &outcome, None);
+        let report = report(Zkp { circuit: Circuit::Cred2, iterations: 0 }, &Runs::default(), &outcome, None);
         assert!(report.problem.expect("problem").contains("1 proofs were refused"));
     }
 }

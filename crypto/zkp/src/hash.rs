@@ -35,7 +35,7 @@ pub(crate) enum Domain {
     Leaf = 2,
     /// Inner node of the credential tree.
     Node = 3,
-    /// Account for one scope.
+    /// Account with one relying party.
     Account = 4,
     /// Handle within one tenant.
     Handle = 5,
@@ -58,20 +58,20 @@ pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
     Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
 }
 
-/// The holder's pseudonym for one scope: H(account, secret, scope).
+/// The holder's pseudonym towards one relying party: H(account, secret, scope). It is the same in every session, whatever the epoch:
+/// what a relying party keeps as the account.
 pub fn account(secret: &Secret, scope: &Digest) -> Digest {
     Digest::from_limbs(&hash(Domain::Account, &secret.limbs(), &scope.limbs()))
 }
 
-/// Scope of the account for authentication to `audience` in `epoch`: hash-to-field of
-/// SHA3-256("trefoil/scope/authentication/1" | tenant | u32 length | audience | u32 epoch).
-pub fn scope(tenant: &TenantId, audience: &str, epoch: u32) -> Digest {
+/// Second input of the account with `audience`: hash-to-field of
+/// SHA3-256("trefoil/account-scope/1" | tenant | u32 length | audience).
+pub fn scope(tenant: &TenantId, audience: &str) -> Digest {
     let digest = Sha3_256::new()
-        .chain_update(b"trefoil/scope/authentication/1")
+        .chain_update(b"trefoil/account-scope/1")
         .chain_update(tenant)
         .chain_update((audience.len() as u32).to_le_bytes())
         .chain_update(audience)
-        .chain_update(epoch.to_le_bytes())
         .finalize();
     Digest::hash_to_field("trefoil/hash-to-field/1", &digest.into())
 }
@@ -165,12 +165,12 @@ mod tests {
     #[test]
     fn scope_depends_on_every_input_and_not_on_their_concatenation() {
         let scopes = [
-            scope(&[0; 16], "a", 1),
-            scope(&[1; 16], "a", 1),
-            scope(&[0; 16], "b", 1),
-            scope(&[0; 16], "a", 2),
-            scope(&[0; 16], "a\u{1}", 1),
-            scope(&[0; 16], "", 1),
+            scope(&[0; 16], "a"),
+            scope(&[1; 16], "a"),
+            scope(&[0; 16], "b"),
+            scope(&[0; 16], "a\0"),
+            scope(&[0; 16], "aa"),
+            scope(&[0; 16], ""),
         ];
         for (i, one) in scopes.iter().enumerate() {
             assert!(scopes[..i].iter().all(|other| other != one));

@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn an_honest_trace_satisfies_every_constraint_on_every_row() {
         let witness = fixture::witness();
-        let statement = fixture::statement(&witness, Circuit::Cred1);
+        let statement = fixture::statement(&witness, Circuit::Cred2);
         let trace = Trace::new(&witness, &statement, &mut fixture::rng(6)).into_matrix();
         let air = CredentialAir::new();
         let report = p3_air::check_all_constraints(&air, &trace, &public_values(&statement), None);

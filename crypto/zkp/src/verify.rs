@@ -146,8 +146,8 @@ fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
 /// Lengths in bytes that a proof of `circuit` can have, for checking a `Content-Length` before reading.
 pub fn proof_size_window(circuit: Circuit) -> RangeInclusive<usize> {
     match circuit {
-        Circuit::Cred1 => 65_536..=131_072,
-        Circuit::Cred1u => 147_456..=262_144,
+        Circuit::Cred2 => 65_536..=131_072,
+        Circuit::Cred2u => 147_456..=262_144,
     }
 }
 

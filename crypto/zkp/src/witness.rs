@@ -35,7 +35,7 @@ pub struct SessionClaim<'a> {
     pub audience: &'a str,
     /// Generation of the root that the witness's path leads to.
     pub root_generation: u32,
-    /// Current epoch.
+    /// Epoch to prove, see [`epoch_to_prove`](crate::epoch_to_prove).
     pub epoch: u32,
     /// Level to show; no higher than the credential's own, and no higher than needed.
     pub level: u8,
@@ -60,7 +60,7 @@ impl Witness {
     /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
         let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
-        let scope = scope(&tenant, audience, epoch);
+        let scope = scope(&tenant, audience);
         Statement {
             circuit,
             tenant,

@@ -44,7 +44,7 @@ proptest! {
 
     #[test]
     fn an_accepted_encoding_is_the_only_one(mut bytes in collection::vec(any::<u8>(), Statement::BYTES)) {
-        bytes[..6].copy_from_slice(b"TFS1\x01\x00");
+        bytes[..6].copy_from_slice(b"TFS1\x03\x00");
         bytes[29] = 0;
         for limb in 0..32 {
             bytes[31 + 4 * limb + 3] &= 0x7e;

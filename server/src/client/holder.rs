@@ -143,7 +143,7 @@ impl Holder {
         let key = SessionKey::random(rng);
         let key_commitment = key.commitment();
         let mut claim = SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant,
             audience,
             root_generation,

@@ -57,7 +57,7 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     let witness = Witness { secret, attributes, index: 0, path };
     let session_key = SessionKey::from_bytes([key; 32]);
     let statement = witness.statement(&SessionClaim {
-        circuit: Circuit::Cred1,
+        circuit: Circuit::Cred2,
         tenant: [tenant; 16],
         audience: "shop.example",
         root_generation: 1,

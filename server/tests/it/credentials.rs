@@ -146,7 +146,7 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
     // The stored proof verifies again, alone and as what backs the attestation; another session's backs it not.
     let alone = world.done("verify --proof ann.proof");
     assert!(
-        alone.contains("cred/1") && alone.contains(&world.tenant) && alone.contains("64 values"),
+        alone.contains("cred/2") && alone.contains(&world.tenant) && alone.contains("64 values"),
         "{alone}"
     );
     let both: serde_json::Value =

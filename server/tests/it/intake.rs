@@ -38,13 +38,13 @@ async fn only_sizes_and_circuits_that_are_accepted_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let service = Service::new(service::config(&directory.path().join("data"))).await;
     let headers = [("content-type", "application/octet-stream")];
-    let window = ProofEnvelope::size_window(trefoil_zkp::Circuit::Cred1);
+    let window = ProofEnvelope::size_window(trefoil_zkp::Circuit::Cred2);
     let send = async |size: usize| {
         service.public.send(hyper::Method::POST, "/v1/proof-sessions", &headers, vec![0; size]).await
     };
     send(*window.end() + 1).await.problem(413, "body-too-large");
     send(*window.start() - 1).await.problem(422, "proof-rejected");
-    let other = trefoil_zkp::Circuit::Cred1u;
+    let other = trefoil_zkp::Circuit::Cred2u;
     assert!(!window.contains(ProofEnvelope::size_window(other).start()), "the sizes of the circuits differ");
     assert_eq!(service.metric("trefoil_proof_uploads_total{event=\"malformed\"}").await, 2);
     assert!(service.server.shutdown().await);

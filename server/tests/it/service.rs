@@ -279,7 +279,7 @@ impl Customer {
     fn person(&self, witness: &Witness, generation: u32, epoch: u32, rng: &mut StdRng) -> Person {
         let key = SessionKey::random(rng);
         let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant: self.tenant,
             audience: AUDIENCE,
             root_generation: generation,

@@ -12,7 +12,7 @@ use crate::{
 /// A proven session with a chain of 20 values, and what its holder reveals.
 fn session() -> (ProofEnvelope, Chain) {
     let key_commitment = session_key().commitment();
-    let (witness, claim) = (witness(), claim(Circuit::Cred1, &key_commitment));
+    let (witness, claim) = (witness(), claim(Circuit::Cred2, &key_commitment));
     let chain = Chain::random(claim.context(), 20, &mut rng(4)).expect("in range");
     let statement = witness.statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
     let proof = prove(&witness, &statement, &mut rng(5)).expect("valid witness");
@@ -30,12 +30,12 @@ fn session() -> (ProofEnvelope, Chain) {
 /// A record without a chain around bytes that only have a proof's length.
 fn unproven() -> ProofRecord {
     ProofRecord {
-        statement: witness().statement(&claim(Circuit::Cred1, &session_key().commitment())),
+        statement: witness().statement(&claim(Circuit::Cred2, &session_key().commitment())),
         audience: AUDIENCE.to_owned(),
         key_commitment: session_key().commitment(),
         policy_id: POLICY,
         chain: None,
-        proof: vec![7; *proof_size_window(Circuit::Cred1).start()],
+        proof: vec![7; *proof_size_window(Circuit::Cred2).start()],
     }
 }
 
