@@ -210,7 +210,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
         let expected = Expected::Exactly(login.nonce.as_bytes().to_vec());
         let requirements = Requirements::new(root.clone(), AUDIENCE, expected)
             .tenant(tenant.tenant_id.0)
-            .handle(session.account())
+            .account(session.account())
             .request_digest(attested_digest(&login))
             .any_decision();
         let (bytes, now) = (&answer.attestation.0, service.clock.unix_s());

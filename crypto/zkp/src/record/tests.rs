@@ -2,7 +2,7 @@ use trefoil_attest::{Decision, ProbeMode, Proof, Suite};
 
 use super::*;
 use crate::{
-    SessionClaim,
+    EPOCH_SECONDS, SessionClaim,
     chain::{Chain, Reveal},
     fixture::{AUDIENCE, POLICY, claim, rng, session_key, witness},
     prove::prove,
@@ -47,7 +47,7 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
         issuer: "https://auth.example",
         tenant: statement.tenant,
         audience: &record.audience,
-        handle: statement.account.to_bytes(),
+        account: statement.account.to_bytes(),
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -63,10 +63,11 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
             root: statement.root.to_bytes(),
             level: statement.level,
             epoch: statement.epoch,
+            session: statement.digest(),
         }),
         reveal,
         batch_id: [6; 16],
-        lane: 1,
+        place: 1,
         issued_at: u64::from(statement.epoch) * EPOCH_SECONDS + 17,
         expires_at: u64::from(statement.epoch) * EPOCH_SECONDS + 77,
     }
@@ -124,8 +125,9 @@ fn every_field_that_both_have_is_compared() {
         ("epoch", with_proof(Proof { epoch: proof.epoch - 1, ..proof })),
         ("tenant", Attested { tenant: [0; 16], ..honest.clone() }),
         ("audience", Attested { audience: "other.example", ..honest.clone() }),
-        ("handle", Attested { handle: record.statement.handle.to_bytes(), ..honest.clone() }),
+        ("account", Attested { account: record.statement.handle.to_bytes(), ..honest.clone() }),
         ("policy", Attested { policy_id: POLICY + 1, ..honest.clone() }),
+        ("session", with_proof(Proof { session: [1; 32], ..proof })),
     ];
     for (field, other) in cases {
         assert_eq!(record.backs(&other), Err(NotBacked::Field(field)));
@@ -133,9 +135,9 @@ fn every_field_that_both_have_is_compared() {
     assert_eq!(record.backs(&Attested { proof: None, ..honest.clone() }), Err(NotBacked::NoProof));
     let epoch = u64::from(record.statement.epoch);
     let at = |issued_at| record.backs(&Attested { issued_at, ..honest.clone() });
-    assert_eq!(at((epoch + 1) * EPOCH_SECONDS - 1), Ok(()));
+    assert_eq!(at((epoch + 2) * EPOCH_SECONDS - 1), Ok(()));
     assert_eq!(at((epoch - 1) * EPOCH_SECONDS), Ok(()));
-    assert_eq!(at((epoch + 1) * EPOCH_SECONDS), Err(NotBacked::Time));
+    assert_eq!(at((epoch + 2) * EPOCH_SECONDS), Err(NotBacked::Time));
     assert_eq!(at((epoch - 1) * EPOCH_SECONDS - 1), Err(NotBacked::Time));
     assert_eq!(at(u64::MAX), Err(NotBacked::Time));
 }
