@@ -23,9 +23,9 @@ const WORDS: usize = 4 + 4 + 4 + 2 + 2 + 4;
 /// What is remembered of an accepted proof.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Tenant-scoped pseudonym that names the template.
+    /// The holder at the tenant; names the template.
     pub handle: [u8; 32],
-    /// Pseudonym towards this audience in this epoch.
+    /// The holder towards this audience: what is attested.
     pub account: [u8; 32],
     session_key: [u8; 32],
     tenant: [u8; 16],
@@ -59,7 +59,7 @@ pub enum Stale {
     /// The proof names a root older than the tenant now accepts.
     #[error("the credential root of this session is no longer accepted")]
     Root,
-    /// The verdict belongs to another tenant, audience, subject or policy, proves too low a level, or commits to a hash
+    /// The verdict belongs to another tenant, audience, handle or policy, proves too low a level, or commits to a hash
     /// chain of which the request reveals nothing (or the reverse).
     #[error("the session does not cover this request")]
     Scope,

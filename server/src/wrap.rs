@@ -20,7 +20,7 @@ pub struct WrapKey(trefoil_key_holder::wrap::WrapKey);
 pub struct TemplateName {
     /// Tenant.
     pub tenant: TenantId,
-    /// Subject.
+    /// Names the subject.
     pub handle: Handle,
     /// Which of the subject's templates.
     pub generation: u32,

@@ -53,7 +53,7 @@ pub fn leaf(commitment: &Digest, attributes: &Attributes) -> Digest {
 }
 
 /// The holder's stable pseudonym within a tenant: H(handle, secret, hash-to-field(tenant)).
-/// This is the `subject` of the API and the key of the encrypted template.
+/// It names the template; the service knows it, relying parties do not.
 pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
     Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
 }

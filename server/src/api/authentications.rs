@@ -52,7 +52,7 @@ pub(super) async fn authenticate(
     admit(&app, tenant, &request, &verdict, now)?;
     spend_nonce(&app, &request, now)?;
     accept_reveal(&app, &request, &verdict)?;
-    let template = templates::load(&app, tenant, &request.subject.0).await?;
+    let template = templates::load(&app, tenant, &request.handle.0).await?;
     let answer = match decide(&app, tenant, &request, template, &probe, digest).await {
         Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
             // Nothing was attempted, so the same request may come again.
@@ -66,13 +66,13 @@ pub(super) async fn authenticate(
 
 /// What the request shows, in the tenant's probe mode.
 fn probe(tenant: &Tenant, request: &Authentication) -> Result<Probe, Problem> {
-    let Authentication { embedding, shares, subject, session_id, nonce, .. } = request;
+    let Authentication { embedding, shares, handle, session_id, nonce, .. } = request;
     match templates::shown(tenant.policy.probe, embedding.clone(), shares.clone())? {
         Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
         Shown::Shared { open, sealed } => {
             let share =
                 Share::from_bytes(&open).map_err(|cause| templates::refused_share("/shares/open", cause))?;
-            let context = Context::probe(&tenant.id, &subject.0, &session_id.0, nonce.as_bytes());
+            let context = Context::probe(&tenant.id, &handle.0, &session_id.0, nonce.as_bytes());
             Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, context })))
         }
     }
@@ -111,7 +111,7 @@ fn admit(
 ) -> Result<(), Problem> {
     let present = app.directory.registry().get(&tenant.id);
     let present = present.ok_or_else(|| refusal(Refusal::Tenant))?;
-    let admitted = verdict.admits(&present, &request.subject.0, AudienceId::of(&request.audience), now);
+    let admitted = verdict.admits(&present, &request.handle.0, AudienceId::of(&request.audience), now);
     admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
 }
 
@@ -174,8 +174,8 @@ async fn decide(
             }
             Ok(Ok(Err(Refusal::Template))) => {
                 // Deleted, or renewed under other keys while it waited.
-                app.templates.remove(&tenant.id, &request.subject.0);
-                let present = templates::load(app, tenant, &request.subject.0).await?;
+                app.templates.remove(&tenant.id, &request.handle.0);
+                let present = templates::load(app, tenant, &request.handle.0).await?;
                 if present.generation == template.generation {
                     return Err(refusal(Refusal::Template));
                 }
@@ -214,7 +214,7 @@ fn refusal(why: Refusal) -> Problem {
         }
         Refusal::Session(Stale::Scope) => Problem::new(
             Code::SessionScope,
-            "the session was proven for another subject, audience, policy or level; open one for this request",
+            "the session was proven for another handle, audience, policy or level; open one for this request",
         ),
         Refusal::Template => Problem::new(Code::SubjectUnknown, "enrol the subject first"),
         Refusal::SealedShare => templates::refused_share("/shares/sealed", templates::SEALED_FOR_ANOTHER),

@@ -152,8 +152,8 @@ struct Claim {
     /// only this wallet could reveal.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     chain: Option<u32>,
-    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows both
-    /// pseudonyms, and who has such files of several relying parties can join them.
+    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows account
+    /// and handle, and who has such files of several relying parties can join them.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -207,13 +207,13 @@ impl Command {
             }
             Command::Enrol { place, which, face, consent, remote } => {
                 let wallet = place.open()?.wallet;
-                let subject = wallet.subject(&which.of(&wallet)?);
+                let handle = wallet.handle(&which.of(&wallet)?);
                 let enrolment =
                     Enrolment { embedding: Some(face.read()?), shares: None, consent_ref: consent };
                 let key = hex::encode(rand::random::<[u8; 16]>());
                 let client = remote.client()?;
-                let enrolled = remote::block_on(client.enrol(subject, &enrolment, &key))?;
-                println!("enrolled {} generation {}", hex::encode(subject.0), enrolled.generation);
+                let enrolled = remote::block_on(client.enrol(handle, &enrolment, &key))?;
+                println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Prove { place, claim, output } => prove(&place, &claim, &output),
@@ -337,11 +337,11 @@ fn described(wallet: &Wallet) -> String {
     for credential in wallet.credentials() {
         let root = credential.root();
         text += &format!(
-            "credential  tenant {}, root generation {}, issuer key {}\n  subject   {}\n",
+            "credential  tenant {}, root generation {}, issuer key {}\n  handle    {}\n",
             hex::encode(root.tenant),
             root.generation,
             hex::encode(root.key_id),
-            hex::encode(wallet.subject(&root.tenant).0)
+            hex::encode(wallet.handle(&root.tenant).0)
         );
     }
     for session in wallet.sessions() {

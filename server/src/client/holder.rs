@@ -8,7 +8,7 @@ use trefoil_split::{Context, QuantiseError, SealingKey, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
-use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, handle, prove};
+use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, prove};
 use zeroize::Zeroizing;
 
 /// What the issuer tells a holder besides the credential itself.
@@ -43,7 +43,7 @@ pub struct OpenRequest {
 #[derive(Debug)]
 pub struct HolderSession {
     id: [u8; 32],
-    subject: [u8; 32],
+    handle: [u8; 32],
     account: [u8; 32],
     audience: String,
     key: SessionKey,
@@ -94,10 +94,10 @@ impl Holder {
         Holder { witness, membership }
     }
 
-    /// The holder's pseudonym at its tenant: the `subject` of the API.
+    /// The holder at its tenant: what enrolments and requests name.
     #[must_use]
-    pub fn subject(&self) -> Hex<32> {
-        Hex(handle(&self.witness.secret, &self.membership.tenant).to_bytes())
+    pub fn handle(&self) -> Hex<32> {
+        Hex(trefoil_zkp::handle(&self.witness.secret, &self.membership.tenant).to_bytes())
     }
 
     /// Proves the credential to `audience` under a fresh session key. Takes tens of milliseconds of one core.
@@ -163,7 +163,7 @@ impl Holder {
         let statement = self.witness.statement(&claim);
         let session = HolderSession {
             id: statement.digest(),
-            subject: statement.handle.to_bytes(),
+            handle: statement.handle.to_bytes(),
             account: statement.account.to_bytes(),
             audience: audience.to_owned(),
             key: key.clone(),
@@ -189,16 +189,16 @@ impl HolderSession {
         Hex(self.id)
     }
 
-    /// The holder's pseudonym towards this audience in this epoch: the `handle` of attestations.
+    /// The holder towards this audience, the same in every session: the `account` of attestations.
     #[must_use]
     pub fn account(&self) -> [u8; 32] {
         self.account
     }
 
-    /// The holder's pseudonym at its tenant: the `subject` of the API.
+    /// The holder at its tenant: what enrolments and requests name.
     #[must_use]
-    pub fn subject(&self) -> Hex<32> {
-        Hex(self.subject)
+    pub fn handle(&self) -> Hex<32> {
+        Hex(self.handle)
     }
 
     /// The relying party that the session is for.
@@ -207,13 +207,13 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session as its holder keeps it, secrets included: id, subject, account, key, u32 values of the chain (zero without
+    /// The session as its holder keeps it, secrets included: id, handle, account, key, u32 values of the chain (zero without
     /// one) and with a chain its context, seed and u32 values revealed, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(6 * 32 + 8 + self.audience.len()));
         bytes.extend(self.id);
-        bytes.extend(self.subject);
+        bytes.extend(self.handle);
         bytes.extend(self.account);
         bytes.extend(self.key.to_bytes().iter());
         match &self.chain {
@@ -234,7 +234,7 @@ impl HolderSession {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
         let (id, rest) = bytes.split_first_chunk()?;
-        let (subject, rest) = rest.split_first_chunk()?;
+        let (handle, rest) = rest.split_first_chunk()?;
         let (account, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
         let (length, mut rest) = rest.split_first_chunk()?;
@@ -251,7 +251,7 @@ impl HolderSession {
         };
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
-        Some(HolderSession { id: *id, subject: *subject, account: *account, audience, key, chain })
+        Some(HolderSession { id: *id, handle: *handle, account: *account, audience, key, chain })
     }
 
     /// Requests that the session's hash chain still allows; `None` without a chain.
@@ -291,7 +291,7 @@ impl HolderSession {
         attestation: AttestationForm,
         rng: &mut impl CryptoRng,
     ) -> Result<Authentication, QuantiseError> {
-        let context = Context::probe(tenant, &self.subject, &self.id, nonce.as_bytes());
+        let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes());
         let split = split_probe(probe.coordinates(), key, &context, rng)?;
         Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
     }
@@ -305,7 +305,7 @@ impl HolderSession {
         attestation: AttestationForm,
     ) -> Authentication {
         let unsigned = Authentication {
-            subject: Hex(self.subject),
+            handle: Hex(self.handle),
             session_id: self.id(),
             audience: self.audience.clone(),
             nonce,

@@ -130,11 +130,11 @@ impl Client {
     /// `template-exists`, `embedding-invalid`, and [`ClientError`] in general.
     pub async fn enrol(
         &self,
-        subject: Hex<32>,
+        handle: Hex<32>,
         enrolment: &Enrolment,
         idempotency_key: &str,
     ) -> Result<Enrolled, ClientError> {
-        let path = format!("/v1/subjects/{}/templates", hex::encode(subject.0));
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
     }

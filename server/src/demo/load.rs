@@ -75,9 +75,9 @@ impl Clients {
                 shares: None,
                 consent_ref: format!("demonstration-{person}"),
             };
-            let subject = clients.holders[person].subject();
+            let handle = clients.holders[person].handle();
             let key = format!("enrol-{person}");
-            let enrolled = clients.client.enrol(subject, &enrolment, &key).await;
+            let enrolled = clients.client.enrol(handle, &enrolment, &key).await;
             enrolled.map(drop).map_err(DemoError::call("enrolment"))
         })
         .await

@@ -20,7 +20,7 @@ use trefoil_attest::tree::Hash;
 
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];
-/// A subject's pairwise handle: the `subject` of the API.
+/// A subject's handle at its tenant.
 pub type Handle = [u8; 32];
 /// The digest that names a proof session.
 pub type SessionId = [u8; 32];
@@ -96,7 +96,7 @@ pub struct IssuerKey {
 pub struct Template {
     /// Tenant.
     pub tenant: TenantId,
-    /// Subject.
+    /// Names the subject.
     pub handle: Handle,
     /// Counts enrolments of the subject, across deletions.
     pub generation: u32,

@@ -126,8 +126,8 @@ impl Wallet {
         commitment(&self.secret)
     }
 
-    /// The `subject` of the API at this tenant.
-    pub fn subject(&self, tenant: &TenantId) -> Hex<32> {
+    /// The holder at this tenant: what enrolments and requests name.
+    pub fn handle(&self, tenant: &TenantId) -> Hex<32> {
         Hex(handle(&self.secret, tenant).to_bytes())
     }
 

@@ -43,7 +43,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
     let verified = trefoil_zkp::verify(&envelope.statement, &envelope.proof).unwrap();
     assert_eq!(verified.statement_digest(), &session.id().0);
     assert_eq!(
-        (envelope.statement.level, wallet.subject(&TENANT).0),
+        (envelope.statement.level, wallet.handle(&TENANT).0),
         (2, envelope.statement.handle.to_bytes())
     );
     assert!(matches!(

@@ -92,7 +92,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
         shares: None,
         consent_ref: "form 7".to_owned(),
     };
-    client.enrol(session.subject(), &enrolment, "once").await.unwrap();
+    client.enrol(session.handle(), &enrolment, "once").await.unwrap();
     client.open_session(opened.envelope).await.unwrap();
     let request = |session: &HolderSession, nonce: u8| -> Authentication {
         let (face, nonce) = (Vector::new(members.face(0)), Nonce::new(vec![nonce; 16]).unwrap());

@@ -71,8 +71,8 @@ fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
 async fn enrol(client: &Client, members: &Members, proven: &Proven) {
     let embedding = trefoil_server::wire::Vector::new(members.face(proven.member));
     let enrolment = Enrolment { embedding: Some(embedding), shares: None, consent_ref: "form 7".to_owned() };
-    let subject = proven.session.subject();
-    client.enrol(subject, &enrolment, &hex::encode(subject.0)).await.unwrap();
+    let handle = proven.session.handle();
+    client.enrol(handle, &enrolment, &hex::encode(handle.0)).await.unwrap();
 }
 
 /// Sessions of the test below, and how many belong to one member.

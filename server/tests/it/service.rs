@@ -321,7 +321,7 @@ impl Customer {
     /// A signed request of `person` that shows `face`.
     pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
         let mut request = Authentication {
-            subject: Hex(person.handle),
+            handle: Hex(person.handle),
             session_id: Hex(person.session_id),
             audience: AUDIENCE.to_owned(),
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),

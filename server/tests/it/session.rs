@@ -78,7 +78,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     altered[2].nonce = trefoil_server::wire::Nonce::new(vec![9; 16]).unwrap();
     altered[3].embedding = Some(Vector::new(people[1].face));
     altered[4].audience = "bank.example".to_owned();
-    altered[5].subject = Hex(people[1].handle);
+    altered[5].handle = Hex(people[1].handle);
     for request in &altered {
         service.authenticate(request).await.problem(403, "request-mac-invalid");
     }
