@@ -8,7 +8,7 @@ use trefoil_split::{Context, QuantiseError, SealingKey, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
-use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, prove};
+use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_to_prove, prove};
 use zeroize::Zeroizing;
 
 /// What the issuer tells a holder besides the credential itself.
@@ -37,6 +37,8 @@ pub struct OpenRequest {
     pub envelope: Vec<u8>,
     /// What the holder keeps.
     pub session: HolderSession,
+    /// The level that was shown.
+    pub level: u8,
 }
 
 /// The holder's side of a proof session. The session key is wiped when dropped.
@@ -100,6 +102,13 @@ impl Holder {
         Hex(trefoil_zkp::handle(&self.witness.secret, &self.membership.tenant).to_bytes())
     }
 
+    /// The holder towards `audience`: the `account` of attestations, the same in every session.
+    #[must_use]
+    pub fn account(&self, audience: &str) -> [u8; 32] {
+        let scope = trefoil_zkp::scope(&self.membership.tenant, audience);
+        trefoil_zkp::account(&self.witness.secret, &scope).to_bytes()
+    }
+
     /// Proves the credential to `audience` under a fresh session key. Takes tens of milliseconds of one core.
     ///
     /// # Errors
@@ -147,7 +156,7 @@ impl Holder {
             tenant,
             audience,
             root_generation,
-            epoch: epoch_at(now),
+            epoch: epoch_to_prove(self.witness.attributes.expiry(), now),
             level,
             policy_id,
             key_commitment: &key_commitment,
@@ -178,7 +187,7 @@ impl Holder {
             chain: commitment,
             proof,
         };
-        Ok(OpenRequest { envelope: envelope.encode()?, session })
+        Ok(OpenRequest { envelope: envelope.encode()?, session, level })
     }
 }
 
@@ -254,6 +263,12 @@ impl HolderSession {
         Some(HolderSession { id: *id, handle: *handle, account: *account, audience, key, chain })
     }
 
+    /// Requests that the session's hash chain allows in all; `None` without a chain.
+    #[must_use]
+    pub fn chain_length(&self) -> Option<u32> {
+        self.chain.as_ref().map(|held| held.lock().commitment().length())
+    }
+
     /// Requests that the session's hash chain still allows; `None` without a chain.
     #[must_use]
     pub fn requests_left(&self) -> Option<u32> {
@@ -261,6 +276,14 @@ impl HolderSession {
             let chain = held.lock();
             chain.commitment().length() - chain.revealed()
         })
+    }
+
+    /// Whether to open another session in place of this one, which was opened and ends at these times (unix seconds): a tenth of its life
+    /// is left, or its hash chain is used up.
+    #[must_use]
+    pub fn is_due(&self, opened_at: u64, expires_at: u64, now: u64) -> bool {
+        let life = expires_at.saturating_sub(opened_at);
+        now >= expires_at.saturating_sub(life / 10) || self.requests_left() == Some(0)
     }
 
     /// A request that `probe` is the holder's face, under the relying party's nonce. In a session with a hash chain it

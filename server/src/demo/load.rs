@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-use trefoil_zkp::epoch_at;
 
 /// The relying party of the demonstration.
 pub(super) const AUDIENCE: &str = "https://shop.example";
@@ -136,7 +135,7 @@ impl Clients {
                 Err(cause) => cause,
             };
             match cause.code() {
-                Some("session-expired" | "session-unknown") => stale = Some(session.id()),
+                _ if cause.is_session_over() => stale = Some(session.id()),
                 Some("overloaded" | "quota-exceeded") => tokio::time::sleep(BACKOFF).await,
                 _ => return Err(DemoError::call("login")(cause)),
             }
@@ -174,8 +173,6 @@ impl Clients {
                     let cause = "the service names another session than the proof".to_owned();
                     return Err(DemoError::Step { step: "proof session", cause });
                 }
-                // A proof is for one hour, and the hour turned while it was made.
-                Err(_) if epoch_at(unix_now()) != epoch_at(now) => {}
                 Err(cause) if cause.code() == Some("overloaded") => tokio::time::sleep(BACKOFF).await,
                 Err(cause) => return Err(DemoError::call("proof session")(cause)),
             }
