@@ -19,7 +19,7 @@ use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
 use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
-use crate::{api, log_store, seal_log, signing_keys};
+use crate::{api, log_store, seal_log, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -262,6 +262,7 @@ impl Server {
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
+            sessions::keep_places(&app);
             drop(app);
             drop(directory);
             sealed

@@ -42,7 +42,7 @@ impl World {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         config.server.data_dir = directory.path().join("data");
         (config.server.listen, config.server.admin_listen) = (loopback, loopback);
-        config.proofs.session_lifetime_s = 3600;
+        config.proofs.session_life_s = 3600;
         let server = Server::start(config, Arc::new(SystemClock::default())).await;
         let server = server.map_err(Failure::in_step("service"))?;
         let certificate =

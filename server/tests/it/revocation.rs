@@ -88,7 +88,7 @@ type Outcome = (usize, Result<Decision, ClientError>);
 async fn a_thousand_sessions_across_a_root_change_and_no_wrong_decision() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_lifetime_s = 3000;
+    config.proofs.session_life_s = 3000;
     config.proofs.queue = 256;
     // As a service has by default; in the tests' small cache so many sessions would evict one another.
     config.proofs.cache_capacity = 100_000;

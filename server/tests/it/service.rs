@@ -305,8 +305,13 @@ impl Customer {
     }
 
     pub(crate) async fn prove(&self, person: &Person) -> Reply {
+        self.open(&person.envelope).await
+    }
+
+    /// Uploads a proof.
+    pub(crate) async fn open(&self, envelope: &[u8]) -> Reply {
         let headers = [("content-type", "application/octet-stream")];
-        self.public.send(Method::POST, "/v1/proof-sessions", &headers, person.envelope.clone()).await
+        self.public.send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
     }
 
     /// Enrols and opens the session.

@@ -111,7 +111,7 @@ async fn other_tenant(service: &Service) -> Endpoint {
 async fn time_and_revocation_end_a_session() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_lifetime_s = 30;
+    config.proofs.session_life_s = 30;
     let service = Service::new(config).await;
     let people = service.people(2, 1, 6).await;
     let person = &people[0];
