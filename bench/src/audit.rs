@@ -91,7 +91,7 @@ fn verify_samples(
         let ticket = lane.reply;
         let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(ticket.nonce()))
             .tenant(TENANT)
-            .handle(population.people[ticket.person].tag)
+            .account(population.people[ticket.person].account)
             .request_digest(ticket.request_digest())
             .policy_version(POLICY_ID, 1)
             .any_decision();

@@ -43,7 +43,7 @@ pub(crate) struct Person {
     /// Names the person's templates.
     pub(crate) handle: [u8; 32],
     /// What a relying party sees instead.
-    pub(crate) tag: [u8; 32],
+    pub(crate) account: [u8; 32],
     /// Key of the verdict.
     pub(crate) session: [u8; 32],
     /// The verdict on the person's proof.
@@ -114,7 +114,7 @@ fn holders(count: usize) -> Result<(Vec<Holder>, [u8; 32]), Failure> {
         let witness = Witness { secret, attributes, index, path };
         let session_key = SessionKey::random(&mut rng);
         let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant: TENANT,
             audience: AUDIENCE,
             root_generation: ROOT_GENERATION,
@@ -217,7 +217,7 @@ fn read(path: &Path, holders: &[Holder], workers: usize) -> Result<Option<Vec<Pe
 /// Verifies a proof. The only way to a [`Person`].
 fn accept(envelope: ProofEnvelope) -> Result<Person, String> {
     let (session, verdict) = verdict(&envelope)?;
-    Ok(Person { handle: verdict.handle, tag: verdict.tag, session, verdict, envelope })
+    Ok(Person { handle: verdict.handle, account: verdict.account, session, verdict, envelope })
 }
 
 /// Verifies the proof and gives the session's id and the verdict to cache.

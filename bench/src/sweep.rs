@@ -108,7 +108,7 @@ fn report<C: Cache<Verdict>>(run: &Run, stand: &Stand<C>, points: &[Point]) -> R
         "workers": workers, "physical_cores": placement.physical_cores, "warnings": placement.warnings,
         "cadence": cadence, "cache": cache.name(), "seconds": seconds, "warmup_seconds": warmup_s,
         "repeats": repeats, "users": users, "people": world.ground.population.people.len(),
-        "prepared_batches": batches, "seed": seed, "tier": tier.name(), "circuit": "cred/1",
+        "prepared_batches": batches, "seed": seed, "tier": tier.name(), "circuit": "cred/2",
     });
     result.extend(context.as_object().cloned().unwrap_or_default());
     let mut summary = "per proof   authentications/s   proof stage\n".to_owned();

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{
-    Attributes, Circuit, CredentialTree, ProofError, Secret, SessionClaim, Statement, Witness,
+    Attributes, Bound, Circuit, CredentialTree, ProofError, Secret, SessionClaim, Statement, Witness,
     check_encoding, commitment, epoch_at, leaf, prove, security_report, verify,
 };
 
@@ -170,15 +170,14 @@ fn report(parameters: Zkp, runs: &Runs, outcome: &Outcome, started_kib: Option<u
     }
     let mib = |kib: Option<u64>| json!(kib.map(|kib| rounded(kib as f64 / 1024.0)));
     let security = security_report(circuit);
+    summary.push_str(&format!("  soundness: {security}\n"));
+    let security_bits: Map<String, Value> =
+        Bound::ALL.into_iter().map(|bound| (bound.name().into(), json!(security.bits(bound)))).collect();
     let context = json!({
         "circuit": circuit.name(), "iterations": iterations, "threads": 1,
         "verify_includes_decoding": true,
         "peak_rss_mb": mib(resident_kib("VmHWM")), "rss_before_mb": mib(started_kib),
-        "security_bits": {
-            "proven_list_decoding": security.proven_list_decoding,
-            "proven_unique_decoding": security.proven_unique_decoding,
-            "conjectured": security.conjectured,
-        },
+        "security_bits": security_bits,
         "verified": { "refused": outcome.refused, "wrongly_accepted": outcome.accepted },
     });
     result.extend(context.as_object().cloned().unwrap_or_default());
@@ -206,14 +205,14 @@ mod tests {
     #[test]
     fn wrong_proofs_are_counted() {
         let holder = Holder::new().expect("credential");
-        let (statement, proof) = holder.prove(Circuit::Cred1, 1).expect("proof");
+        let (statement, proof) = holder.prove(Circuit::Cred2, 1).expect("proof");
         let mut outcome = Outcome::default();
         outcome.check(&statement, &proof);
         assert_eq!((outcome.refused, outcome.accepted), (0, 0));
         // A proof that does not belong to the statement.
-        outcome.check(&holder.statement(Circuit::Cred1, 2), &proof);
+        outcome.check(&holder.statement(Circuit::Cred2, 2), &proof);
         assert_eq!((outcome.refused, outcome.accepted), (1, 0));
-        let report = report(Zkp { circuit: Circuit::Cred1, iterations: 0 }, &Runs::default(), &outcome, None);
+        let report = report(Zkp { circuit: Circuit::Cred2, iterations: 0 }, &Runs::default(), &outcome, None);
         assert!(report.problem.expect("problem").contains("1 proofs were refused"));
     }
 }

@@ -94,7 +94,7 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["overhead", "--repeats", "0"], "1..=1000"),
         (&["registry", "--threads", "0"], "1 to 1024"),
         (&["simulate", "--think-us=-1"], "--think-us 0"),
-        (&["zkp", "--circuit", "cred/2"], "cred/1 or cred/1u"),
+        (&["zkp", "--circuit", "cred/1"], "cred/2 or cred/2u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),
     ] {

@@ -77,7 +77,7 @@ pub struct BoundLane<R> {
 /// Why a request has no decision. A non-match is a decision and not found here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The session does not carry the request; open it again, or re-verify its stored proof.
+    /// The session does not carry the request: open it again.
     #[error("session refused: {0}")]
     Session(#[from] Stale),
     /// The template was deleted while the request waited.

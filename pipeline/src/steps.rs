@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
 use trefoil_attest::{Decision, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
@@ -34,7 +35,7 @@ pub struct StageTimes {
 
 /// What came of a batch.
 pub struct Outcome<R> {
-    /// Decided lanes, ready to be sealed.
+    /// Decided lanes in random order, ready to be sealed.
     pub bound: Vec<BoundLane<R>>,
     /// Lanes without a decision.
     pub refused: Vec<(R, Refusal)>,
@@ -108,7 +109,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         };
         let (lanes, decisions) = round.decide(&mut run, lanes);
         let decided = clock.monotonic_ns();
-        let bound = run.bind(lanes, decisions, &tenant, &self.issuer);
+        let bound = run.bind(lanes, decisions, &tenant, &self.issuer, &mut worker.rng);
         run.times.digest_ns = clock.monotonic_ns() - decided;
         Outcome { bound, refused: run.refused, times: run.times }
     }
@@ -172,15 +173,19 @@ impl<R> Run<R> {
     }
 
     /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.
+    ///
+    /// A subject keeps its lane towards every audience, so that lanes would join accounts: places, and with them leaves, are drawn anew.
     fn bind(
         &mut self,
-        lanes: Vec<ProvenLane<R>>,
+        mut lanes: Vec<ProvenLane<R>>,
         decisions: Decisions,
         tenant: &Tenant,
         issuer: &str,
+        rng: &mut StdRng,
     ) -> Vec<BoundLane<R>> {
+        lanes.shuffle(rng);
         let mut bound = Vec::with_capacity(lanes.len());
-        for ProvenLane { request, verdict, root } in lanes {
+        for (place, ProvenLane { request, verdict, root }) in (0..).zip(lanes) {
             let lane = request.template.lane;
             let decision = if decisions.accepted(lane) { Decision::Match } else { Decision::NoMatch };
             let statement = Statement {
@@ -188,7 +193,7 @@ impl<R> Run<R> {
                 issuer,
                 tenant: tenant.id,
                 audience: &request.audience,
-                handle: verdict.tag,
+                account: verdict.account,
                 nonce: &request.nonce,
                 request_digest: request.request_digest,
                 decision,
@@ -204,10 +209,11 @@ impl<R> Run<R> {
                     root,
                     level: verdict.level,
                     epoch: verdict.epoch,
+                    session: request.session,
                 }),
                 reveal: request.reveal,
                 batch_id: self.batch_id,
-                lane: lane.index() as u8,
+                place,
                 issued_at: self.now,
                 expires_at: self.now + tenant.policy.attestation_lifetime_s,
             };

@@ -15,7 +15,7 @@ use crate::tenant::Tenant;
 
 /// Version of the verifier that produced a verdict. Raised when a soundness fault is mended upstream:
 /// every verdict of an older version is then a miss.
-pub const VERIFIER_VERSION: u16 = 1;
+pub const VERIFIER_VERSION: u16 = 2;
 
 /// Words of the encoding: 160 bytes, so that an entry with its key stays within four cache lines.
 const WORDS: usize = 4 + 4 + 4 + 2 + 2 + 4;
@@ -23,10 +23,10 @@ const WORDS: usize = 4 + 4 + 4 + 2 + 2 + 4;
 /// What is remembered of an accepted proof.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Tenant-scoped pseudonym that names the template.
+    /// The holder at the tenant; names the template.
     pub handle: [u8; 32],
-    /// Pseudonym towards this audience in this epoch.
-    pub tag: [u8; 32],
+    /// The holder towards this audience: what is attested.
+    pub account: [u8; 32],
     session_key: [u8; 32],
     tenant: [u8; 16],
     audience: AudienceId,
@@ -59,7 +59,7 @@ pub enum Stale {
     /// The proof names a root older than the tenant now accepts.
     #[error("the credential root of this session is no longer accepted")]
     Root,
-    /// The verdict belongs to another tenant, audience, subject or policy, proves too low a level, or commits to a hash
+    /// The verdict belongs to another tenant, audience, handle or policy, proves too low a level, or commits to a hash
     /// chain of which the request reveals nothing (or the reverse).
     #[error("the session does not cover this request")]
     Scope,
@@ -79,7 +79,7 @@ impl Verdict {
         }
         Some(Verdict {
             handle: *statement.handle.as_bytes(),
-            tag: *statement.tag.as_bytes(),
+            account: *statement.account.as_bytes(),
             session_key: *envelope.session_key.to_bytes(),
             tenant: statement.tenant,
             audience: AudienceId::of(&envelope.audience),
@@ -154,7 +154,7 @@ impl Value for Verdict {
     fn to_words(&self) -> Self::Words {
         let Verdict {
             handle,
-            tag,
+            account,
             session_key,
             tenant,
             audience,
@@ -173,7 +173,7 @@ impl Value for Verdict {
         let proven = u64::from(*level) | u64::from(*has_chain) << 8;
         let fours: [[u64; 4]; WORDS / 4] = [
             pack(handle),
-            pack(tag),
+            pack(account),
             pack(session_key),
             [n0, n1, a0, a1],
             [*not_after, generation, policy, proven],
@@ -186,10 +186,11 @@ impl Value for Verdict {
     fn from_words(words: &Self::Words) -> Self {
         let fours: [[u64; 4]; WORDS / 4] =
             std::array::from_fn(|four| std::array::from_fn(|i| words[4 * four + i]));
-        let [handle, tag, session_key, [n0, n1, a0, a1], [not_after, generation, policy, proven]] = &fours;
+        let [handle, account, session_key, [n0, n1, a0, a1], [not_after, generation, policy, proven]] =
+            &fours;
         Verdict {
             handle: unpack(handle),
-            tag: unpack(tag),
+            account: unpack(account),
             session_key: unpack(session_key),
             tenant: unpack(&[*n0, *n1]),
             audience: AudienceId(unpack(&[*a0, *a1])),
@@ -215,7 +216,7 @@ mod tests {
     fn example() -> Verdict {
         Verdict {
             handle: [1; 32],
-            tag: [2; 32],
+            account: [2; 32],
             session_key: [3; 32],
             tenant: [4; 16],
             audience: AudienceId([5; 16]),

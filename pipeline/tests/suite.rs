@@ -15,6 +15,7 @@ macro_rules! mount {
 
             mount! { @cases $cache, steps:
                 full_batch_decides_and_binds,
+                places_are_drawn_anew_for_each_batch,
                 missing_and_expired_sessions_are_refused,
                 withdrawn_root_is_refused_at_the_next_batch,
                 session_covers_only_its_subject_audience_and_level,

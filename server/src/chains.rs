@@ -1,13 +1,13 @@
 //! Where the hash chains of open sessions stand.
 //!
 //! A session whose proof commits to a chain reveals one value with each request. The last accepted value is state that
-//! changes with every request, so it is not part of the cached verdict. It lives in memory only: after a restart, or when
-//! it was never opened here, such a session ends and its holder proves again, because a service that lost its place
-//! could be shown the same value twice.
+//! changes with every request, so it is not part of the cached verdict. It lives in memory, and between two runs in the session's
+//! row (see [`crate::sessions`]); where it is in neither, the session ends and its holder proves again, because a service
+//! that lost its place could be shown the same value twice.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_pipeline::SessionId;
+use trefoil_pipeline::{SessionId, TenantId};
 use trefoil_zkp::chain::{ChainError, ChainTip, Reveal};
 
 /// Locks, so that I/O threads seldom meet.
@@ -20,6 +20,7 @@ pub(crate) struct Chains {
 }
 
 struct Open {
+    tenant: TenantId,
     tip: ChainTip,
     /// Unix seconds after which nobody asks for it.
     until: u64,
@@ -41,19 +42,25 @@ pub(crate) enum Refused {
 pub(crate) struct Full;
 
 impl Chains {
-    /// Room for at least `capacity` sessions of about 120 bytes.
+    /// Room for at least `capacity` sessions of about 140 bytes.
     pub(crate) fn new(capacity: usize) -> Chains {
         Chains { shards: Default::default(), per_shard_max: capacity.div_ceil(SHARDS) }
     }
 
     /// Notes where a chain begins. A session that is open keeps its place, so that proving the same statement again
     /// does not take values back.
-    pub(crate) fn open(&self, id: &SessionId, tip: ChainTip, until: u64) -> Result<(), Full> {
+    pub(crate) fn open(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+        tip: ChainTip,
+        until: u64,
+    ) -> Result<(), Full> {
         let mut shard = self.shard(id);
         if shard.len() >= self.per_shard_max && !shard.contains_key(id) {
             return Err(Full);
         }
-        shard.entry(*id).or_insert(Open { tip, until });
+        shard.entry(*id).or_insert(Open { tenant: *tenant, tip, until });
         Ok(())
     }
 
@@ -62,6 +69,16 @@ impl Chains {
         let mut shard = self.shard(id);
         let open = shard.get_mut(id).ok_or(Refused::Unknown)?;
         Ok(open.tip.accept(reveal)?)
+    }
+
+    /// Takes the places of all open sessions.
+    pub(crate) fn take(&self) -> Vec<(TenantId, SessionId, ChainTip)> {
+        let mut places = Vec::new();
+        for shard in &self.shards {
+            let open = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+            places.extend(open.into_iter().map(|(id, open)| (open.tenant, id, open.tip)));
+        }
+        places
     }
 
     /// Forgets sessions that are over.
@@ -84,6 +101,7 @@ mod tests {
     use trefoil_zkp::chain::Chain;
 
     const CONTEXT: [u8; 32] = [1; 32];
+    const TENANT: TenantId = [3; 16];
 
     fn chain() -> (Chain, ChainTip) {
         let chain = Chain::random(CONTEXT, 100, &mut StdRng::seed_from_u64(1)).unwrap();
@@ -99,7 +117,7 @@ mod tests {
         let mut next = || chain.reveal().unwrap();
         let (first, second) = (next(), next());
         assert_eq!(chains.accept(&id, &first), Err(Refused::Unknown));
-        chains.open(&id, tip, 50).unwrap();
+        chains.open(&TENANT, &id, tip, 50).unwrap();
         chains.accept(&id, &first).unwrap();
         assert_eq!(
             chains.accept(&id, &first),
@@ -108,7 +126,7 @@ mod tests {
         let third = next();
         chains.accept(&id, &third).unwrap();
         assert!(chains.accept(&id, &second).is_err(), "a value that was passed over is gone");
-        chains.open(&id, tip, 50).unwrap();
+        chains.open(&TENANT, &id, tip, 50).unwrap();
         assert!(chains.accept(&id, &first).is_err(), "opening again takes nothing back");
         let forged = Reveal { position: 4, value: [0; 32] };
         assert_eq!(chains.accept(&id, &forged), Err(Refused::Value(ChainError::Mismatch)));
@@ -120,9 +138,9 @@ mod tests {
     fn open_chains_are_bounded() {
         let (_, tip) = chain();
         let chains = Chains::new(SHARDS);
-        assert_eq!(chains.open(&[0; 32], tip, 50), Ok(()));
-        assert_eq!(chains.open(&[16; 32], tip, 50), Err(Full));
-        assert_eq!(chains.open(&[0; 32], tip, 50), Ok(()), "one that is open needs no room");
-        assert_eq!(chains.open(&[1; 32], tip, 50), Ok(()));
+        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()));
+        assert_eq!(chains.open(&TENANT, &[16; 32], tip, 50), Err(Full));
+        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()), "one that is open needs no room");
+        assert_eq!(chains.open(&TENANT, &[1; 32], tip, 50), Ok(()));
     }
 }

@@ -210,11 +210,12 @@ impl Config {
         range("proofs.credit_max", self.proofs.credit_max.into(), 1, 1_000_000)?;
         let known = |name: &String| Circuit::ALL.iter().any(|circuit| circuit.name() == name);
         if self.proofs.circuits.is_empty() || !self.proofs.circuits.iter().all(known) {
-            let cause = "list one or more of cred/1, cred/1u".to_owned();
+            let cause = format!("list one or more of {}", Circuit::ALL.map(Circuit::name).join(", "));
             return Err(ConfigError::Range { key: "proofs.circuits", cause });
         }
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
-        range("proofs.session_lifetime_s", self.proofs.session_lifetime_s, 1, 3600)?;
+        // A proof of the present epoch counts for at least this long.
+        range("proofs.session_life_s", self.proofs.session_life_s, 1, trefoil_zkp::EPOCH_SECONDS)?;
         range("keyholder.timeout_ms", self.keyholder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.keyholder.connections as u64, 1, 100_000)?;
         self.keyholder.place()?;

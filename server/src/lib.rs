@@ -27,6 +27,7 @@ mod replay;
 mod rotation;
 mod seal_log;
 pub mod server;
+mod sessions;
 mod signing_keys;
 pub mod store;
 mod templates;

@@ -27,7 +27,7 @@ pub enum Code {
     AudienceNotAllowed,
     /// The request MAC does not verify under the session's key.
     RequestMacInvalid,
-    /// The session was proven for another subject, audience, policy or level.
+    /// The session was proven for another handle, audience, policy or level.
     SessionScope,
     /// No such route.
     RouteUnknown,

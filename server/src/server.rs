@@ -19,7 +19,7 @@ use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
 use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
-use crate::{api, log_store, seal_log, signing_keys};
+use crate::{api, log_store, seal_log, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -106,6 +106,10 @@ impl Server {
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
         trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
+        for circuit in config.proofs.circuits() {
+            let soundness = trefoil_zkp::security_report(circuit);
+            tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
+        }
         let directory = DataDir::open(&config.server.data_dir)?;
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
@@ -258,6 +262,7 @@ impl Server {
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
+            sessions::keep_places(&app);
             drop(app);
             drop(directory);
             sealed

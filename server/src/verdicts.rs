@@ -43,7 +43,7 @@ impl Verdicts {
 
     /// Holds a verdict until its own end.
     pub(crate) fn insert(&self, id: SessionId, verdict: Verdict, now: u64) {
-        // A verdict that is not stored is a miss later, which verifies the stored proof again.
+        // A verdict that is not stored is a miss later, which reads the session's row.
         self.with(|session| session.insert(id, verdict, verdict.not_after, now));
     }
 

@@ -17,7 +17,7 @@ pub use face::{Shares, Vector};
 /// Media type of a proof upload.
 pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
 
-/// `POST /v1/subjects/{subject}/templates`
+/// `POST /v1/subjects/{handle}/templates`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enrolment {
@@ -35,8 +35,8 @@ pub struct Enrolment {
 /// Answer to [`Enrolment`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enrolled {
-    /// The subject.
-    pub subject: Hex<32>,
+    /// The subject's handle.
+    pub handle: Hex<32>,
     /// Which of the subject's templates is now active.
     pub generation: u32,
 }
@@ -150,9 +150,9 @@ impl From<trefoil_attest::Reveal> for Reveal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Authentication {
-    /// The subject.
-    pub subject: Hex<32>,
-    /// A proof session of the subject.
+    /// The handle of the subject that logs in.
+    pub handle: Hex<32>,
+    /// A proof session of this handle.
     pub session_id: Hex<32>,
     /// The relying party that the attestation is for, 1 to 255 bytes.
     #[serde(deserialize_with = "audience")]
@@ -196,7 +196,7 @@ impl Authentication {
     pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
         RequestHeader {
             session_id: &self.session_id.0,
-            handle: &self.subject.0,
+            handle: &self.handle.0,
             audience: &self.audience,
             nonce: self.nonce.as_bytes(),
             issued_at: self.issued_at,

@@ -1,7 +1,7 @@
 //! Encryption at rest: AES-256-GCM under a hierarchy of keys.
 //!
-//! The master key (a file) wraps one key per tenant; the tenant's key wraps one data key per template, and proof
-//! envelopes. Associated data names what the bytes are and whose, so a record moved to another row does not open.
+//! The master key (a file) wraps one key per tenant; the tenant's key wraps one data key per template, and
+//! sessions. Associated data names what the bytes are and whose, so a record moved to another row does not open.
 //! Deleting a data key shreds its template wherever old pages of the database may survive.
 //!
 //! Random nonces are sound up to 2^32 messages a key: a data key wraps one message, a tenant's key at most one per
@@ -20,7 +20,7 @@ pub struct WrapKey(trefoil_key_holder::wrap::WrapKey);
 pub struct TemplateName {
     /// Tenant.
     pub tenant: TenantId,
-    /// Subject.
+    /// Names the subject.
     pub handle: Handle,
     /// Which of the subject's templates.
     pub generation: u32,
@@ -30,6 +30,17 @@ pub struct TemplateName {
     pub keys: KeyStructure,
     /// The epoch of the tenant's keys.
     pub epoch: u32,
+}
+
+/// What a wrapped session is bound to: all that is stored beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionName {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Session.
+    pub id: SessionId,
+    /// When it ends.
+    pub expires_at: u64,
 }
 
 /// A template at rest.
@@ -88,14 +99,14 @@ impl WrapKey {
         WrapKey::new(data_key).open(&named(b"trefoil/template/2", &name), bytes)
     }
 
-    /// Wraps a proof envelope; to be called on a tenant's key.
-    pub fn wrap_session(&self, id: &SessionId, envelope: &[u8]) -> Vec<u8> {
-        self.wrap(&named(b"trefoil/session/1", id), envelope)
+    /// Wraps a session; to be called on a tenant's key.
+    pub fn wrap_session(&self, name: &SessionName, session: &[u8]) -> Vec<u8> {
+        self.wrap(&named(b"trefoil/session/2", &name.encode()), session)
     }
 
-    /// Opens a proof envelope.
-    pub fn open_session(&self, id: &SessionId, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
-        self.open(&named(b"trefoil/session/1", id), wrapped)
+    /// Opens a session.
+    pub fn open_session(&self, name: &SessionName, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
+        self.open(&named(b"trefoil/session/2", &name.encode()), wrapped)
     }
 }
 
@@ -104,6 +115,13 @@ impl TemplateName {
         let TemplateName { tenant, handle, generation, lane, keys, epoch } = self;
         let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
         [tenant.as_slice(), handle, &generation, &[*lane, keys.code()], &epoch].concat()
+    }
+}
+
+impl SessionName {
+    fn encode(&self) -> Vec<u8> {
+        let SessionName { tenant, id, expires_at } = self;
+        [tenant.as_slice(), id, &expires_at.to_le_bytes()].concat()
     }
 }
 

@@ -193,9 +193,9 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
     service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
     client.publish_root(&root).await.unwrap();
     let enrolment = Enrolment { embedding: Some(face(0.7)), shares: None, consent_ref: "form 1".to_owned() };
-    let enrolled = client.enrol(holder.subject(), &enrolment, "once").await.unwrap();
-    assert_eq!(enrolled.subject, holder.subject());
-    assert_eq!(client.enrol(holder.subject(), &enrolment, "once").await.unwrap(), enrolled);
+    let enrolled = client.enrol(holder.handle(), &enrolment, "once").await.unwrap();
+    assert_eq!(enrolled.handle, holder.handle());
+    assert_eq!(client.enrol(holder.handle(), &enrolment, "once").await.unwrap(), enrolled);
 
     let request = holder.open(AUDIENCE, now, &mut rand::rng()).unwrap();
     let session = request.session;
@@ -210,7 +210,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
         let expected = Expected::Exactly(login.nonce.as_bytes().to_vec());
         let requirements = Requirements::new(root.clone(), AUDIENCE, expected)
             .tenant(tenant.tenant_id.0)
-            .handle(session.tag())
+            .account(session.account())
             .request_digest(attested_digest(&login))
             .any_decision();
         let (bytes, now) = (&answer.attestation.0, service.clock.unix_s());

@@ -11,16 +11,16 @@ use crate::zkp::{Zkp, zkp};
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench zkp
-    trefoil-bench zkp --circuit cred/1u --iters 50 --json
+    trefoil-bench zkp --circuit cred/2u --iters 50 --json
 
-cred/1 is the circuit in service, cred/1u the one with larger proofs that rest on unique decoding alone. One thread makes
+cred/2 is the circuit in service, cred/2u the one with larger proofs that rest on unique decoding alone. One thread makes
 and verifies every proof; verify_ms includes decoding it, which decode_ms shows alone.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ZkpArgs {
-    /// Parameter set: cred/1 or cred/1u
-    #[arg(long, default_value = "cred/1", value_parser = circuit)]
+    /// Parameter set: cred/2 or cred/2u
+    #[arg(long, default_value = "cred/2", value_parser = circuit)]
     circuit: Circuit,
     /// Proofs, all of which are kept
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]

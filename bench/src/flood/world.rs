@@ -42,7 +42,7 @@ impl World {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         config.server.data_dir = directory.path().join("data");
         (config.server.listen, config.server.admin_listen) = (loopback, loopback);
-        config.proofs.session_lifetime_s = 3600;
+        config.proofs.session_life_s = 3600;
         let server = Server::start(config, Arc::new(SystemClock::default())).await;
         let server = server.map_err(Failure::in_step("service"))?;
         let certificate =
@@ -80,8 +80,8 @@ impl World {
     async fn welcome(&mut self, holder: &Holder, face: Vector) -> Result<(), Failure> {
         let enrolment =
             Enrolment { embedding: Some(face.clone()), shares: None, consent_ref: "measurement".to_owned() };
-        let key = hex::encode(holder.subject().0);
-        self.honest.enrol(holder.subject(), &enrolment, &key).await.map_err(call("enrolment"))?;
+        let key = hex::encode(holder.handle().0);
+        self.honest.enrol(holder.handle(), &enrolment, &key).await.map_err(call("enrolment"))?;
         let opened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
         let opened = opened.map_err(Failure::in_step("proof"))?;
         self.honest.open_session(opened.envelope).await.map_err(call("session"))?;

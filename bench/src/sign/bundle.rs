@@ -137,7 +137,7 @@ fn statement() -> Statement<'static> {
         issuer: ISSUER,
         tenant: [1; 16],
         audience: AUDIENCE,
-        handle: [2; 32],
+        account: [2; 32],
         nonce: &NONCE,
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -151,7 +151,7 @@ fn statement() -> Statement<'static> {
         proof: None,
         reveal: None,
         batch_id: [6; 16],
-        lane: 7,
+        place: 7,
         issued_at: WORLD_START_S,
         expires_at: WORLD_START_S + 60,
     }

@@ -180,7 +180,7 @@ fn a_window_lasts_until_something_was_sealed() {
 
 #[test]
 fn proofs_are_timed_and_verified() {
-    let report = zkp(Zkp { circuit: Circuit::Cred1, iterations: 2 }).expect("runs");
+    let report = zkp(Zkp { circuit: Circuit::Cred2, iterations: 2 }).expect("runs");
     assert_eq!(report.problem, None);
     for figure in [
         "prove_ms",
@@ -196,14 +196,10 @@ fn proofs_are_timed_and_verified() {
         assert_eq!(report.result[format!("{figure}_runs")].as_array().expect("list").len(), 2);
     }
     assert!(
-        trefoil_zkp::proof_size_window(Circuit::Cred1).contains(&(number(&report, "/proof_bytes") as usize))
+        trefoil_zkp::proof_size_window(Circuit::Cred2).contains(&(number(&report, "/proof_bytes") as usize))
     );
-    assert_keys(
-        &report,
-        "/security_bits",
-        &["proven_list_decoding", "proven_unique_decoding", "conjectured"],
-    );
-    assert!(number(&report, "/security_bits/proven_list_decoding") >= 120.0);
+    assert_keys(&report, "/security_bits", &trefoil_zkp::Bound::ALL.map(trefoil_zkp::Bound::name));
+    assert!(number(&report, "/security_bits/proven_list_decoding_2026_2056") >= 120.0);
     assert!(report.result["verify_includes_decoding"] == true);
     assert!(number(&report, "/peak_rss_mb") > 1.0);
 }

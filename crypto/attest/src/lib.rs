@@ -9,9 +9,10 @@
 //! ```
 //! use trefoil_attest::{Nonce, Policy, TrustRoot, VerifyError, verify};
 //!
+//! /// The account to look up or to make: the same for this person at every login.
 //! fn accept(trust_root: TrustRoot, nonce: Vec<u8>, bytes: &[u8], now: u64) -> Result<[u8; 32], VerifyError> {
 //!     let policy = Policy::new(trust_root, "https://shop.example", Nonce::Exactly(nonce));
-//!     Ok(verify(bytes, &policy, now)?.statement().handle)
+//!     Ok(verify(bytes, &policy, now)?.statement().account)
 //! }
 //! ```
 #![no_std]
@@ -51,9 +52,9 @@ pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};
 pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
-    Decision, LANES, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
-    ProbeMode, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError,
-    statement_digest,
+    BATCH_MAX, Decision, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX,
+    NONCE_BYTES_MIN, ProbeMode, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement,
+    StatementError, statement_digest,
 };
 pub use suite::Suite;
 pub use trust_root::{

@@ -27,7 +27,7 @@ pub struct Policy {
     pub(crate) audience: String,
     pub(crate) nonce: Nonce,
     pub(crate) tenant: Option<[u8; 16]>,
-    pub(crate) handle: Option<[u8; 32]>,
+    pub(crate) account: Option<[u8; 32]>,
     pub(crate) request_digest: Option<[u8; 32]>,
     pub(crate) decision: Option<Decision>,
     pub(crate) probe_mode: Option<ProbeMode>,
@@ -46,7 +46,7 @@ impl Policy {
             audience: audience.into(),
             nonce,
             tenant: None,
-            handle: None,
+            account: None,
             request_digest: None,
             decision: Some(Decision::Match),
             probe_mode: None,
@@ -63,10 +63,10 @@ impl Policy {
         Self { tenant: Some(tenant), ..self }
     }
 
-    /// Requires this subject.
+    /// Requires this account.
     #[must_use]
-    pub fn handle(self, handle: [u8; 32]) -> Self {
-        Self { handle: Some(handle), ..self }
+    pub fn account(self, account: [u8; 32]) -> Self {
+        Self { account: Some(account), ..self }
     }
 
     /// Requires this request.

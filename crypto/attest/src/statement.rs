@@ -13,7 +13,7 @@ pub(crate) use self::codec::read_suite;
 use crate::suite::Suite;
 
 /// Name and version of the statement format (`eat_profile`).
-pub const STATEMENT_FORMAT: &str = "trefoil:statement/1";
+pub const STATEMENT_FORMAT: &str = "trefoil:statement/2";
 /// Longest issuer and audience, in bytes: the length of a DNS name.
 pub const NAME_BYTES_MAX: usize = 255;
 /// Shortest relying-party nonce: 128 bits, so that none repeats by chance.
@@ -26,8 +26,8 @@ pub const MODEL_BYTES_MAX: usize = 64;
 pub const LIFETIME_SECONDS_MAX: u64 = 120;
 /// Upper bound on an encoded statement; the longest legal one is shorter.
 pub const STATEMENT_BYTES_MAX: usize = 1024;
-/// Lanes of one batch.
-pub const LANES: u8 = 32;
+/// Most requests of one batch.
+pub const BATCH_MAX: u8 = 32;
 
 /// Private-use claim key (below -65536, RFC 8392 section 9.1) of the map that holds our own fields.
 pub(crate) const TREFOIL_CLAIM: i64 = -65537;
@@ -60,8 +60,10 @@ pub struct Proof {
     pub root: [u8; 32],
     /// Attribute level that was proven.
     pub level: u8,
-    /// Epoch that the proof is bound to.
+    /// The credential was shown to expire in this epoch (hour since 1970) or later, and the proof counts in it and in the next.
     pub epoch: u32,
+    /// The session that the proof opened: digest of the proven statement, another one with every proof.
+    pub session: [u8; 32],
 }
 
 /// One value of a session's hash chain, counted from the chain's tip.
@@ -87,8 +89,8 @@ pub struct Statement<'a> {
     pub tenant: [u8; 16],
     /// The relying party this is for, 1 to 255 bytes.
     pub audience: &'a str,
-    /// The subject's handle, pairwise per relying party.
-    pub handle: [u8; 32],
+    /// The account: who was authenticated, towards this audience of this tenant. The same value in every session; to keep.
+    pub account: [u8; 32],
     /// The relying party's nonce, 16 to 64 bytes.
     pub nonce: &'a [u8],
     /// Digest of the authenticated request.
@@ -116,8 +118,8 @@ pub struct Statement<'a> {
     pub reveal: Option<Reveal>,
     /// Batch that the request was decided in.
     pub batch_id: [u8; 16],
-    /// Lane of that batch, 0 to 31.
-    pub lane: u8,
+    /// Place in that batch, 0 to 31, drawn anew for each batch: it says nothing about who was authenticated.
+    pub place: u8,
     /// Time of the decision, Unix seconds.
     pub issued_at: u64,
     /// First second at which it no longer holds; at most 120 s after `issued_at`.
@@ -171,8 +173,8 @@ impl Statement<'_> {
         if self.reveal.is_some() && self.proof.is_none() {
             return refuse("reveal", "absent without a proof, which alone commits to a chain");
         }
-        if self.lane >= LANES {
-            return refuse("lane", "0 to 31");
+        if self.place >= BATCH_MAX {
+            return refuse("place", "0 to 31");
         }
         if !lifetime_is_legal(self.issued_at, self.expires_at) {
             return refuse("expires_at", "1 to 120 s after issued_at");

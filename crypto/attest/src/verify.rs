@@ -168,8 +168,8 @@ fn check_addressee(statement: &Statement<'_>, policy: &Policy) -> Result<(), Ver
     if policy.tenant.is_some_and(|tenant| tenant != statement.tenant) {
         return Err(VerifyError::Tenant);
     }
-    if policy.handle.is_some_and(|handle| handle != statement.handle) {
-        return Err(VerifyError::Handle);
+    if policy.account.is_some_and(|account| account != statement.account) {
+        return Err(VerifyError::Account);
     }
     if policy.request_digest.is_some_and(|digest| digest != statement.request_digest) {
         return Err(VerifyError::RequestDigest);

@@ -35,8 +35,8 @@ pub enum VerifyError {
     Nonce,
     /// Another tenant.
     Tenant,
-    /// Another subject.
-    Handle,
+    /// Another account.
+    Account,
     /// Another request.
     RequestDigest,
     /// Another decision than required.
@@ -121,7 +121,7 @@ impl VerifyError {
             Self::Audience { .. } => "audience",
             Self::Nonce => "nonce",
             Self::Tenant => "tenant",
-            Self::Handle => "handle",
+            Self::Account => "account",
             Self::RequestDigest => "request-digest",
             Self::Decision(_) => "decision",
             Self::ProbeMode(_) => "probe-mode",
@@ -165,10 +165,10 @@ impl fmt::Display for VerifyError {
             }
             Self::Nonce => write!(f, "the nonce is not the one issued; treat as a replay"),
             Self::Tenant => write!(f, "another tenant than required; do not accept"),
-            Self::Handle => write!(f, "another subject than required; do not accept"),
+            Self::Account => write!(f, "another account than required; do not accept"),
             Self::RequestDigest => write!(f, "made for another request; do not accept"),
             Self::Decision(found) => {
-                write!(f, "the decision is {}; the subject was not authenticated", found.name())
+                write!(f, "the decision is {}; nobody was authenticated", found.name())
             }
             Self::ProbeMode(found) => write!(f, "probe mode {} is not the required one", found.name()),
             Self::ProofLevel => write!(f, "no credential proof of the required level; ask for a step-up"),

@@ -13,7 +13,7 @@ fn example() -> Statement<'static> {
         issuer: "https://auth.example",
         tenant: [1; 16],
         audience: "https://shop.example",
-        handle: [2; 32],
+        account: [2; 32],
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -24,10 +24,10 @@ fn example() -> Statement<'static> {
         embedder: "facenet-128/1",
         quantiser: "s175/1",
         template_generation: 9,
-        proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000 }),
+        proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000, session: [8; 32] }),
         reveal: None,
         batch_id: [6; 16],
-        lane: 31,
+        place: 31,
         issued_at: 1_800_000_000,
         expires_at: 1_800_000_060,
     }
@@ -57,7 +57,7 @@ fn an_independent_reader_finds_the_claims() {
     assert_eq!((d.i64().unwrap(), d.map().unwrap()), (-65537, Some(11)));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (1, 1));
     assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (2, &statement.tenant[..]));
-    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (3, &statement.handle[..]));
+    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (3, &statement.account[..]));
     assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (4, &statement.request_digest[..]));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (5, 1));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (6, 1));
@@ -69,9 +69,10 @@ fn an_independent_reader_finds_the_claims() {
     assert_eq!((d.i64().unwrap(), d.array().unwrap()), (9, Some(2)));
     assert_eq!((d.str().unwrap(), d.str().unwrap()), (statement.embedder, statement.quantiser));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (10, 9));
-    assert_eq!((d.i64().unwrap(), d.array().unwrap()), (11, Some(4)));
+    assert_eq!((d.i64().unwrap(), d.array().unwrap()), (11, Some(5)));
     assert_eq!((d.u64().unwrap(), d.bytes().unwrap()), (1, &[5; 32][..]));
     assert_eq!((d.u64().unwrap(), d.u64().unwrap()), (2, 500_000));
+    assert_eq!(d.bytes().unwrap(), &[8; 32][..]);
     assert_eq!(d.position(), bytes.len());
 }
 
@@ -88,7 +89,13 @@ fn the_longest_statement_fits_its_bound() {
         embedder: &model,
         quantiser: &model,
         template_generation: u32::MAX,
-        proof: Some(Proof { circuit: u16::MAX, root: [0; 32], level: u8::MAX, epoch: u32::MAX }),
+        proof: Some(Proof {
+            circuit: u16::MAX,
+            root: [0; 32],
+            level: u8::MAX,
+            epoch: u32::MAX,
+            session: [0; 32],
+        }),
         reveal: Some(Reveal { position: u32::MAX, value: [0; 32] }),
         issued_at: u64::MAX - 120,
         expires_at: u64::MAX,
@@ -113,7 +120,7 @@ fn fields_outside_their_limits_are_not_encoded() {
         (Statement { quantiser: &long, ..base.clone() }, "quantiser"),
         (Statement { reveal: Some(Reveal { position: 0, value: [7; 32] }), ..base.clone() }, "reveal"),
         (Statement { proof: None, reveal: Some(REVEAL), ..base.clone() }, "reveal"),
-        (Statement { lane: 32, ..base.clone() }, "lane"),
+        (Statement { place: 32, ..base.clone() }, "place"),
         (Statement { expires_at: base.issued_at, ..base.clone() }, "expires_at"),
         (Statement { expires_at: base.issued_at + 121, ..base.clone() }, "expires_at"),
         (Statement { expires_at: base.issued_at - 1, ..base.clone() }, "expires_at"),
@@ -187,8 +194,8 @@ fn the_digest_is_sha3_256_of_the_bytes() {
 }
 
 prop_compose! {
-    fn proofs()(circuit: u16, root: [u8; 32], level: u8, epoch: u32) -> Proof {
-        Proof { circuit, root, level, epoch }
+    fn proofs()(circuit: u16, root: [u8; 32], level: u8, epoch: u32, session: [u8; 32]) -> Proof {
+        Proof { circuit, root, level, epoch, session }
     }
 }
 
@@ -211,7 +218,7 @@ proptest! {
         shared: bool,
         numbers: (u32, u32, u8, u32),
         backing in proptest::option::of(proofs_with_reveals()),
-        lane in 0..32_u8,
+        place in 0..32_u8,
         issued_at in 0..=u64::MAX - 120,
         life in 1..=120_u64,
     ) {
@@ -220,7 +227,7 @@ proptest! {
             issuer: &names[0].0,
             tenant: arrays.0,
             audience: &names[1].0,
-            handle: arrays.1,
+            account: arrays.1,
             nonce: &nonce,
             request_digest: arrays.2,
             decision: if matched { Decision::Match } else { Decision::NoMatch },
@@ -234,7 +241,7 @@ proptest! {
             proof: backing.map(|(proof, _)| proof),
             reveal: backing.and_then(|(_, reveal)| reveal),
             batch_id: arrays.3,
-            lane,
+            place,
             issued_at,
             expires_at: issued_at + life,
         };

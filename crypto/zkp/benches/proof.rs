@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use rand::{SeedableRng, rngs::StdRng};
 use trefoil_zkp::{
-    Attributes, CAPACITY, Circuit, CredentialTree, Digest, Secret, SessionClaim, Witness, commitment, leaf,
-    prove, session::SessionKey, tag, verify,
+    Attributes, CAPACITY, Circuit, CredentialTree, Digest, Secret, SessionClaim, Witness, account,
+    commitment, leaf, prove, session::SessionKey, verify,
 };
 
 const RUNS: usize = 15;
@@ -48,7 +48,7 @@ fn tree(rng: &mut StdRng) -> Witness {
     let mut scope = Digest::ZERO;
     let mut leaves: Vec<Digest> = (0..CAPACITY)
         .map(|_| {
-            scope = tag(&secret, &scope);
+            scope = account(&secret, &scope);
             scope
         })
         .collect();

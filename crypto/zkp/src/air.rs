@@ -19,8 +19,8 @@ use crate::{
     digest::{Field, LIMBS},
     hash::{Domain, STATE},
     layout::{
-        CELL_COLUMN, COLUMNS, COMMITMENT_SLOT, EXPIRY_BITS, HANDLE_SLOT, LEAF_SLOT, LEVEL_BITS, NODE_SLOTS,
-        PARTIAL_ROUNDS, ROWS, SECRET_COLUMN, SIDE_CELL, SLOT_ROWS, STATE_COLUMN, TAG_SLOT, public,
+        ACCOUNT_SLOT, CELL_COLUMN, COLUMNS, COMMITMENT_SLOT, EXPIRY_BITS, HANDLE_SLOT, LEAF_SLOT, LEVEL_BITS,
+        NODE_SLOTS, PARTIAL_ROUNDS, ROWS, SECRET_COLUMN, SIDE_CELL, SLOT_ROWS, STATE_COLUMN, public,
     },
     linear::{ExternalInverse, external, internal},
 };
@@ -52,10 +52,10 @@ pub(crate) enum Group {
     Capacity,
     /// The last node is the root.
     Root,
-    /// The tag's inputs are the secret and the scope.
-    TagInput,
-    /// The tag's output is the public tag.
-    TagOutput,
+    /// The account's inputs are the secret and the scope.
+    AccountInput,
+    /// The account's output is the public account.
+    AccountOutput,
     /// The handle's inputs are the secret and the handle scope.
     HandleInput,
     /// The handle's output is the public handle.
@@ -72,7 +72,7 @@ mod periodic {
     pub(super) const TO_COMMITMENT: usize = 3;
     pub(super) const TO_LEAF: usize = 4;
     pub(super) const TO_NODE: usize = 5;
-    pub(super) const TO_TAG: usize = 6;
+    pub(super) const TO_ACCOUNT: usize = 6;
     pub(super) const TO_HANDLE: usize = 7;
     pub(super) const AFTER_HANDLE: usize = 8;
     pub(super) const FIRST_CONSTANTS: usize = 9;
@@ -264,7 +264,7 @@ fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
     let to_commitment = rows.selector(periodic::TO_COMMITMENT);
     let to_leaf = rows.selector(periodic::TO_LEAF);
     let to_node = rows.selector(periodic::TO_NODE);
-    let to_tag = rows.selector(periodic::TO_TAG);
+    let to_account = rows.selector(periodic::TO_ACCOUNT);
     let to_handle = rows.selector(periodic::TO_HANDLE);
     let side = rows.cells[SIDE_CELL].clone();
 
@@ -275,9 +275,9 @@ fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
         sink.zero(Group::LeafInput, to_leaf.clone() * (rows.left(i) - output.clone()));
         let entering = rows.left(i) + side.clone() * (rows.right(i) - rows.left(i));
         sink.zero(Group::NodeInput, to_node.clone() * (entering - output));
-        sink.zero(Group::TagInput, to_tag.clone() * (rows.left(i) - secret.clone()));
+        sink.zero(Group::AccountInput, to_account.clone() * (rows.left(i) - secret.clone()));
         let scope = rows.public[public::SCOPE + i].clone();
-        sink.zero(Group::TagInput, to_tag.clone() * (rows.right(i) - scope));
+        sink.zero(Group::AccountInput, to_account.clone() * (rows.right(i) - scope));
         sink.zero(Group::HandleInput, to_handle.clone() * (rows.left(i) - secret));
         let handle_scope = rows.public[public::HANDLE_SCOPE + i].clone();
         sink.zero(Group::HandleInput, to_handle.clone() * (rows.right(i) - handle_scope));
@@ -287,7 +287,7 @@ fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
         (to_commitment, Domain::Commitment),
         (to_leaf, Domain::Leaf),
         (to_node, Domain::Node),
-        (to_tag, Domain::Tag),
+        (to_account, Domain::Account),
         (to_handle, Domain::Handle),
     ];
     let any = links.iter().fold(AB::Expr::ZERO, |sum, (selector, _)| sum + selector.clone());
@@ -300,11 +300,11 @@ fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
     }
 }
 
-/// What leaves root, tag and handle.
+/// What leaves root, account and handle.
 fn outputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, AB>) {
     let published = [
-        (Group::Root, periodic::TO_TAG, public::ROOT),
-        (Group::TagOutput, periodic::TO_HANDLE, public::TAG),
+        (Group::Root, periodic::TO_ACCOUNT, public::ROOT),
+        (Group::AccountOutput, periodic::TO_HANDLE, public::ACCOUNT),
         (Group::HandleOutput, periodic::AFTER_HANDLE, public::HANDLE),
     ];
     for (group, selector, first) in published {
@@ -348,7 +348,7 @@ fn periodic_columns() -> Vec<Vec<Field>> {
     columns[periodic::TO_COMMITMENT] = last_row_before(COMMITMENT_SLOT..COMMITMENT_SLOT + 1);
     columns[periodic::TO_LEAF] = last_row_before(LEAF_SLOT..LEAF_SLOT + 1);
     columns[periodic::TO_NODE] = last_row_before(NODE_SLOTS);
-    columns[periodic::TO_TAG] = last_row_before(TAG_SLOT..TAG_SLOT + 1);
+    columns[periodic::TO_ACCOUNT] = last_row_before(ACCOUNT_SLOT..ACCOUNT_SLOT + 1);
     columns[periodic::TO_HANDLE] = last_row_before(HANDLE_SLOT..HANDLE_SLOT + 1);
     columns[periodic::AFTER_HANDLE] = last_row_before(HANDLE_SLOT + 1..HANDLE_SLOT + 2);
 

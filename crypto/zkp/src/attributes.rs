@@ -45,7 +45,7 @@ impl Attributes {
     /// Length of [`Attributes::to_bytes`].
     pub const BYTES: usize = 23;
 
-    /// Attributes with a fresh salt. `expiry` is the last epoch in which the credential is live.
+    /// Attributes with a fresh salt. `expiry` is the last epoch that the credential can prove, see [`expiry_of`](crate::expiry_of).
     pub fn new(
         expiry: u32,
         level: u8,
@@ -56,7 +56,7 @@ impl Attributes {
         Attributes { expiry, level, roles, serial, salt: rng.random() }.check()
     }
 
-    /// Last epoch in which the credential is live.
+    /// Last epoch that the credential can prove.
     pub fn expiry(&self) -> u32 {
         self.expiry
     }

@@ -142,6 +142,29 @@ impl ChainTip {
         ChainTip { context, length: commitment.length, position: last.position, value: last.value }
     }
 
+    /// Length of the encoding.
+    pub const BYTES: usize = 32 + 4 + 4 + 32;
+
+    /// Context, u32 length, u32 position and value, integers little-endian.
+    pub fn encode(&self) -> [u8; ChainTip::BYTES] {
+        let ChainTip { context, length, position, value } = self;
+        let mut bytes = [0; ChainTip::BYTES];
+        bytes[..32].copy_from_slice(context);
+        bytes[32..36].copy_from_slice(&length.to_le_bytes());
+        bytes[36..40].copy_from_slice(&position.to_le_bytes());
+        bytes[40..].copy_from_slice(value);
+        bytes
+    }
+
+    /// Reads an encoding; none of a chain that is too long, or beyond its end. Whether the tip was ever there is for the caller to know.
+    pub fn decode(bytes: &[u8; ChainTip::BYTES]) -> Option<ChainTip> {
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let (length, position) = (word(32), word(36));
+        let (context, value) = (std::array::from_fn(|i| bytes[i]), std::array::from_fn(|i| bytes[40 + i]));
+        let allowed = (1..=CHAIN_LENGTH_MAX).contains(&length) && position <= length;
+        allowed.then_some(ChainTip { context, length, position, value })
+    }
+
     /// Accepts the value at a later position and moves there; an error changes nothing. At most
     /// [`CHAIN_STEPS_MAX`] hashes, one if nothing was lost. Values that were passed over can no longer be accepted.
     pub fn accept(&mut self, reveal: &Reveal) -> Result<(), ChainError> {

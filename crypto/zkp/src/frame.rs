@@ -70,8 +70,8 @@ pub enum EnvelopeError {
     /// The statement's context is not that of this tenant, audience, key, epoch, policy and chain.
     #[error("the statement's context does not belong to this audience, session key, policy and chain")]
     Context,
-    /// The statement's scope is not that of this tenant, audience and epoch.
-    #[error("the statement's scope does not belong to this tenant, audience and epoch")]
+    /// The statement's scope is not that of this tenant and audience.
+    #[error("the statement's scope does not belong to this tenant and audience")]
     Scope,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Frame<'a> {
         if statement.ctx != with_chain(context, chain.as_ref()) {
             return Err(EnvelopeError::Context);
         }
-        if statement.scope != scope(tenant, audience, *epoch) {
+        if statement.scope != scope(tenant, audience) {
             return Err(EnvelopeError::Scope);
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! One function, H(domain, left, right) = Poseidon2-24([left(8) | right(8) | domain, 0 x 7])[0..8]: a sponge of
 //! rate 16 with one absorption. The domain sits in the capacity, so a leaf cannot be taken for a node, nor a
-//! node for a tag. Depth and arity are fixed, so nothing is padded.
+//! node for an account. Depth and arity are fixed, so nothing is padded.
 
 use std::sync::LazyLock;
 
@@ -35,14 +35,14 @@ pub(crate) enum Domain {
     Leaf = 2,
     /// Inner node of the credential tree.
     Node = 3,
-    /// Tag for one scope.
-    Tag = 4,
+    /// Account with one relying party.
+    Account = 4,
     /// Handle within one tenant.
     Handle = 5,
 }
 
 /// What the issuer receives in place of the secret: H(commitment, secret, 0). It can neither impersonate the
-/// holder nor compute tags.
+/// holder nor compute accounts.
 pub fn commitment(secret: &Secret) -> Digest {
     Digest::from_limbs(&hash(Domain::Commitment, &secret.limbs(), &[Field::ZERO; LIMBS]))
 }
@@ -53,25 +53,25 @@ pub fn leaf(commitment: &Digest, attributes: &Attributes) -> Digest {
 }
 
 /// The holder's stable pseudonym within a tenant: H(handle, secret, hash-to-field(tenant)).
-/// This is the `subject` of the API and the key of the encrypted template.
+/// It names the template; the service knows it, relying parties do not.
 pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
     Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
 }
 
-/// The holder's pseudonym for one scope: H(tag, secret, scope).
-pub fn tag(secret: &Secret, scope: &Digest) -> Digest {
-    Digest::from_limbs(&hash(Domain::Tag, &secret.limbs(), &scope.limbs()))
+/// The holder's pseudonym towards one relying party: H(account, secret, scope). It is the same in every session, whatever the epoch:
+/// what a relying party keeps as the account.
+pub fn account(secret: &Secret, scope: &Digest) -> Digest {
+    Digest::from_limbs(&hash(Domain::Account, &secret.limbs(), &scope.limbs()))
 }
 
-/// Scope of the tag for authentication to `audience` in `epoch`: hash-to-field of
-/// SHA3-256("trefoil/scope/authentication/1" | tenant | u32 length | audience | u32 epoch).
-pub fn scope(tenant: &TenantId, audience: &str, epoch: u32) -> Digest {
+/// Second input of the account with `audience`: hash-to-field of
+/// SHA3-256("trefoil/account-scope/1" | tenant | u32 length | audience).
+pub fn scope(tenant: &TenantId, audience: &str) -> Digest {
     let digest = Sha3_256::new()
-        .chain_update(b"trefoil/scope/authentication/1")
+        .chain_update(b"trefoil/account-scope/1")
         .chain_update(tenant)
         .chain_update((audience.len() as u32).to_le_bytes())
         .chain_update(audience)
-        .chain_update(epoch.to_le_bytes())
         .finalize();
     Digest::hash_to_field("trefoil/hash-to-field/1", &digest.into())
 }
@@ -156,21 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn tag_and_handle_differ_for_the_same_scope() {
+    fn account_and_handle_differ_for_the_same_scope() {
         let secret = Secret::random(&mut fixture::rng(3));
         let tenant = [9; 16];
-        assert_ne!(tag(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
+        assert_ne!(account(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
     }
 
     #[test]
     fn scope_depends_on_every_input_and_not_on_their_concatenation() {
         let scopes = [
-            scope(&[0; 16], "a", 1),
-            scope(&[1; 16], "a", 1),
-            scope(&[0; 16], "b", 1),
-            scope(&[0; 16], "a", 2),
-            scope(&[0; 16], "a\u{1}", 1),
-            scope(&[0; 16], "", 1),
+            scope(&[0; 16], "a"),
+            scope(&[1; 16], "a"),
+            scope(&[0; 16], "b"),
+            scope(&[0; 16], "a\0"),
+            scope(&[0; 16], "aa"),
+            scope(&[0; 16], ""),
         ];
         for (i, one) in scopes.iter().enumerate() {
             assert!(scopes[..i].iter().all(|other| other != one));

@@ -39,10 +39,10 @@ pub(crate) const COMMITMENT_SLOT: usize = 1;
 pub(crate) const LEAF_SLOT: usize = 2;
 /// Slots that hash the path's nodes; the last one's output is the root.
 pub(crate) const NODE_SLOTS: Range<usize> = 3..3 + DEPTH;
-/// Slot that hashes secret and scope to the tag.
-pub(crate) const TAG_SLOT: usize = NODE_SLOTS.end;
+/// Slot that hashes secret and scope to the account.
+pub(crate) const ACCOUNT_SLOT: usize = NODE_SLOTS.end;
 /// Slot that hashes secret and handle scope to the handle. Fillers follow.
-pub(crate) const HANDLE_SLOT: usize = TAG_SLOT + 1;
+pub(crate) const HANDLE_SLOT: usize = ACCOUNT_SLOT + 1;
 
 /// Partial rounds in rows 2, 3 and 4 of a slot.
 pub(crate) const PARTIAL_ROUNDS: [usize; 3] = [8, 8, 7];
@@ -57,7 +57,7 @@ pub(crate) const SIDE_CELL: usize = 0;
 /// Positions of the public values.
 pub(crate) mod public {
     pub(crate) const ROOT: usize = 0;
-    pub(crate) const TAG: usize = 8;
+    pub(crate) const ACCOUNT: usize = 8;
     pub(crate) const SCOPE: usize = 16;
     pub(crate) const HANDLE: usize = 24;
     pub(crate) const HANDLE_SCOPE: usize = 32;

@@ -17,7 +17,7 @@
 //! # fn example(witness: &Witness) -> Result<(), Box<dyn std::error::Error>> {
 //! let key = SessionKey::random(&mut rand::rng());
 //! let statement = witness.statement(&SessionClaim {
-//!     circuit: Circuit::Cred1,
+//!     circuit: Circuit::Cred2,
 //!     tenant: [7; 16],
 //!     audience: "payments.example",
 //!     root_generation: 3,
@@ -65,11 +65,11 @@ mod zero_knowledge;
 
 pub use attributes::{Attributes, AttributesError};
 pub use digest::{Digest, NonCanonical};
-pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at};
-pub use hash::{TenantId, commitment, handle, leaf, scope, tag};
+pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at, epoch_to_prove, expiry_of, proof_counts, proof_ends};
+pub use hash::{TenantId, account, commitment, handle, leaf, scope};
 pub use prove::{ProveError, prove};
 pub use secret::Secret;
-pub use security::{ParameterError, SecurityReport, check_parameters, security_report};
+pub use security::{Bound, ParameterError, SecurityReport, check_parameters, security_report};
 pub use statement::{Circuit, Statement, StatementError};
 pub use tree::{CAPACITY, CredentialTree, DEPTH, MerklePath, TreeError};
 pub use verify::{ProofError, Verified, check_encoding, proof_size_window, verify};

@@ -55,18 +55,19 @@ pub(crate) struct Parameters {
 
 /// The set that a circuit id stands for.
 ///
-/// 54 queries at rate 1/16 with 8 and 16 bits of grinding give 120 proven bits by list decoding; 114 queries
-/// give nearly as many by unique decoding, and just fit the 256-row trace's masking budget.
+/// 55 queries at rate 1/16 with 4, 8 and 16 bits of grinding give 120 bits by list decoding under ePrint 2025/2055, so that nothing
+/// rests on the younger bound; 114 queries give nearly as many by unique decoding, and just fit the 256-row trace's masking
+/// budget.
 pub(crate) fn parameters(circuit: Circuit) -> Parameters {
     let queries = match circuit {
-        Circuit::Cred1 => 54,
-        Circuit::Cred1u => 114,
+        Circuit::Cred2 => 55,
+        Circuit::Cred2u => 114,
     };
     Parameters {
         log_blowup: 4,
         queries,
         batch_grinding: 8,
-        commit_grinding: 0,
+        commit_grinding: 4,
         query_grinding: 16,
         log_arity_max: 3,
         log_final_length: 3,

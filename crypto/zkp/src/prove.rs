@@ -5,7 +5,7 @@ use sha3::{Digest as _, Sha3_256};
 use zeroize::Zeroizing;
 
 use crate::{
-    hash::{commitment, handle, leaf, tag},
+    hash::{account, commitment, handle, leaf},
     layout::EXPIRY_BITS,
     parameters::{self, Masks},
     statement::{Statement, StatementError},
@@ -37,9 +37,9 @@ pub enum ProveError {
         "the credential is not under the statement's root: fetch the current path and root from the issuer"
     )]
     Root,
-    /// The statement's tag is not this secret's tag for the statement's scope.
-    #[error("the statement's tag is not the one of this secret and scope")]
-    Tag,
+    /// The statement's account is not this secret's account for the statement's scope.
+    #[error("the statement's account is not the one of this secret and scope")]
+    Account,
     /// The statement's handle is not this secret's handle for the statement's tenant.
     #[error("the statement's handle is not the one of this secret and tenant")]
     Handle,
@@ -71,8 +71,16 @@ pub fn prove(
 /// Names what a verifier would refuse without a reason.
 fn check(witness: &Witness, statement: &Statement) -> Result<(), ProveError> {
     let Witness { secret, attributes, index, path } = witness;
-    let Statement { tenant, root, epoch, level, scope, tag: expected_tag, handle: expected_handle, .. } =
-        statement;
+    let Statement {
+        tenant,
+        root,
+        epoch,
+        level,
+        scope,
+        account: expected_account,
+        handle: expected_handle,
+        ..
+    } = statement;
     statement.check_epoch()?;
     if *index >= CAPACITY {
         return Err(ProveError::Index);
@@ -87,8 +95,8 @@ fn check(witness: &Witness, statement: &Statement) -> Result<(), ProveError> {
     if path.root(*index, &leaf(&commitment(secret), attributes)) != *root {
         return Err(ProveError::Root);
     }
-    if tag(secret, scope) != *expected_tag {
-        return Err(ProveError::Tag);
+    if account(secret, scope) != *expected_account {
+        return Err(ProveError::Account);
     }
     if handle(secret, tenant) != *expected_handle {
         return Err(ProveError::Handle);

@@ -9,7 +9,7 @@ pub use crate::frame::EnvelopeError as RecordError;
 use crate::{
     chain::{ChainCommitment, ChainError},
     envelope::ProofEnvelope,
-    epoch::EPOCH_SECONDS,
+    epoch::proof_counts,
     frame::{Frame, Magics},
     session,
     statement::{Circuit, Statement},
@@ -19,7 +19,7 @@ use crate::{
 /// What has to be kept of a session to verify its proof at any later time, and to decide which attestations it
 /// backs. The session key is not in it, only its commitment.
 ///
-/// A record shows the statement, and with it both pseudonyms of the holder: who gets it can join what this holder
+/// A record shows the statement, and with it account and handle of the holder: who gets it can join what this holder
 /// does with everyone else at this tenant who has a record too.
 ///
 /// Layout as [`ProofEnvelope`]'s, with the magics "TFR1" and "TFR2" and the commitment in place of the key.
@@ -48,8 +48,8 @@ pub enum NotBacked {
     /// A field of the two differs.
     #[error("the attested statement's {0} is not that of the stored proof")]
     Field(&'static str),
-    /// It was stated after the proof's epoch, or more than an epoch before it.
-    #[error("the attested statement was issued outside the epoch of the stored proof")]
+    /// It was stated when the proof did not count, see [`proof_counts`](crate::proof_counts).
+    #[error("the attested statement was issued at a time for which the stored proof does not count")]
     Time,
     /// The session has a chain and the statement no value of it: the holder's part is not shown.
     #[error("the stored proof commits to a hash chain, and the attested statement reveals no value of it")]
@@ -120,15 +120,14 @@ impl ProofRecord {
             ("epoch", proof.epoch == statement.epoch),
             ("tenant", attested.tenant == statement.tenant),
             ("audience", attested.audience == audience),
-            ("handle", attested.handle == *statement.tag.as_bytes()),
+            ("account", attested.account == *statement.account.as_bytes()),
             ("policy", attested.policy_id == *policy_id),
+            ("session", proof.session == statement.digest()),
         ];
         if let Some((name, _)) = fields.iter().find(|(_, same)| !same) {
             return Err(NotBacked::Field(name));
         }
-        // A client whose clock is ahead proves the next epoch; a session ends with its epoch.
-        let issued = attested.issued_at / EPOCH_SECONDS;
-        if issued != u64::from(statement.epoch) && issued + 1 != u64::from(statement.epoch) {
+        if !proof_counts(statement.epoch, attested.issued_at) {
             return Err(NotBacked::Time);
         }
         match (chain, &attested.reveal) {

@@ -29,7 +29,7 @@ pub struct SessionKey([u8; 32]);
 pub struct RequestHeader<'a> {
     /// Statement digest of the session's proof.
     pub session_id: &'a [u8; 32],
-    /// Subject of the request.
+    /// The holder's handle.
     pub handle: &'a [u8; 32],
     /// Relying party, at most 255 bytes.
     pub audience: &'a str,

@@ -11,15 +11,15 @@ use crate::{
 /// Parameter set of a proof. The id fixes the circuit, the hash functions and every FRI parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Circuit {
-    /// `cred/1`: 54 queries; sized by the list-decoding bound.
-    Cred1,
-    /// `cred/1u`: 114 queries; sized by the unique-decoding bound, for the day the other falls.
-    Cred1u,
+    /// `cred/2`: 55 queries; sized by list decoding.
+    Cred2,
+    /// `cred/2u`: 114 queries; sized by unique decoding, for the day the other falls.
+    Cred2u,
 }
 
 /// The public values of one proof and the context it is bound to.
 ///
-/// `scope` and `ctx` are checked against tenant, audience, epoch and session key by
+/// `scope` is checked against tenant and audience, and `ctx` against tenant, audience, epoch, policy and session key, by
 /// [`ProofEnvelope`](crate::envelope::ProofEnvelope); `root` and `root_generation` are for the service to
 /// compare with the tenant's current ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,15 +32,15 @@ pub struct Statement {
     pub root: Digest,
     /// Generation of that root, counted by the tenant's issuer. Bound, not proven.
     pub root_generation: u32,
-    /// The credential's expiry is at least this epoch.
+    /// The credential's expiry is at least this epoch; see [`proof_counts`](crate::proof_counts).
     pub epoch: u32,
     /// The credential's level is at least this.
     pub level: u8,
-    /// Scope of `tag`.
+    /// Scope of `account`: tenant and audience.
     pub scope: Digest,
-    /// Pseudonym for `scope`.
-    pub tag: Digest,
-    /// Pseudonym within the tenant: the `subject` of the API.
+    /// Pseudonym towards the audience, the same in every epoch.
+    pub account: Digest,
+    /// Pseudonym within the tenant, which names the template.
     pub handle: Digest,
     /// Session context, see [`session::context`](crate::session::context).
     pub ctx: [u8; 32],
@@ -60,8 +60,13 @@ pub enum StatementError {
     /// Other magic than "TFS1".
     #[error("statement: not a statement of version 1 (magic TFS1 missing)")]
     Magic,
+    /// A circuit whose proofs are taken no more.
+    #[error(
+        "statement: circuit {0} is retired, its account changed with every epoch; prove with cred/2 or cred/2u"
+    )]
+    Retired(&'static str),
     /// A circuit id that this build does not know.
-    #[error("statement: unknown circuit id {0}; this build knows 1 (cred/1) and 2 (cred/1u)")]
+    #[error("statement: unknown circuit id {0}; this build knows 3 (cred/2) and 4 (cred/2u)")]
     Circuit(u16),
     /// An epoch outside the range that the circuit compares in.
     #[error("statement: epoch {0} is not below 2^24; give hours since 1970")]
@@ -78,27 +83,39 @@ pub enum StatementError {
 
 impl Circuit {
     /// Every circuit of this build.
-    pub const ALL: [Circuit; 2] = [Circuit::Cred1, Circuit::Cred1u];
+    pub const ALL: [Circuit; 2] = [Circuit::Cred2, Circuit::Cred2u];
 
     /// Number on the wire.
     pub fn id(self) -> u16 {
         match self {
-            Circuit::Cred1 => 1,
-            Circuit::Cred1u => 2,
+            Circuit::Cred2 => 3,
+            Circuit::Cred2u => 4,
         }
     }
 
     /// Name in documents and attestations.
     pub fn name(self) -> &'static str {
         match self {
-            Circuit::Cred1 => "cred/1",
-            Circuit::Cred1u => "cred/1u",
+            Circuit::Cred2 => "cred/2",
+            Circuit::Cred2u => "cred/2u",
         }
     }
 
     /// The circuit with this number.
     pub fn from_id(id: u16) -> Option<Circuit> {
         Circuit::ALL.into_iter().find(|circuit| circuit.id() == id)
+    }
+
+    /// Circuits of earlier builds, whose numbers are not used again.
+    const RETIRED: [(u16, &'static str); 2] = [(1, "cred/1"), (2, "cred/1u")];
+
+    fn read(id: u16) -> Result<Circuit, StatementError> {
+        let retired = Circuit::RETIRED.iter().find(|(number, _)| *number == id);
+        match (Circuit::from_id(id), retired) {
+            (Some(circuit), _) => Ok(circuit),
+            (None, Some((_, name))) => Err(StatementError::Retired(name)),
+            (None, None) => Err(StatementError::Circuit(id)),
+        }
     }
 }
 
@@ -109,9 +126,9 @@ impl Statement {
     const MAGIC: [u8; 4] = *b"TFS1";
 
     /// The canonical encoding, integers little-endian: magic, circuit u16, tenant, root generation u32,
-    /// epoch u32, level u8, root, scope, tag, handle, ctx.
+    /// epoch u32, level u8, root, scope, account, handle, ctx.
     pub fn encode(&self) -> [u8; Statement::BYTES] {
-        let Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx } =
+        let Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx } =
             self;
         let mut bytes = [0; Statement::BYTES];
         let mut rest = &mut bytes[..];
@@ -128,7 +145,7 @@ impl Statement {
         put(&[*level]);
         put(root.as_bytes());
         put(scope.as_bytes());
-        put(tag.as_bytes());
+        put(account.as_bytes());
         put(handle.as_bytes());
         put(ctx);
         bytes
@@ -142,8 +159,7 @@ impl Statement {
         if take::<4>(&mut rest) != Statement::MAGIC {
             return Err(StatementError::Magic);
         }
-        let id = u16::from_le_bytes(take(&mut rest));
-        let circuit = Circuit::from_id(id).ok_or(StatementError::Circuit(id))?;
+        let circuit = Circuit::read(u16::from_le_bytes(take(&mut rest)))?;
         let tenant = take(&mut rest);
         let root_generation = u32::from_le_bytes(take(&mut rest));
         let epoch = u32::from_le_bytes(take(&mut rest));
@@ -151,11 +167,11 @@ impl Statement {
         let mut digest = |field| {
             Digest::from_bytes(&take(&mut rest)).map_err(|source| StatementError::Digest { field, source })
         };
-        let (root, scope, tag, handle) =
-            (digest("root")?, digest("scope")?, digest("tag")?, digest("handle")?);
+        let (root, scope, account, handle) =
+            (digest("root")?, digest("scope")?, digest("account")?, digest("handle")?);
         let ctx = take(&mut rest);
         let statement =
-            Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx };
+            Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx };
         statement.check_epoch()?;
         Ok(statement)
     }
@@ -185,14 +201,14 @@ mod tests {
     fn example() -> Statement {
         let digest = |byte| Digest::from_bytes(&[byte; 32]).expect("below the modulus");
         Statement {
-            circuit: Circuit::Cred1u,
+            circuit: Circuit::Cred2u,
             tenant: [1; 16],
             root: digest(2),
             root_generation: 3,
             epoch: 4,
             level: 5,
             scope: digest(6),
-            tag: digest(7),
+            account: digest(7),
             handle: digest(8),
             ctx: [0xff; 32],
         }
@@ -232,8 +248,10 @@ mod tests {
         };
         assert_eq!(edit(0, b'X'), Err(StatementError::Magic));
         assert_eq!(edit(4, 9), Err(StatementError::Circuit(9)));
+        assert_eq!(edit(4, 1), Err(StatementError::Retired("cred/1")));
+        assert_eq!(edit(4, 2), Err(StatementError::Retired("cred/1u")));
         assert_eq!(edit(29, 1), Err(StatementError::Epoch(4 | 1 << 24)));
-        for (at, field) in [(31, "root"), (63, "scope"), (95, "tag"), (127, "handle")] {
+        for (at, field) in [(31, "root"), (63, "scope"), (95, "account"), (127, "handle")] {
             assert_eq!(edit(at + 3, 0xff), Err(StatementError::Digest { field, source: NonCanonical }));
         }
     }
@@ -243,6 +261,11 @@ mod tests {
         for circuit in Circuit::ALL {
             assert_eq!(Circuit::from_id(circuit.id()), Some(circuit));
         }
-        assert_eq!(Circuit::from_id(0), None);
+        for id in [0, 1, 2, 5] {
+            assert_eq!(Circuit::from_id(id), None);
+        }
+        for (id, name) in Circuit::RETIRED {
+            assert!(Circuit::ALL.iter().all(|circuit| circuit.id() != id && circuit.name() != name));
+        }
     }
 }

@@ -13,8 +13,8 @@ use crate::{
     digest::{Digest, Field, LIMBS},
     hash::{Domain, STATE, handle_scope, input},
     layout::{
-        CELL_COLUMN, COLUMNS, COMMITMENT_SLOT, EXPIRY_BITS, HANDLE_SLOT, LEAF_SLOT, LEVEL_BITS, NODE_SLOTS,
-        PARTIAL_ROUNDS, ROWS, SECRET_COLUMN, SIDE_CELL, SLOTS, STATE_COLUMN, TAG_SLOT, first_row, link_row,
+        ACCOUNT_SLOT, CELL_COLUMN, COLUMNS, COMMITMENT_SLOT, EXPIRY_BITS, HANDLE_SLOT, LEAF_SLOT, LEVEL_BITS,
+        NODE_SLOTS, PARTIAL_ROUNDS, ROWS, SECRET_COLUMN, SIDE_CELL, SLOTS, STATE_COLUMN, first_row, link_row,
         public,
     },
     linear::{external, internal},
@@ -31,13 +31,13 @@ pub(crate) struct Trace {
 
 /// The public values of a statement, in the order of [`public`].
 pub(crate) fn public_values(statement: &Statement) -> [Field; public::COUNT] {
-    let Statement { tenant, root, tag, scope, handle, epoch, level, .. } = statement;
+    let Statement { tenant, root, account, scope, handle, epoch, level, .. } = statement;
     let mut values = [Field::ZERO; public::COUNT];
     let mut put = |first: usize, digest: &Digest| {
         values[first..first + LIMBS].copy_from_slice(&digest.limbs());
     };
     put(public::ROOT, root);
-    put(public::TAG, tag);
+    put(public::ACCOUNT, account);
     put(public::SCOPE, scope);
     put(public::HANDLE, handle);
     put(public::HANDLE_SCOPE, &handle_scope(tenant));
@@ -70,7 +70,7 @@ impl Trace {
             let (left, right) = if right == 0 { (node, sibling.limbs()) } else { (sibling.limbs(), node) };
             node = trace.slot(slot, &input(Domain::Node, &left, &right));
         }
-        let _ = trace.slot(TAG_SLOT, &input(Domain::Tag, &secret, &statement.scope.limbs()));
+        let _ = trace.slot(ACCOUNT_SLOT, &input(Domain::Account, &secret, &statement.scope.limbs()));
         let handle_scope = handle_scope(&statement.tenant).limbs();
         let _ = trace.slot(HANDLE_SLOT, &input(Domain::Handle, &secret, &handle_scope));
         trace
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_slot_computes_the_hash() {
         let (left, right): ([Field; LIMBS], [Field; LIMBS]) = fixture::rng(5).random();
-        for domain in [Domain::Commitment, Domain::Leaf, Domain::Node, Domain::Tag, Domain::Handle] {
+        for domain in [Domain::Commitment, Domain::Leaf, Domain::Node, Domain::Account, Domain::Handle] {
             let output = Trace::empty().slot(0, &input(domain, &left, &right));
             assert_eq!(output, hash(domain, &left, &right));
         }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn an_honest_trace_satisfies_every_constraint_on_every_row() {
         let witness = fixture::witness();
-        let statement = fixture::statement(&witness, Circuit::Cred1);
+        let statement = fixture::statement(&witness, Circuit::Cred2);
         let trace = Trace::new(&witness, &statement, &mut fixture::rng(6)).into_matrix();
         let air = CredentialAir::new();
         let report = p3_air::check_all_constraints(&air, &trace, &public_values(&statement), None);

@@ -5,6 +5,7 @@ use std::{ops::RangeInclusive, panic::catch_unwind};
 use postcard::ser_flavors::Flavor;
 
 use crate::{
+    layout::ROWS,
     parameters::{self, Proof},
     statement::{Circuit, Statement, StatementError},
     trace::public_values,
@@ -38,6 +39,14 @@ pub enum ProofError {
     /// The bytes are not the canonical encoding of a proof.
     #[error("the proof is malformed or not canonically encoded")]
     Encoding,
+    /// A proof of another trace length than the circuit's.
+    #[error(
+        "the proof is of a trace of 2^{log_rows} rows with its masks; the circuit's has 2^{MASKED_LOG_ROWS}"
+    )]
+    Rows {
+        /// Rows of the masked trace, base-2 logarithm.
+        log_rows: usize,
+    },
     /// The proof does not show the statement.
     #[error("the proof does not show the statement")]
     Rejected,
@@ -91,11 +100,20 @@ fn argue(statement: &Statement, proof: &Proof) -> Result<(), ProofError> {
 ///
 /// `postcard` reads padded integers and ignores what follows; encoding the result again and comparing excludes
 /// both, so that a proof has one digest. Field elements at or above the modulus are refused while reading.
+///
+/// The proof names its own trace length. A longer trace satisfies the circuit as well, because it is periodic, but soundness
+/// and masks are computed for [`ROWS`] rows: any other length is refused here.
 fn decode(bytes: &[u8]) -> Result<Proof, ProofError> {
     let proof: Proof = postcard::from_bytes(bytes).map_err(|_| ProofError::Encoding)?;
     postcard::serialize_with_flavor(&proof, Expected(bytes)).map_err(|_| ProofError::Encoding)?;
-    Ok(proof)
+    match proof.degree_bits {
+        MASKED_LOG_ROWS => Ok(proof),
+        log_rows => Err(ProofError::Rows { log_rows }),
+    }
 }
+
+/// Base-2 logarithm of the masked trace's length: hiding doubles it.
+pub(crate) const MASKED_LOG_ROWS: usize = ROWS.ilog2() as usize + 1;
 
 /// A serialisation target that accepts only the bytes it expects: a comparison without a copy.
 struct Expected<'a>(&'a [u8]);
@@ -128,8 +146,8 @@ fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
 /// Lengths in bytes that a proof of `circuit` can have, for checking a `Content-Length` before reading.
 pub fn proof_size_window(circuit: Circuit) -> RangeInclusive<usize> {
     match circuit {
-        Circuit::Cred1 => 65_536..=131_072,
-        Circuit::Cred1u => 147_456..=262_144,
+        Circuit::Cred2 => 65_536..=131_072,
+        Circuit::Cred2u => 147_456..=262_144,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{
     attributes::Attributes,
     chain::ChainCommitment,
-    hash::{TenantId, commitment, handle, leaf, scope, tag},
+    hash::{TenantId, account, commitment, handle, leaf, scope},
     secret::Secret,
     session,
     statement::{Circuit, Statement},
@@ -35,7 +35,7 @@ pub struct SessionClaim<'a> {
     pub audience: &'a str,
     /// Generation of the root that the witness's path leads to.
     pub root_generation: u32,
-    /// Current epoch.
+    /// Epoch to prove, see [`epoch_to_prove`](crate::epoch_to_prove).
     pub epoch: u32,
     /// Level to show; no higher than the credential's own, and no higher than needed.
     pub level: u8,
@@ -56,11 +56,11 @@ impl SessionClaim<'_> {
 }
 
 impl Witness {
-    /// The statement that this witness supports for `claim`, with root, scope, tag, handle and context filled
+    /// The statement that this witness supports for `claim`, with root, scope, account, handle and context filled
     /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
         let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
-        let scope = scope(&tenant, audience, epoch);
+        let scope = scope(&tenant, audience);
         Statement {
             circuit,
             tenant,
@@ -69,7 +69,7 @@ impl Witness {
             epoch,
             level,
             scope,
-            tag: tag(&self.secret, &scope),
+            account: account(&self.secret, &scope),
             handle: handle(&self.secret, &tenant),
             ctx: session::with_chain(claim.context(), chain),
         }

@@ -20,7 +20,7 @@ import sys
 P = 2**31 - 2**24 + 1
 WIDTH, FULL, PARTIAL = 24, 8, 23
 DEPTH = 20
-COMMITMENT, LEAF, NODE, TAG, HANDLE = 1, 2, 3, 4, 5
+COMMITMENT, LEAF, NODE, ACCOUNT, HANDLE = 1, 2, 3, 4, 5
 
 
 def grain_constants():
@@ -119,8 +119,8 @@ def hash_to_field(digest):
     return accepted[:8]
 
 
-def scope(tenant, audience, epoch):
-    return hash_to_field(sha3(b"trefoil/scope/authentication/1", tenant, u32(len(audience)), audience, u32(epoch)))
+def scope(tenant, audience):
+    return hash_to_field(sha3(b"trefoil/account-scope/1", tenant, u32(len(audience)), audience))
 
 
 def handle_scope(tenant):
@@ -153,7 +153,7 @@ def transcript_head(circuit, queries, statement):
     """What the transcript of a proof begins with; the statement is another circuit's but for the number."""
     statement = statement[:4] + struct.pack("<H", circuit) + statement[6:]
     protocol = b"trefoil/credential-proof/1/plonky3-0.8/koalabear-5/poseidon2-24/sha-256/sha3-256"
-    blowup, grinding, arity, final_length, cap_height, codewords, salt_limbs = 4, (8, 0, 16), 3, 3, 0, 5, 4
+    blowup, grinding, arity, final_length, cap_height, codewords, salt_limbs = 4, (8, 4, 16), 3, 3, 0, 5, 4
     numbers = (blowup, queries, *grinding, arity, final_length, cap_height, codewords, salt_limbs)
     digest = sha3(b"trefoil/statement/1", statement)
     return protocol + struct.pack("<H10I", circuit, *numbers) + statement[-32:] + digest
@@ -173,18 +173,22 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     path = [levels[k].get(index >> k ^ 1, empty[k]) for k in range(DEPTH)]
     root = levels[DEPTH][0]
 
-    scope_limbs = scope(tenant, audience, epoch)
-    tag = compress(TAG, secret, scope_limbs)
+    scope_limbs = scope(tenant, audience)
+    account = compress(ACCOUNT, secret, scope_limbs)
     handle = compress(HANDLE, secret, handle_scope(tenant))
+    elsewhere = [
+        {"tenant": t.hex(), "audience": a.decode(), "account": pack(compress(ACCOUNT, secret, scope(t, a))).hex()}
+        for t, a in ((tenant, b"another.example"), (sha3(tenant)[:16], audience), (tenant, audience + b"\0"))
+    ]
 
     session_key = sha3(b"vector session key", u32(seed))
     key_commitment = sha3(b"trefoil/session-key/1", session_key)
-    policy, generation, required_level, circuit = 7, 9, level - 1, 1
+    policy, generation, required_level, circuit = 7, 9, level - 1, 3
     audience_field = u32(len(audience)) + audience
     ctx = sha3(b"trefoil/context/1", tenant, audience_field, key_commitment, u32(epoch), u32(policy))
     statement = (
         b"TFS1" + struct.pack("<H", circuit) + tenant + struct.pack("<IIB", generation, epoch, required_level)
-        + pack(root) + pack(scope_limbs) + pack(tag) + pack(handle) + ctx
+        + pack(root) + pack(scope_limbs) + pack(account) + pack(handle) + ctx
     )
     session_id = sha3(b"trefoil/statement/1", statement)
     nonce = sha3(b"vector nonce", u32(seed))[:16]
@@ -209,10 +213,10 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "session_key": session_key.hex(), "policy_id": policy, "root_generation": generation,
         "required_level": required_level, "nonce": nonce.hex(), "probe_digest": probe.hex(), "issued_at": issued_at,
         "commitment": pack(commitment).hex(), "leaf": pack(leaf).hex(), "root": pack(root).hex(),
-        "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "tag": pack(tag).hex(),
-        "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
+        "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "account": pack(account).hex(),
+        "accounts_elsewhere": elsewhere, "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
-        "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((1, 54), (2, 114))],
+        "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((3, 55), (4, 114))],
         "chain": {
             "length": length, "seed": chain[length].hex(), "tip": chain[0].hex(), "ctx": chained_ctx.hex(),
             "statement_digest": chained_id.hex(), "position": position, "request_mac": chained_mac.hex(),

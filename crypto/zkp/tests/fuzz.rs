@@ -86,7 +86,7 @@ fn bless() {
         let session_key = SessionKey::random(rng);
         let key_commitment = session_key.commitment();
         let claim = SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant: *b"tenant of a seed",
             audience: "shop.example",
             root_generation: 1,

@@ -23,13 +23,13 @@ prop_compose! {
     fn statements()(
         circuit in prop::sample::select(Circuit::ALL.to_vec()),
         tenant in any::<[u8; 16]>(),
-        [root, scope, tag, handle] in prop::array::uniform4(digests()),
+        [root, scope, account, handle] in prop::array::uniform4(digests()),
         root_generation in any::<u32>(),
         epoch in 0..EPOCH_LIMIT,
         level in any::<u8>(),
         ctx in any::<[u8; 32]>(),
     ) -> Statement {
-        Statement { circuit, tenant, root, root_generation, epoch, level, scope, tag, handle, ctx }
+        Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx }
     }
 }
 
@@ -44,7 +44,7 @@ proptest! {
 
     #[test]
     fn an_accepted_encoding_is_the_only_one(mut bytes in collection::vec(any::<u8>(), Statement::BYTES)) {
-        bytes[..6].copy_from_slice(b"TFS1\x01\x00");
+        bytes[..6].copy_from_slice(b"TFS1\x03\x00");
         bytes[29] = 0;
         for limb in 0..32 {
             bytes[31 + 4 * limb + 3] &= 0x7e;

@@ -3,10 +3,11 @@
 use serde_json::Value;
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
+    account,
     chain::{Chain, ChainTip, Reveal},
     commitment, handle, leaf, prove, scope,
     session::{RequestHeader, SessionKey, request_mac},
-    tag, verify,
+    verify,
 };
 
 #[test]
@@ -32,9 +33,14 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
         assert_eq!(witness.path.root(witness.index, &own_leaf), tree.root());
 
         let (tenant, audience) = (bytes(&member["tenant"]), text(&member["audience"]));
-        let scope = scope(&tenant, audience, number(&member["epoch"]));
-        assert_eq!(scope, digest(&member["scope"]));
-        assert_eq!(tag(&witness.secret, &scope), digest(&member["tag"]));
+        let own = scope(&tenant, audience);
+        assert_eq!(own, digest(&member["scope"]));
+        assert_eq!(account(&witness.secret, &own), digest(&member["account"]));
+        for elsewhere in member["accounts_elsewhere"].as_array().expect("accounts") {
+            let scope = scope(&bytes(&elsewhere["tenant"]), text(&elsewhere["audience"]));
+            assert_eq!(account(&witness.secret, &scope), digest(&elsewhere["account"]));
+            assert_ne!(elsewhere["account"], member["account"]);
+        }
         assert_eq!(handle(&witness.secret, &tenant), digest(&member["handle"]));
 
         assert_eq!(session_key.commitment(), bytes(&member["key_commitment"]));
@@ -140,7 +146,7 @@ fn statement(member: &Value, witness: &Witness, session_key: &SessionKey) -> Sta
 
 fn claim<'a>(member: &'a Value, key_commitment: &'a [u8; 32]) -> SessionClaim<'a> {
     SessionClaim {
-        circuit: Circuit::Cred1,
+        circuit: Circuit::Cred2,
         tenant: bytes(&member["tenant"]),
         audience: text(&member["audience"]),
         root_generation: number(&member["root_generation"]),

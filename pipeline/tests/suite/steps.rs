@@ -1,5 +1,6 @@
 //! One batch through the steps, without threads.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -24,7 +25,10 @@ fn run<C: Cache<Verdict>>(
     clock: &TestClock,
     lanes: Vec<trefoil_pipeline::LaneRequest<usize>>,
 ) -> Outcome<usize> {
-    pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), clock)
+    let mut outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), clock);
+    // They come in random order.
+    outcome.bound.sort_by_key(|lane| lane.reply);
+    outcome
 }
 
 fn refusals(outcome: &Outcome<usize>) -> Vec<(usize, Refusal)> {
@@ -52,14 +56,13 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         let statement = Statement::decode(&lane.statement).expect("canonical");
         let person = &PEOPLE_ONCE.0[i];
         assert_eq!(statement.decision, expected);
-        assert_eq!(statement.lane, i as u8);
-        assert_eq!(statement.handle, *person.envelope.statement.tag.as_bytes());
-        assert_ne!(statement.handle, person.handle, "the relying party sees the pairwise pseudonym only");
+        assert_eq!(statement.account, *person.envelope.statement.account.as_bytes());
+        assert_ne!(statement.account, person.handle, "the relying party sees the pairwise pseudonym only");
         assert_eq!(statement.audience, AUDIENCE);
         assert_eq!((statement.issued_at, statement.expires_at), (NOW, NOW + 60));
         let proven = &person.envelope.statement;
-        let proof =
-            Proof { circuit: proven.circuit.id(), root: PEOPLE_ONCE.1, level: 2, epoch: proven.epoch };
+        let (circuit, session) = (proven.circuit.id(), proven.digest());
+        let proof = Proof { circuit, root: PEOPLE_ONCE.1, level: 2, epoch: proven.epoch, session };
         assert_eq!(statement.proof, Some(proof));
         assert_eq!((statement.tenant, statement.nonce), (TENANT, &[i as u8; 16][..]));
         assert_eq!((statement.request_digest, statement.reveal), ([i as u8; 32], person.reveal));
@@ -68,6 +71,29 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         assert_eq!(statement.batch_id, first.batch_id);
         assert_eq!(lane.digest, trefoil_attest::statement_digest(&lane.statement));
     }
+}
+
+/// A subject keeps its lane, so that a statement or a leaf that showed it would join the accounts of one person.
+pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let (pipeline, clock) = (world.pipeline(), clock());
+    let mut places_of_one = HashSet::new();
+    for _ in 0..20 {
+        let lanes = (0..PEOPLE).map(|i| world.request(i, i, i)).collect();
+        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock);
+        for (leaf, lane) in outcome.bound.iter().enumerate() {
+            let place = Statement::decode(&lane.statement).expect("canonical").place;
+            assert_eq!(usize::from(place), leaf, "the place is that of the leaf");
+            assert_eq!(lane.decision, Decision::Match, "everybody gets the own decision");
+            if lane.reply == 0 {
+                places_of_one.insert(place);
+            }
+        }
+        assert_eq!(outcome.bound.len(), PEOPLE);
+    }
+    // All the same by chance: once in PEOPLE^19.
+    assert!(places_of_one.len() > 1, "{places_of_one:?}");
 }
 
 pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache: C) {

@@ -60,7 +60,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
             let witness = Witness { secret, attributes, index, path: tree.path(index).expect("index") };
             let session_key = SessionKey::random(&mut rng);
             let claim = SessionClaim {
-                circuit: Circuit::Cred1,
+                circuit: Circuit::Cred2,
                 tenant: TENANT,
                 audience: AUDIENCE,
                 root_generation: 1,

@@ -3,13 +3,14 @@
 
 use super::caller::Caller;
 use super::templates::Shown;
-use super::{EMBEDDING_JSON_BYTES_MAX, body, proof_sessions, templates};
+use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
 use crate::app::App;
 use crate::chains;
 use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::problem::{Code, Problem};
 use crate::replay::{FRESHNESS_S, Use};
 use crate::seal_log::Answer;
+use crate::sessions::{self, Kept};
 use crate::tenant::{Scope, Tenant};
 use crate::wire::{self, AttestationForm, Authenticated, Authentication, Base64, Hex};
 use axum::extract::{Request, State};
@@ -46,13 +47,13 @@ pub(super) async fn authenticate(
     let probe = probe(tenant, &request)?;
     let verdict = match app.verdicts.get(&request.session_id.0, now) {
         Some(verdict) => verdict,
-        None => proof_sessions::revive(&app, tenant, &request.session_id.0, now).await?,
+        None => revived(&app, tenant, &request, now).await?,
     };
     let digest = check_mac(&request, &verdict)?;
     admit(&app, tenant, &request, &verdict, now)?;
     spend_nonce(&app, &request, now)?;
     accept_reveal(&app, &request, &verdict)?;
-    let template = templates::load(&app, tenant, &request.subject.0).await?;
+    let template = templates::load(&app, tenant, &request.handle.0).await?;
     let answer = match decide(&app, tenant, &request, template, &probe, digest).await {
         Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
             // Nothing was attempted, so the same request may come again.
@@ -66,15 +67,24 @@ pub(super) async fn authenticate(
 
 /// What the request shows, in the tenant's probe mode.
 fn probe(tenant: &Tenant, request: &Authentication) -> Result<Probe, Problem> {
-    let Authentication { embedding, shares, subject, session_id, nonce, .. } = request;
+    let Authentication { embedding, shares, handle, session_id, nonce, .. } = request;
     match templates::shown(tenant.policy.probe, embedding.clone(), shares.clone())? {
         Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
         Shown::Shared { open, sealed } => {
             let share =
                 Share::from_bytes(&open).map_err(|cause| templates::refused_share("/shares/open", cause))?;
-            let context = Context::probe(&tenant.id, &subject.0, &session_id.0, nonce.as_bytes());
+            let context = Context::probe(&tenant.id, &handle.0, &session_id.0, nonce.as_bytes());
             Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, context })))
         }
+    }
+}
+
+/// The verdict of a session that is not in memory.
+async fn revived(app: &App, tenant: &Tenant, request: &Authentication, now: u64) -> Result<Verdict, Problem> {
+    match sessions::revive(app, tenant, &request.session_id.0, now).await? {
+        Kept::Live(verdict) => Ok(verdict),
+        Kept::Over => Err(sessions::ended()),
+        Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
     }
 }
 
@@ -111,7 +121,7 @@ fn admit(
 ) -> Result<(), Problem> {
     let present = app.directory.registry().get(&tenant.id);
     let present = present.ok_or_else(|| refusal(Refusal::Tenant))?;
-    let admitted = verdict.admits(&present, &request.subject.0, AudienceId::of(&request.audience), now);
+    let admitted = verdict.admits(&present, &request.handle.0, AudienceId::of(&request.audience), now);
     admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
 }
 
@@ -135,7 +145,7 @@ fn accept_reveal(app: &App, request: &Authentication, verdict: &Verdict) -> Resu
         (false, None) => Ok(()),
         (true, Some(reveal)) => match app.chains.accept(&request.session_id.0, &reveal) {
             Ok(()) => Ok(()),
-            Err(chains::Refused::Unknown) => Err(proof_sessions::ended()),
+            Err(chains::Refused::Unknown) => Err(sessions::ended()),
             Err(cause) => refused(cause.to_string()),
         },
         (true, None) => refused("the session has a hash chain: reveal its next value".to_owned()),
@@ -170,12 +180,12 @@ async fn decide(
         match tokio::time::timeout(timeout, answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(Refusal::Session(Stale::Missing)))) => {
-                proof_sessions::revive(app, tenant, &request.session_id.0, app.now()).await?;
+                revived(app, tenant, request, app.now()).await?;
             }
             Ok(Ok(Err(Refusal::Template))) => {
                 // Deleted, or renewed under other keys while it waited.
-                app.templates.remove(&tenant.id, &request.subject.0);
-                let present = templates::load(app, tenant, &request.subject.0).await?;
+                app.templates.remove(&tenant.id, &request.handle.0);
+                let present = templates::load(app, tenant, &request.handle.0).await?;
                 if present.generation == template.generation {
                     return Err(refusal(Refusal::Template));
                 }
@@ -210,11 +220,11 @@ fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<crate::seal_log::Reply>)
 fn refusal(why: Refusal) -> Problem {
     match why {
         Refusal::Session(Stale::Expired | Stale::Root | Stale::Missing | Stale::Verifier) => {
-            proof_sessions::ended()
+            sessions::ended()
         }
         Refusal::Session(Stale::Scope) => Problem::new(
             Code::SessionScope,
-            "the session was proven for another subject, audience, policy or level; open one for this request",
+            "the session was proven for another handle, audience, policy or level; open one for this request",
         ),
         Refusal::Template => Problem::new(Code::SubjectUnknown, "enrol the subject first"),
         Refusal::SealedShare => templates::refused_share("/shares/sealed", templates::SEALED_FOR_ANOTHER),

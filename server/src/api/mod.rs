@@ -2,8 +2,8 @@
 //!
 //! | method, path | scope | body | success |
 //! |---|---|---|---|
-//! | POST `/v1/subjects/{subject}/templates` | enrol | JSON | 201 |
-//! | DELETE `/v1/subjects/{subject}/templates` | enrol | - | 204 |
+//! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
+//! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 204 |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
@@ -51,7 +51,7 @@ const EMBEDDING_JSON_BYTES_MAX: usize = 8 * 1024;
 /// Routes of the public listener.
 pub(crate) fn public(app: Arc<App>) -> Router {
     let routes = Router::new()
-        .route("/v1/subjects/{subject}/templates", post(templates::enrol).delete(templates::delete))
+        .route("/v1/subjects/{handle}/templates", post(templates::enrol).delete(templates::delete))
         .route("/v1/credentials/roots", post(roots::publish))
         .route("/v1/credentials/roots/{tenant}", get(roots::log))
         .route("/v1/proof-sessions", post(proof_sessions::open))

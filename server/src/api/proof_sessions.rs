@@ -2,14 +2,14 @@
 //!
 //! The order of checks is the order of their cost: API key, the caller's credit, the announced size, the envelope's
 //! form and bindings (context and scope are recomputed), tenant, audience, policy, level, epoch and root, then the
-//! verdicts in memory, and last the proof itself in its own pool.
+//! sessions that are open, and last the proof itself in its own pool.
 
 use super::{body, caller::Caller};
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::proofs::metrics::Event;
 use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
-use crate::store::{Session, SessionId};
+use crate::sessions::{self, Kept};
 use crate::tenant::{POLICY_ID, Scope, Tenant};
 use crate::wire::{Hex, PROOF_MEDIA_TYPE, ProofSession};
 use axum::extract::{Request, State};
@@ -21,7 +21,7 @@ use trefoil_pipeline::Verdict;
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
-use trefoil_zkp::{EPOCH_SECONDS, Statement, epoch_at};
+use trefoil_zkp::{Statement, proof_counts};
 
 /// How long a caller without credit waits for its refusal. Its body is not read meanwhile, so the flow control of its
 /// connection fills up and it cannot send at the speed at which it could be refused.
@@ -36,7 +36,7 @@ pub(super) async fn open(
     caller.require(Scope::Authenticate)?;
     let (upload, caller) = enter(&app, caller).await?;
     let opened = match read(&app, request).await {
-        Ok((bytes, envelope)) => session(&app, &caller, &bytes, envelope).await,
+        Ok(envelope) => session(&app, &caller, envelope).await,
         Err(problem) => {
             app.metrics.proofs.count(Event::Malformed);
             Err(problem)
@@ -44,34 +44,6 @@ pub(super) async fn open(
     };
     upload.settle(cost(&opened));
     body::answer(StatusCode::CREATED, &opened?)
-}
-
-/// Verifies the stored proof of a session whose verdict is not in memory, and caches the verdict again.
-pub(super) async fn revive(
-    app: &Arc<App>,
-    tenant: &Arc<Tenant>,
-    id: &SessionId,
-    now: u64,
-) -> Result<Verdict, Problem> {
-    let (store, tenant_id, id) = (Arc::clone(&app.store), tenant.id, *id);
-    let session = blocking(move || Ok(store.session(&tenant_id, &id)?)).await?;
-    let session = session.ok_or_else(|| Problem::new(Code::SessionUnknown, "open a proof session first"))?;
-    if now >= session.expires_at {
-        return Err(ended());
-    }
-    let bytes = tenant.key.open_session(&id, &session.wrapped).map_err(Problem::internal)?;
-    let envelope = ProofEnvelope::decode(&bytes).map_err(Problem::internal)?;
-    let verdict = verify(app, None, envelope, session.expires_at).await?;
-    app.verdicts.insert(id, verdict, now);
-    Ok(verdict)
-}
-
-/// The answer for a session that no longer carries requests.
-pub(super) fn ended() -> Problem {
-    Problem::new(
-        Code::SessionExpired,
-        "the session has ended or its credential root was withdrawn; prove again",
-    )
 }
 
 /// Lets an upload in, before a byte of its body is read.
@@ -97,7 +69,7 @@ async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
 }
 
 /// Reads an envelope of a size that the accepted circuits can have.
-async fn read(app: &App, request: Request) -> Result<(axum::body::Bytes, ProofEnvelope), Problem> {
+async fn read(app: &App, request: Request) -> Result<ProofEnvelope, Problem> {
     let sizes = app.config.proofs.circuits().map(ProofEnvelope::size_window);
     let (bytes_min, bytes_max) =
         sizes.fold((usize::MAX, 0), |(min, max), size| (min.min(*size.start()), max.max(*size.end())));
@@ -108,37 +80,31 @@ async fn read(app: &App, request: Request) -> Result<(axum::body::Bytes, ProofEn
     if !app.config.proofs.circuits().any(|accepted| accepted == circuit) {
         return Err(refused(format!("this service does not take proofs of {}", circuit.name())));
     }
-    Ok((bytes, envelope))
+    Ok(envelope)
 }
 
 /// The session of an envelope, opened now or before.
-async fn session(
-    app: &Arc<App>,
-    caller: &Caller,
-    bytes: &[u8],
-    envelope: ProofEnvelope,
-) -> Result<ProofSession, Problem> {
+async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Result<ProofSession, Problem> {
     let tenant = &caller.tenant;
     let now = app.now();
     check(&envelope, tenant, now).inspect_err(|_| app.metrics.proofs.count(Event::Stale))?;
     let id = envelope.statement.digest();
-    let expires_at = ends(&envelope.statement, now, app.config.proofs.session_lifetime_s);
     // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
-    if let Some(verdict) = app.verdicts.get(&id, now) {
+    let known = match app.verdicts.get(&id, now) {
+        Some(verdict) => Kept::Live(verdict),
+        None => sessions::revive(app, tenant, &id, now).await?,
+    };
+    if let Kept::Live(verdict) = known {
         app.metrics.proofs.count(Event::Known);
         return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
     }
     let tip = chain_tip(&envelope);
-    let verdict = verify(app, Some(caller.id), envelope, expires_at).await?;
+    let expires_at = sessions::end(&envelope.statement, &id, now, app.config.proofs.session_life_s);
+    let verdict = verify(app, caller.id, envelope, expires_at).await?;
     if let Some(tip) = tip {
-        app.chains.open(&id, tip, expires_at).map_err(|_| {
-            Problem::new(Code::Overloaded, "too many sessions with a hash chain are open; retry later")
-        })?;
+        app.chains.open(&tenant.id, &id, tip, expires_at).map_err(sessions::too_many_chains)?;
     }
-    let wrapped = tenant.key.wrap_session(&id, bytes);
-    let session = Session { tenant: tenant.id, id, expires_at, wrapped };
-    let store = Arc::clone(&app.store);
-    blocking(move || Ok(store.put_session(session)?)).await?;
+    sessions::keep(app, tenant, id, &verdict).await?;
     app.verdicts.insert(id, verdict, now);
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
@@ -153,7 +119,7 @@ fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
 
 async fn verify(
     app: &App,
-    caller: Option<CallerId>,
+    caller: CallerId,
     envelope: ProofEnvelope,
     expires_at: u64,
 ) -> Result<Verdict, Problem> {
@@ -191,10 +157,10 @@ fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Prob
     if statement.level < tenant.policy.level_min {
         return refused("the statement's level is below the policy's");
     }
-    // The next epoch is a stronger statement about expiry, and what a client with a fast clock proves.
-    let epoch = epoch_at(now);
-    if statement.epoch != epoch && statement.epoch != epoch + 1 {
-        return refused("the statement's epoch is not the present one; check the clock and prove again");
+    if !proof_counts(statement.epoch, now) {
+        return refused(
+            "the statement's epoch is neither the present one nor the one before; check the clock and prove again",
+        );
     }
     let known = |root: &&crate::store::Root| root.generation == statement.root_generation;
     match tenant.roots.iter().find(known) {
@@ -202,10 +168,4 @@ fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Prob
         Some(_) => refused("the statement's root is not the one published under its generation"),
         None => refused("the statement's root generation is not accepted; fetch the current credential path"),
     }
-}
-
-/// When a session of this statement ends: after the configured life, or with its epoch.
-fn ends(statement: &Statement, now: u64, lifetime_s: u64) -> u64 {
-    let epoch_end = (u64::from(statement.epoch) + 1) * EPOCH_SECONDS;
-    epoch_end.min(now.saturating_add(lifetime_s))
 }

@@ -119,6 +119,9 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact"],
         "request_freshness_s": crate::replay::FRESHNESS_S,
+        "session_life_s": app.config.proofs.session_life_s,
+        "epoch_s": trefoil_zkp::EPOCH_SECONDS,
+        "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,
     });
     body::answer(StatusCode::OK, &configuration)
 }

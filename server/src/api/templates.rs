@@ -26,7 +26,7 @@ const IDEMPOTENCY_KEY_MAX: usize = 255;
 /// How long an answer is kept for callers that ask again: a day.
 pub(crate) const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 
-/// `POST /v1/subjects/{subject}/templates`
+/// `POST /v1/subjects/{handle}/templates`
 pub(super) async fn enrol(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -71,7 +71,7 @@ pub(super) async fn enrol(
     Ok(response)
 }
 
-/// `DELETE /v1/subjects/{subject}/templates`. The key-holder forgets the salt first: whatever happens then, the
+/// `DELETE /v1/subjects/{handle}/templates`. The key-holder forgets the salt first: whatever happens then, the
 /// template can no longer be decrypted, and asking again finishes the rest.
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
@@ -225,7 +225,7 @@ fn store(
         created_at: now,
     };
     let body =
-        serde_json::to_string(&Enrolled { subject: Hex(handle), generation }).map_err(Problem::internal)?;
+        serde_json::to_string(&Enrolled { handle: Hex(handle), generation }).map_err(Problem::internal)?;
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
     if let Err(cause) = app.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.

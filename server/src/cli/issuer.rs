@@ -14,7 +14,7 @@ use clap::Subcommand;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_pipeline::Clock as _;
-use trefoil_zkp::{Digest, epoch_at};
+use trefoil_zkp::{Digest, expiry_of};
 
 #[derive(clap::Args)]
 #[command(
@@ -233,12 +233,17 @@ impl Assertions {
                 name,
                 commitment: *commitment,
                 level: *level,
-                expiry: epoch_at(*expires),
+                expiry: expiry(*expires)?,
                 roles: *roles,
             }),
             _ => Err("give --commitment, --level and --expires".to_owned()),
         }
     }
+}
+
+/// The expiry of a credential that is over at `expires`, rounded down to the hour.
+fn expiry(expires: u64) -> Result<u32, String> {
+    expiry_of(expires).ok_or_else(|| "a credential ends between 1970 and 3883".to_owned())
 }
 
 /// Signs what is new and sends what the service lacks. A root that was signed and not sent is sent the next time: it is

@@ -173,7 +173,8 @@ impl Verify {
             ("issuer", statement.issuer.to_owned()),
             ("tenant", hex::encode(statement.tenant)),
             ("audience", statement.audience.to_owned()),
-            ("subject", hex::encode(statement.handle)),
+            ("account", hex::encode(statement.account)),
+            ("session", statement.proof.map_or("none".to_owned(), |proof| hex::encode(proof.session))),
             ("nonce", hex::encode(statement.nonce)),
             ("probe", statement.probe_mode.name().to_owned()),
             ("issued", time::format(statement.issued_at)),
@@ -183,6 +184,7 @@ impl Verify {
         for (name, value) in &rows {
             text += &format!("  {name:<9}{value}\n");
         }
+        text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
         if !unchecked.is_empty() {
             text += &format!("  not checked: {}; a relying party must give them\n", unchecked.join(", "));
         }

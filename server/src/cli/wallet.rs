@@ -1,22 +1,25 @@
 //! `trefoil wallet`: a holder's secret, credentials and sessions, and requests made with them.
 
 mod place;
+mod sessions;
 
 use super::issuer::tenant;
 use super::remote::{self, Remote};
 use super::{fail, time};
+use crate::client::OpenRequest;
 use crate::clock::SystemClock;
 use crate::credentials::CredentialFile;
 use crate::wallet::{Session, Wallet};
-use crate::wire::{AttestationForm, Enrolment, Hex, Nonce, Vector};
+use crate::wire::{Enrolment, Hex, Nonce, ProofSession, Vector};
 use clap::Subcommand;
 use place::{Place, write_private};
+use sessions::{Login, upload};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_pipeline::Clock as _;
-use trefoil_zkp::EPOCH_SECONDS;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::record::ProofRecord;
+use trefoil_zkp::{epoch_at, proof_ends};
 use zeroize::Zeroizing;
 
 #[derive(clap::Args)]
@@ -84,7 +87,7 @@ enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Prove the credential ahead of time and write the upload to a file, for `upload` within the hour.
+    /// Prove the credential ahead of time and write the upload to a file, for `upload` within the hour or the next.
     Prove {
         #[command(flatten)]
         place: Place,
@@ -112,7 +115,7 @@ enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Show a face in an open session; the answer is attested.
+    /// Show a face in an open session; the answer is attested. A session that has ended is opened again first.
     Authenticate {
         #[command(flatten)]
         place: Place,
@@ -152,8 +155,8 @@ struct Claim {
     /// only this wallet could reveal.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     chain: Option<u32>,
-    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows both
-    /// pseudonyms, and who has such files of several relying parties can join them.
+    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows account
+    /// and handle, and who has such files of several relying parties can join them.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -207,27 +210,33 @@ impl Command {
             }
             Command::Enrol { place, which, face, consent, remote } => {
                 let wallet = place.open()?.wallet;
-                let subject = wallet.subject(&which.of(&wallet)?);
+                let handle = wallet.handle(&which.of(&wallet)?);
                 let enrolment =
                     Enrolment { embedding: Some(face.read()?), shares: None, consent_ref: consent };
                 let key = hex::encode(rand::random::<[u8; 16]>());
                 let client = remote.client()?;
-                let enrolled = remote::block_on(client.enrol(subject, &enrolment, &key))?;
-                println!("enrolled {} generation {}", hex::encode(subject.0), enrolled.generation);
+                let enrolled = remote::block_on(client.enrol(handle, &enrolment, &key))?;
+                println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Prove { place, claim, output } => prove(&place, &claim, &output),
             Command::Upload { proof, place, remote } => {
                 let mut open = place.open()?;
                 let opened = remote::block_on(remote.client()?.open_session(remote::read(&proof)?))?;
-                open.wallet.confirm(&opened.session_id, opened.expires_at).map_err(text)?;
+                open.wallet.confirm(&opened.session_id, now(), opened.expires_at).map_err(text)?;
                 open.save()?;
                 print_opened(&opened);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Open { place, claim, remote } => open_session(&place, &claim, &remote),
             Command::Authenticate { place, audience, face, nonce, output, remote } => {
-                authenticate(&place, &audience, &face, nonce, output.as_deref(), &remote)
+                let login = Login {
+                    audience: &audience,
+                    face: &face.read()?,
+                    nonce: &nonce,
+                    client: &remote.client()?,
+                };
+                login.run(&mut place.open()?, output.as_deref())
             }
         }
     }
@@ -258,36 +267,30 @@ fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String
     write_private(output, &request.envelope)?;
     let (id, bytes) = (hex::encode(request.session.id().0), request.envelope.len());
     println!("proven: session {id}, upload of {bytes} bytes");
-    let tenant = claim.which.of(&open.wallet)?;
-    // Until the service says when the session ends, it ends with its epoch.
-    let expires_at = (now() / EPOCH_SECONDS + 1) * EPOCH_SECONDS;
-    open.wallet.opened(Session { tenant, expires_at, holder: request.session }, now());
+    let (tenant, level, opened_at) = (claim.which.of(&open.wallet)?, request.level, now());
+    // Until the service says when the session ends: no later than its proof counts.
+    let expires_at = proof_ends(epoch_at(opened_at));
+    let session = Session { tenant, level, opened_at, expires_at, holder: request.session };
+    open.wallet.opened(session, opened_at);
     open.save()?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn open_session(place: &Place, claim: &Claim, remote: &Remote) -> Result<ExitCode, String> {
     let mut open = place.open()?;
-    let request = claim.prove(&open.wallet)?;
     let tenant = claim.which.of(&open.wallet)?;
-    let client = remote.client()?;
-    let opened = remote::block_on(client.open_session(request.envelope))?;
-    if opened.session_id != request.session.id() {
-        return Err("the service opened another session than the one that was proven".to_owned());
-    }
-    let session = Session { tenant, expires_at: opened.expires_at, holder: request.session };
-    open.wallet.opened(session, now());
-    open.save()?;
+    let request = claim.prove(&open.wallet)?;
+    let opened = upload(&mut open, tenant, request, &remote.client()?)?;
     print_opened(&opened);
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_opened(opened: &crate::wire::ProofSession) {
+fn print_opened(opened: &ProofSession) {
     println!("session {} until {}", hex::encode(opened.session_id.0), time::format(opened.expires_at));
 }
 
 impl Claim {
-    fn prove(&self, wallet: &Wallet) -> Result<crate::client::OpenRequest, String> {
+    fn prove(&self, wallet: &Wallet) -> Result<OpenRequest, String> {
         let tenant = self.which.of(wallet)?;
         let chain = self.chain;
         let request = wallet
@@ -301,47 +304,16 @@ impl Claim {
     }
 }
 
-fn authenticate(
-    place: &Place,
-    audience: &str,
-    face: &Face,
-    nonce: Nonce,
-    output: Option<&Path>,
-    remote: &Remote,
-) -> Result<ExitCode, String> {
-    let open = place.open()?;
-    let session = open.wallet.session(audience, now()).map_err(text)?;
-    let request = session.holder.authentication(face.read()?, nonce, now(), AttestationForm::Full);
-    let client = remote.client()?;
-    if session.holder.requests_left().is_some() {
-        // A value that was revealed and not noted would be revealed again, which the service refuses.
-        open.save()?;
-    }
-    let answer = remote::block_on(client.authenticate(&request))?;
-    let json = serde_json::to_vec(&answer).map_err(text)?;
-    remote::write(output, &json)?;
-    eprintln!(
-        "decision {}, seal {}",
-        if is_match(&answer) { "match" } else { "no_match" },
-        answer.seal_number
-    );
-    Ok(if is_match(&answer) { ExitCode::SUCCESS } else { ExitCode::from(NO_MATCH) })
-}
-
-fn is_match(answer: &crate::wire::Authenticated) -> bool {
-    answer.decision == crate::wire::Decision::Match
-}
-
 fn described(wallet: &Wallet) -> String {
     let mut text = format!("commitment  {}\n", hex::encode(wallet.commitment().as_bytes()));
     for credential in wallet.credentials() {
         let root = credential.root();
         text += &format!(
-            "credential  tenant {}, root generation {}, issuer key {}\n  subject   {}\n",
+            "credential  tenant {}, root generation {}, issuer key {}\n  handle    {}\n",
             hex::encode(root.tenant),
             root.generation,
             hex::encode(root.key_id),
-            hex::encode(wallet.subject(&root.tenant).0)
+            hex::encode(wallet.handle(&root.tenant).0)
         );
     }
     for session in wallet.sessions() {

@@ -61,6 +61,12 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Whether the session of a request is over, so that the request may be made in a new one: it was not attempted.
+    #[must_use]
+    pub fn is_session_over(&self) -> bool {
+        matches!(self.code(), Some("session-expired" | "session-unknown"))
+    }
+
     /// The stable name of the problem, if the service sent one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {

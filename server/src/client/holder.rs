@@ -8,7 +8,7 @@ use trefoil_split::{Context, QuantiseError, SealingKey, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
-use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_at, handle, prove};
+use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_to_prove, prove};
 use zeroize::Zeroizing;
 
 /// What the issuer tells a holder besides the credential itself.
@@ -37,14 +37,16 @@ pub struct OpenRequest {
     pub envelope: Vec<u8>,
     /// What the holder keeps.
     pub session: HolderSession,
+    /// The level that was shown.
+    pub level: u8,
 }
 
 /// The holder's side of a proof session. The session key is wiped when dropped.
 #[derive(Debug)]
 pub struct HolderSession {
     id: [u8; 32],
-    subject: [u8; 32],
-    tag: [u8; 32],
+    handle: [u8; 32],
+    account: [u8; 32],
     audience: String,
     key: SessionKey,
     chain: Option<HolderChain>,
@@ -94,10 +96,17 @@ impl Holder {
         Holder { witness, membership }
     }
 
-    /// The holder's pseudonym at its tenant: the `subject` of the API.
+    /// The holder at its tenant: what enrolments and requests name.
     #[must_use]
-    pub fn subject(&self) -> Hex<32> {
-        Hex(handle(&self.witness.secret, &self.membership.tenant).to_bytes())
+    pub fn handle(&self) -> Hex<32> {
+        Hex(trefoil_zkp::handle(&self.witness.secret, &self.membership.tenant).to_bytes())
+    }
+
+    /// The holder towards `audience`: the `account` of attestations, the same in every session.
+    #[must_use]
+    pub fn account(&self, audience: &str) -> [u8; 32] {
+        let scope = trefoil_zkp::scope(&self.membership.tenant, audience);
+        trefoil_zkp::account(&self.witness.secret, &scope).to_bytes()
     }
 
     /// Proves the credential to `audience` under a fresh session key. Takes tens of milliseconds of one core.
@@ -143,11 +152,11 @@ impl Holder {
         let key = SessionKey::random(rng);
         let key_commitment = key.commitment();
         let mut claim = SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant,
             audience,
             root_generation,
-            epoch: epoch_at(now),
+            epoch: epoch_to_prove(self.witness.attributes.expiry(), now),
             level,
             policy_id,
             key_commitment: &key_commitment,
@@ -163,8 +172,8 @@ impl Holder {
         let statement = self.witness.statement(&claim);
         let session = HolderSession {
             id: statement.digest(),
-            subject: statement.handle.to_bytes(),
-            tag: statement.tag.to_bytes(),
+            handle: statement.handle.to_bytes(),
+            account: statement.account.to_bytes(),
             audience: audience.to_owned(),
             key: key.clone(),
             chain: chain.map(|chain| HolderChain { context, chain: Mutex::new(chain) }),
@@ -178,7 +187,7 @@ impl Holder {
             chain: commitment,
             proof,
         };
-        Ok(OpenRequest { envelope: envelope.encode()?, session })
+        Ok(OpenRequest { envelope: envelope.encode()?, session, level })
     }
 }
 
@@ -189,16 +198,16 @@ impl HolderSession {
         Hex(self.id)
     }
 
-    /// The holder's pseudonym towards this audience in this epoch: the `handle` of attestations.
+    /// The holder towards this audience, the same in every session: the `account` of attestations.
     #[must_use]
-    pub fn tag(&self) -> [u8; 32] {
-        self.tag
+    pub fn account(&self) -> [u8; 32] {
+        self.account
     }
 
-    /// The holder's pseudonym at its tenant: the `subject` of the API.
+    /// The holder at its tenant: what enrolments and requests name.
     #[must_use]
-    pub fn subject(&self) -> Hex<32> {
-        Hex(self.subject)
+    pub fn handle(&self) -> Hex<32> {
+        Hex(self.handle)
     }
 
     /// The relying party that the session is for.
@@ -207,14 +216,14 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session as its holder keeps it, secrets included: id, subject, tag, key, u32 values of the chain (zero without
+    /// The session as its holder keeps it, secrets included: id, handle, account, key, u32 values of the chain (zero without
     /// one) and with a chain its context, seed and u32 values revealed, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(6 * 32 + 8 + self.audience.len()));
         bytes.extend(self.id);
-        bytes.extend(self.subject);
-        bytes.extend(self.tag);
+        bytes.extend(self.handle);
+        bytes.extend(self.account);
         bytes.extend(self.key.to_bytes().iter());
         match &self.chain {
             None => bytes.extend(0_u32.to_le_bytes()),
@@ -234,8 +243,8 @@ impl HolderSession {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
         let (id, rest) = bytes.split_first_chunk()?;
-        let (subject, rest) = rest.split_first_chunk()?;
-        let (tag, rest) = rest.split_first_chunk()?;
+        let (handle, rest) = rest.split_first_chunk()?;
+        let (account, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
         let (length, mut rest) = rest.split_first_chunk()?;
         let chain = match u32::from_le_bytes(*length) {
@@ -251,7 +260,13 @@ impl HolderSession {
         };
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
-        Some(HolderSession { id: *id, subject: *subject, tag: *tag, audience, key, chain })
+        Some(HolderSession { id: *id, handle: *handle, account: *account, audience, key, chain })
+    }
+
+    /// Requests that the session's hash chain allows in all; `None` without a chain.
+    #[must_use]
+    pub fn chain_length(&self) -> Option<u32> {
+        self.chain.as_ref().map(|held| held.lock().commitment().length())
     }
 
     /// Requests that the session's hash chain still allows; `None` without a chain.
@@ -261,6 +276,14 @@ impl HolderSession {
             let chain = held.lock();
             chain.commitment().length() - chain.revealed()
         })
+    }
+
+    /// Whether to open another session in place of this one, which was opened and ends at these times (unix seconds): a tenth of its life
+    /// is left, or its hash chain is used up.
+    #[must_use]
+    pub fn is_due(&self, opened_at: u64, expires_at: u64, now: u64) -> bool {
+        let life = expires_at.saturating_sub(opened_at);
+        now >= expires_at.saturating_sub(life / 10) || self.requests_left() == Some(0)
     }
 
     /// A request that `probe` is the holder's face, under the relying party's nonce. In a session with a hash chain it
@@ -291,7 +314,7 @@ impl HolderSession {
         attestation: AttestationForm,
         rng: &mut impl CryptoRng,
     ) -> Result<Authentication, QuantiseError> {
-        let context = Context::probe(tenant, &self.subject, &self.id, nonce.as_bytes());
+        let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes());
         let split = split_probe(probe.coordinates(), key, &context, rng)?;
         Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
     }
@@ -305,7 +328,7 @@ impl HolderSession {
         attestation: AttestationForm,
     ) -> Authentication {
         let unsigned = Authentication {
-            subject: Hex(self.subject),
+            handle: Hex(self.handle),
             session_id: self.id(),
             audience: self.audience.clone(),
             nonce,

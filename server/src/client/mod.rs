@@ -1,18 +1,20 @@
 //! A typed client of the service, and the wallet's side of it.
 //!
 //! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of [`crate::wire`].
-//! [`Holder`] proves a credential and signs requests. Both listeners present the service's own certificate, which the
+//! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
 //! client pins. What the service answers is believed only as far as TLS goes; attestations are verified with
 //! `trefoil-attest`, which needs nothing from here.
 
 mod error;
 mod holder;
 mod public_log;
+mod standing;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
 pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest};
 pub use public_log::PublicLog;
+pub use standing::{StandingError, StandingSession};
 
 use crate::credentials::{IssuerPublicKey, SignedRoot};
 use crate::tenant::Scope;
@@ -130,11 +132,11 @@ impl Client {
     /// `template-exists`, `embedding-invalid`, and [`ClientError`] in general.
     pub async fn enrol(
         &self,
-        subject: Hex<32>,
+        handle: Hex<32>,
         enrolment: &Enrolment,
         idempotency_key: &str,
     ) -> Result<Enrolled, ClientError> {
-        let path = format!("/v1/subjects/{}/templates", hex::encode(subject.0));
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
     }

@@ -171,8 +171,8 @@ pub struct Proofs {
     pub credit_max: u32,
     /// Verdicts in memory.
     pub cache_capacity: usize,
-    /// Longest life of a session.
-    pub session_lifetime_s: u64,
+    /// Life of a session.
+    pub session_life_s: u64,
 }
 
 impl Proofs {

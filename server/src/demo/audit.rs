@@ -122,7 +122,7 @@ fn verify_login<'a>(
 ) -> Result<Verified<'a>, VerifyError> {
     let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(login.nonce.clone()))
         .tenant(tenant)
-        .handle(login.tag)
+        .account(login.account)
         .request_digest(login.request_digest)
         .probe_mode(ProbeMode::Plain)
         .proof_level(LEVEL)

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-use trefoil_zkp::epoch_at;
 
 /// The relying party of the demonstration.
 pub(super) const AUDIENCE: &str = "https://shop.example";
@@ -34,7 +33,7 @@ pub(super) struct Login {
     /// The relying party's nonce.
     pub(super) nonce: Vec<u8>,
     /// The person's pseudonym towards the relying party.
-    pub(super) tag: [u8; 32],
+    pub(super) account: [u8; 32],
     /// Digest of the request as the client sent it.
     pub(super) request_digest: [u8; 32],
     /// When the answer came, Unix seconds.
@@ -75,9 +74,9 @@ impl Clients {
                 shares: None,
                 consent_ref: format!("demonstration-{person}"),
             };
-            let subject = clients.holders[person].subject();
+            let handle = clients.holders[person].handle();
             let key = format!("enrol-{person}");
-            let enrolled = clients.client.enrol(subject, &enrolment, &key).await;
+            let enrolled = clients.client.enrol(handle, &enrolment, &key).await;
             enrolled.map(drop).map_err(DemoError::call("enrolment"))
         })
         .await
@@ -127,7 +126,7 @@ impl Clients {
                         decision: answer.decision,
                         attestation: answer.attestation.0,
                         nonce: request.nonce.as_bytes().to_vec(),
-                        tag: session.tag(),
+                        account: session.account(),
                         request_digest: attested_digest(&request),
                         received_at: unix_now(),
                         latency: started.elapsed(),
@@ -136,7 +135,7 @@ impl Clients {
                 Err(cause) => cause,
             };
             match cause.code() {
-                Some("session-expired" | "session-unknown") => stale = Some(session.id()),
+                _ if cause.is_session_over() => stale = Some(session.id()),
                 Some("overloaded" | "quota-exceeded") => tokio::time::sleep(BACKOFF).await,
                 _ => return Err(DemoError::call("login")(cause)),
             }
@@ -174,8 +173,6 @@ impl Clients {
                     let cause = "the service names another session than the proof".to_owned();
                     return Err(DemoError::Step { step: "proof session", cause });
                 }
-                // A proof is for one hour, and the hour turned while it was made.
-                Err(_) if epoch_at(unix_now()) != epoch_at(now) => {}
                 Err(cause) if cause.code() == Some("overloaded") => tokio::time::sleep(BACKOFF).await,
                 Err(cause) => return Err(DemoError::call("proof session")(cause)),
             }

@@ -65,7 +65,7 @@ pub struct NewMember {
     pub commitment: Digest,
     /// Assurance level.
     pub level: u8,
-    /// Last epoch (hour since 1970) in which the credential is live.
+    /// Last epoch (hour since 1970) that the credential can prove; [`trefoil_zkp::expiry_of`] a time at which it is to be over.
     pub expiry: u32,
     /// Role bits.
     pub roles: u16,

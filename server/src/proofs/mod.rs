@@ -69,8 +69,8 @@ struct Shared {
 /// The uploads of one statement, in the order of their arrival.
 struct Flight {
     tenant: TenantId,
-    /// Who sent the first one; none for a proof that was stored.
-    caller: Option<CallerId>,
+    /// Who sent the first one.
+    caller: CallerId,
     uploads: Vec<Upload>,
 }
 
@@ -115,10 +115,9 @@ impl ProofPool {
     }
 
     /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
-    /// `caller` is absent for a proof that was accepted before.
     pub(crate) async fn verify(
         &self,
-        caller: Option<CallerId>,
+        caller: CallerId,
         envelope: Arc<ProofEnvelope>,
     ) -> Result<Verified, Problem> {
         match self.join(caller, envelope)?.await {
@@ -140,7 +139,7 @@ impl ProofPool {
 
     fn join(
         &self,
-        caller: Option<CallerId>,
+        caller: CallerId,
         envelope: Arc<ProofEnvelope>,
     ) -> Result<oneshot::Receiver<Outcome>, Problem> {
         let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
@@ -163,7 +162,7 @@ impl ProofPool {
         if flights.values().filter(|flight| flight.tenant == tenant).count() >= self.per_tenant_max {
             return full("too many proofs of this tenant wait; retry after a second");
         }
-        let own = |flight: &&Flight| caller.is_some() && flight.caller == caller;
+        let own = |flight: &&Flight| flight.caller == caller;
         if flights.values().filter(own).count() >= self.per_caller_max {
             return full("too many proofs of this API key wait; retry after a second");
         }

@@ -57,7 +57,7 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     let witness = Witness { secret, attributes, index: 0, path };
     let session_key = SessionKey::from_bytes([key; 32]);
     let statement = witness.statement(&SessionClaim {
-        circuit: Circuit::Cred1,
+        circuit: Circuit::Cred2,
         tenant: [tenant; 16],
         audience: "shop.example",
         root_generation: 1,
@@ -70,6 +70,12 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).unwrap();
     let audience = "shop.example".to_owned();
     Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, chain: None, proof })
+}
+
+/// Another one with each call, so that no quota of a caller is met.
+fn caller() -> CallerId {
+    static CALLERS: AtomicU64 = AtomicU64::new(1000);
+    CALLERS.fetch_add(1, Ordering::SeqCst).to_le_bytes()
 }
 
 fn altered(envelope: &ProofEnvelope, at: usize) -> Arc<ProofEnvelope> {
@@ -86,8 +92,9 @@ fn rejected(outcome: Result<Outcome, oneshot::error::RecvError>) -> bool {
 fn equal_statements_are_verified_once() {
     let Gated { pool, go, verifications, .. } = gated(1, 4);
     let envelope = envelope(1, 1);
-    let answers: Vec<_> =
-        (0..10).map(|_| pool.join(None, Arc::clone(&envelope)).unwrap_or_else(|_| panic!("room"))).collect();
+    let answers: Vec<_> = (0..10)
+        .map(|_| pool.join(caller(), Arc::clone(&envelope)).unwrap_or_else(|_| panic!("room")))
+        .collect();
     drop(go);
     for answer in answers {
         let verified = answer.blocking_recv().unwrap().unwrap();
@@ -102,27 +109,27 @@ fn a_refused_proof_refuses_only_its_own_bytes() {
     let good = envelope(1, 1);
     let bad = altered(&good, 50_000);
     let [first, second, third] = [&bad, &bad, &good]
-        .map(|envelope| pool.join(None, Arc::clone(envelope)).unwrap_or_else(|_| panic!("room")));
+        .map(|envelope| pool.join(caller(), Arc::clone(envelope)).unwrap_or_else(|_| panic!("room")));
     drop(go);
     assert!(rejected(first.blocking_recv()) && rejected(second.blocking_recv()));
     assert!(third.blocking_recv().unwrap().is_ok());
     assert_eq!(verifications.load(Ordering::SeqCst), 2);
     // Nothing is remembered of a refusal.
-    assert!(pool.join(None, good).unwrap_or_else(|_| panic!("room")).blocking_recv().unwrap().is_ok());
+    assert!(pool.join(caller(), good).unwrap_or_else(|_| panic!("room")).blocking_recv().unwrap().is_ok());
 }
 
 #[test]
 fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
     let Gated { pool, clock, go, verifications, metrics } = gated(1, 8);
-    let running = pool.join(None, envelope(1, 1)).unwrap_or_else(|_| panic!("room"));
+    let running = pool.join(caller(), envelope(1, 1)).unwrap_or_else(|_| panic!("room"));
     // Until the thread has taken the first proof, the others could be taken in its place.
     while pool.depth() > 0 {
         std::thread::yield_now();
     }
-    let late = pool.join(None, envelope(1, 2)).unwrap_or_else(|_| panic!("room"));
-    drop(pool.join(None, envelope(1, 3)).unwrap_or_else(|_| panic!("room")));
+    let late = pool.join(caller(), envelope(1, 2)).unwrap_or_else(|_| panic!("room"));
+    drop(pool.join(caller(), envelope(1, 3)).unwrap_or_else(|_| panic!("room")));
     clock.0.store(2_000_000_001, Ordering::SeqCst);
-    let timely = pool.join(None, envelope(1, 4)).unwrap_or_else(|_| panic!("room"));
+    let timely = pool.join(caller(), envelope(1, 4)).unwrap_or_else(|_| panic!("room"));
     drop(go);
     assert!(running.blocking_recv().unwrap().is_ok(), "its verification had begun");
     assert_eq!(late.blocking_recv().unwrap(), Err(Unverified::Late));
@@ -137,7 +144,7 @@ fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
 #[test]
 fn a_tenant_holds_half_of_the_queue_a_caller_a_quarter_and_a_statement_a_few_uploads() {
     let Gated { pool, go, .. } = gated(1, 8);
-    let join = |caller: u8, key: u8| pool.join(Some([caller; 8]), envelope(1, key));
+    let join = |caller: u8, key: u8| pool.join([caller; 8], envelope(1, key));
     let kept: Vec<_> = [(1, 1), (1, 2), (2, 3), (2, 4)].map(|(caller, key)| join(caller, key)).into();
     for (caller, key) in [(1, 5), (3, 6)] {
         let refused = join(caller, key).err().map(|problem| problem.code());
@@ -145,7 +152,7 @@ fn a_tenant_holds_half_of_the_queue_a_caller_a_quarter_and_a_statement_a_few_upl
     }
     let other = envelope(2, 1);
     let followers: Vec<_> =
-        std::iter::repeat_with(|| pool.join(None, Arc::clone(&other))).take(100).collect();
+        std::iter::repeat_with(|| pool.join(caller(), Arc::clone(&other))).take(100).collect();
     assert_eq!(followers.iter().filter(|joined| joined.is_ok()).count(), FOLLOWERS_MAX + 1);
     drop(go);
     for joined in kept.into_iter().map(|joined| joined.unwrap_or_else(|_| panic!("room"))) {

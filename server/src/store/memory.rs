@@ -158,8 +158,9 @@ impl Store for Memory {
         Ok(self.tables().templates.remove(&(*tenant, *handle)).map(|template| template.generation))
     }
 
-    fn put_session(&self, session: Session) -> Result<(), StoreError> {
-        self.tables().sessions.insert((session.tenant, session.id), session);
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+        let sessions = sessions.into_iter().map(|session| ((session.tenant, session.id), session));
+        self.tables().sessions.extend(sessions);
         Ok(())
     }
 

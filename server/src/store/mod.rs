@@ -1,6 +1,6 @@
 //! What the gateway keeps: tenants, API keys, templates, credential roots, proof sessions, seals, idempotency keys.
 //!
-//! A [`Store`] moves opaque bytes: templates and proof envelopes arrive already wrapped (see [`crate::wrap`]), so no
+//! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`crate::wrap`]), so no
 //! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
 //! it is durable. The key-holder's secrets are in another database behind another type, because another role holds
 //! them.
@@ -20,7 +20,7 @@ use trefoil_attest::tree::Hash;
 
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];
-/// A subject's pairwise handle: the `subject` of the API.
+/// A subject's handle at its tenant.
 pub type Handle = [u8; 32];
 /// The digest that names a proof session.
 pub type SessionId = [u8; 32];
@@ -96,7 +96,7 @@ pub struct IssuerKey {
 pub struct Template {
     /// Tenant.
     pub tenant: TenantId,
-    /// Subject.
+    /// Names the subject.
     pub handle: Handle,
     /// Counts enrolments of the subject, across deletions.
     pub generation: u32,
@@ -114,7 +114,7 @@ pub struct Template {
     pub created_at: u64,
 }
 
-/// A verified proof, kept so that an evicted verdict can be verified again.
+/// A proof session, kept so that neither eviction of its verdict nor a restart ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Tenant.
@@ -123,7 +123,7 @@ pub struct Session {
     pub id: SessionId,
     /// Unix seconds.
     pub expires_at: u64,
-    /// The proof envelope, which holds the session key, under the tenant's key.
+    /// The session, its key too, under the tenant's key; see [`crate::wrap::SessionName`].
     pub wrapped: Vec<u8>,
 }
 
@@ -197,8 +197,8 @@ pub trait Store: Send + Sync + 'static {
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
     /// Deletes template and data key and overwrites their bytes; the generation that was active.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
-    /// Adds or replaces a proof session.
-    fn put_session(&self, session: Session) -> Result<(), StoreError>;
+    /// Adds or replaces proof sessions, all or none.
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
     /// A proof session, expired or not.
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
     /// The answer that was given under an idempotency key.

@@ -220,9 +220,14 @@ impl Store for Sqlite {
         })
     }
 
-    fn put_session(&self, session: Session) -> Result<(), StoreError> {
-        let Session { tenant, id, expires_at, wrapped } = session;
-        self.insert("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", (tenant, id, expires_at, wrapped))
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+        self.0.write(move |connection| {
+            for Session { tenant, id, expires_at, wrapped } in sessions {
+                let sql = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)";
+                execute(connection, sql, (tenant, id, expires_at, wrapped))?;
+            }
+            Ok(())
+        })
     }
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {

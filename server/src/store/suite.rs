@@ -61,8 +61,10 @@ fn holds(store: &dyn Store) {
     templates_come_and_go(store);
 
     let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100_000] };
-    store.put_session(session.clone()).unwrap();
-    store.put_session(session.clone()).unwrap();
+    store.put_sessions(vec![session.clone()]).unwrap();
+    let other = Session { id: [6; 32], ..session.clone() };
+    store.put_sessions(vec![session.clone(), other.clone()]).unwrap();
+    assert_eq!(store.session(&T, &[6; 32]), Ok(Some(other)));
     assert_eq!(store.session(&T, &[5; 32]), Ok(Some(session)));
     assert_eq!(store.session(&U, &[5; 32]), Ok(None), "a session belongs to its tenant");
     store.expire(100, 12).unwrap();

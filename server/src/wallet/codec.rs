@@ -1,5 +1,6 @@
-//! The content of a sealed wallet: magic "TFW1", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
-//! (each u32 length and bytes), integers little-endian, nothing after.
+//! The content of a sealed wallet: magic "TFW2", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
+//! (each u32 length and bytes), integers little-endian, nothing after. A wallet with the magic "TFW1" is read without its sessions,
+//! which are of a circuit that is retired.
 
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
 use crate::client::HolderSession;
@@ -7,7 +8,8 @@ use crate::credentials::CredentialFile;
 use trefoil_zkp::{Secret, commitment};
 use zeroize::Zeroizing;
 
-const MAGIC: [u8; 4] = *b"TFW1";
+const MAGIC: [u8; 4] = *b"TFW2";
+const WITHOUT_SESSIONS: [u8; 4] = *b"TFW1";
 
 pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
     let Wallet { secret, credentials, sessions } = wallet;
@@ -34,7 +36,8 @@ pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Wallet, WalletError> {
     let mut rest = bytes;
-    if take(&mut rest, "magic")? != MAGIC {
+    let magic = take(&mut rest, "magic")?;
+    if magic != MAGIC && magic != WITHOUT_SESSIONS {
         return Err(WalletError::Content("magic"));
     }
     let secret = Zeroizing::new(take(&mut rest, "secret")?);
@@ -47,9 +50,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Wallet, WalletError> {
             Ok(Credential { file, root })
         })
         .collect::<Result<_, WalletError>>()?;
-    let sessions = (0..count(&mut rest, SESSIONS_MAX, "sessions")?)
-        .map(|_| Session::from_bytes(part(&mut rest, "session")?).ok_or(WalletError::Content("session")))
-        .collect::<Result<_, WalletError>>()?;
+    let mut sessions = Vec::new();
+    for _ in 0..count(&mut rest, SESSIONS_MAX, "sessions")? {
+        let bytes = part(&mut rest, "session")?;
+        if magic == MAGIC {
+            sessions.push(Session::from_bytes(bytes).ok_or(WalletError::Content("session"))?);
+        }
+    }
     if !rest.is_empty() {
         return Err(WalletError::Content("bytes at the end"));
     }
@@ -58,10 +65,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Wallet, WalletError> {
 
 impl Session {
     fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let Session { tenant, expires_at, holder } = self;
+        let Session { tenant, level, opened_at, expires_at, holder } = self;
         let holder = holder.to_bytes();
-        let mut bytes = Zeroizing::new(Vec::with_capacity(24 + holder.len()));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(33 + holder.len()));
         bytes.extend(tenant);
+        bytes.push(*level);
+        bytes.extend(opened_at.to_le_bytes());
         bytes.extend(expires_at.to_le_bytes());
         bytes.extend(holder.iter());
         bytes
@@ -69,9 +78,12 @@ impl Session {
 
     fn from_bytes(bytes: &[u8]) -> Option<Session> {
         let (tenant, rest) = bytes.split_first_chunk()?;
+        let (level, rest) = rest.split_first()?;
+        let (opened_at, rest) = rest.split_first_chunk()?;
         let (expires_at, rest) = rest.split_first_chunk()?;
+        let (opened_at, expires_at) = (u64::from_le_bytes(*opened_at), u64::from_le_bytes(*expires_at));
         let holder = HolderSession::from_bytes(rest)?;
-        Some(Session { tenant: *tenant, expires_at: u64::from_le_bytes(*expires_at), holder })
+        Some(Session { tenant: *tenant, level: *level, opened_at, expires_at, holder })
     }
 }
 

@@ -42,6 +42,10 @@ pub struct Credential {
 pub struct Session {
     /// The tenant whose credential was shown.
     pub tenant: TenantId,
+    /// The level that was shown.
+    pub level: u8,
+    /// Unix seconds.
+    pub opened_at: u64,
     /// Unix seconds.
     pub expires_at: u64,
     /// What requests are made with.
@@ -87,8 +91,8 @@ pub enum WalletError {
     /// There is no credential of this tenant.
     #[error("no credential of this tenant: receive one first")]
     NoCredential,
-    /// There is no session that is open towards the audience.
-    #[error("no open session for this audience: open one first")]
+    /// No session was ever opened towards the audience.
+    #[error("no session for this audience: open one first")]
     NoSession,
     /// Too many credentials.
     #[error("the wallet holds {CREDENTIALS_MAX} credentials: forget one")]
@@ -126,8 +130,8 @@ impl Wallet {
         commitment(&self.secret)
     }
 
-    /// The `subject` of the API at this tenant.
-    pub fn subject(&self, tenant: &TenantId) -> Hex<32> {
+    /// The holder at this tenant: what enrolments and requests name.
+    pub fn handle(&self, tenant: &TenantId) -> Hex<32> {
         Hex(handle(&self.secret, tenant).to_bytes())
     }
 
@@ -210,26 +214,29 @@ impl Wallet {
         })
     }
 
-    /// Keeps a session that the service opened, and drops those that are over.
+    /// Keeps a session that the service opened. One that is over stays until another is opened towards its audience, so that it can be
+    /// renewed.
     pub fn opened(&mut self, session: Session, now: u64) {
-        self.sessions.retain(|kept| kept.expires_at > now);
+        let other = |kept: &Session| kept.holder.audience() != session.holder.audience();
+        self.sessions.retain(|kept| kept.expires_at > now || other(kept));
         if self.sessions.len() >= SESSIONS_MAX {
             self.sessions.remove(0);
         }
         self.sessions.push(session);
     }
 
-    /// Notes until when the service keeps a session that was proven ahead of time.
-    pub fn confirm(&mut self, id: &Hex<32>, expires_at: u64) -> Result<(), WalletError> {
+    /// Notes from when until when the service keeps a session that was proven ahead of time.
+    pub fn confirm(&mut self, id: &Hex<32>, now: u64, expires_at: u64) -> Result<(), WalletError> {
         let session = self.sessions.iter_mut().find(|session| session.holder.id() == *id);
-        session.ok_or(WalletError::NoSession)?.expires_at = expires_at;
+        let session = session.ok_or(WalletError::NoSession)?;
+        (session.opened_at, session.expires_at) = (now, expires_at);
         Ok(())
     }
 
-    /// The newest open session towards `audience`.
-    pub fn session(&self, audience: &str, now: u64) -> Result<&Session, WalletError> {
-        let open = |session: &&Session| session.holder.audience() == audience && session.expires_at > now;
-        self.sessions.iter().rev().find(open).ok_or(WalletError::NoSession)
+    /// The newest session towards `audience`, which [`Session::is_due`] says whether to use or to renew.
+    pub fn session(&self, audience: &str) -> Result<&Session, WalletError> {
+        let towards = |session: &&Session| session.holder.audience() == audience;
+        self.sessions.iter().rev().find(towards).ok_or(WalletError::NoSession)
     }
 
     /// The only credential, or that of `tenant`.
@@ -243,6 +250,13 @@ impl Wallet {
     fn credential(&self, tenant: &TenantId) -> Result<&Credential, WalletError> {
         let found = self.credentials.iter().find(|credential| credential.root.tenant == *tenant);
         found.ok_or(WalletError::NoCredential)
+    }
+}
+
+impl Session {
+    /// Whether to open another in its place: it is over, or nearly.
+    pub fn is_due(&self, now: u64) -> bool {
+        self.holder.is_due(self.opened_at, self.expires_at, now)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::scan::{Patterns, face_patterns, memory, patterns, search};
 use crate::service::{self, Customer, Person, TestClock, answer};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use rusqlite::Connection;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,8 +52,18 @@ async fn log_in(customer: &Customer, people: &[Person], probe: &str) -> Vec<Repl
     join_all(requests.iter().map(|request| customer.authenticate(request))).await
 }
 
+/// Everybody's lane, which only the service's own database says.
+fn lanes(data: &Path, people: &[Person]) -> Vec<usize> {
+    let store = Connection::open(data.join("store.sqlite")).unwrap();
+    let lane = |person: &Person| {
+        let sql = "SELECT lane FROM templates WHERE handle = ?";
+        store.query_row(sql, [person.handle], |row| row.get::<_, usize>(0)).unwrap()
+    };
+    people.iter().map(lane).collect()
+}
+
 /// Scores by batch and lane.
-fn scores(people: &[Person], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]> {
+fn scores(people: &[Person], lanes: &[usize], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]> {
     let mut batches: BTreeMap<[u8; 16], [i32; 32]> = BTreeMap::new();
     for (index, reply) in replies.iter().enumerate() {
         let bytes = answer(reply).attestation.0;
@@ -60,7 +71,7 @@ fn scores(people: &[Person], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]>
         let statement = trefoil_attest::Statement::decode(statement).unwrap();
         let embedding = |face: &[f32; 128]| Embedding::quantise(face).unwrap();
         let score = embedding(&people[index].face).dot(&embedding(shown(people, index)));
-        batches.entry(statement.batch_id).or_insert([0; 32])[usize::from(statement.lane)] = score;
+        batches.entry(statement.batch_id).or_insert([0; 32])[lanes[index]] = score;
     }
     batches
 }
@@ -81,7 +92,7 @@ async fn watch(keys: &str, probe: &str) {
     let replies = log_in(&customer, &people, probe).await;
     let metrics = customer.admin.get("/metrics").await;
 
-    let batches = scores(&people, &replies);
+    let batches = scores(&people, &lanes(&plan.data, &people), &replies);
     // From the first lane in use to the last.
     let rows: Vec<&[i32]> = batches
         .values()

@@ -146,7 +146,7 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
     // The stored proof verifies again, alone and as what backs the attestation; another session's backs it not.
     let alone = world.done("verify --proof ann.proof");
     assert!(
-        alone.contains("cred/1") && alone.contains(&world.tenant) && alone.contains("64 values"),
+        alone.contains("cred/2") && alone.contains(&world.tenant) && alone.contains("64 values"),
         "{alone}"
     );
     let both: serde_json::Value =
@@ -175,7 +175,9 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
     world.done("issuer revoke ann ISSUER");
     let published = world.done("issuer publish ISSUER --passphrase-file issuer.pass SERVICE");
     assert!(published.contains("generation 2, accepted from 2"), "{published}");
-    assert!(world.refused(&log_in("ann.json", &NONCE.replace("00", "02")), 1).contains("session-expired"));
+    // Her session ended with the root, and the wallet cannot open another.
+    let ended = world.refused(&log_in("ann.json", &NONCE.replace("00", "02")), 1);
+    assert!(ended.contains("no other could be opened") && ended.contains("proof-stale"), "{ended}");
     assert!(
         world
             .refused(&format!("wallet open WALLET --audience {AUDIENCE} SERVICE"), 1)
@@ -183,6 +185,48 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
     );
     let again = world.done("issuer publish ISSUER --passphrase-file issuer.pass SERVICE");
     assert!(again.starts_with("published already"), "{again}");
+    assert!(world.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_opens_the_next_session_when_one_has_ended_and_the_account_stays() {
+    let world = World::new().await;
+    face(&world.path("ann.json"), 0.7);
+    world.issue();
+    world.done("wallet enrol WALLET --embedding ann.json --consent form-7 SERVICE");
+    let log_in = |nonce: u8| {
+        let nonce = hex::encode([nonce; 16]);
+        world.run(&format!(
+            "wallet authenticate WALLET --audience {AUDIENCE} --embedding ann.json --nonce {nonce} --output {nonce}.json SERVICE"
+        ))
+    };
+    let without = log_in(0);
+    assert!(
+        String::from_utf8_lossy(&without.stderr).contains("no session for this audience: open one first")
+    );
+    world.done(&format!("wallet open WALLET --audience {AUDIENCE} --level 2 --chain 8 SERVICE"));
+    let root = world.server.trust_root_path();
+    let attested = |nonce: u8| -> serde_json::Value {
+        let nonce = hex::encode([nonce; 16]);
+        let verify = format!(
+            "verify {nonce}.json --trust-root {} --audience {AUDIENCE} --nonce {nonce} --json",
+            root.display()
+        );
+        serde_json::from_str(&world.done(&verify)).unwrap()
+    };
+    for nonce in [1, 2] {
+        // Her session ends with its root.
+        world.done("issuer publish ISSUER --withdraw --passphrase-file issuer.pass SERVICE");
+        world.done("issuer export ann ISSUER --output ann.credential");
+        world.done("wallet receive ann.credential WALLET");
+        let output = log_in(nonce);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && told.contains("opened a new session"), "{told}");
+    }
+    let [first, second] = [attested(1), attested(2)];
+    let of = |answer: &serde_json::Value, name: &str| answer["statement"][name].as_str().unwrap().to_owned();
+    assert_eq!(of(&first, "account"), of(&second, "account"));
+    assert_ne!(of(&first, "session"), of(&second, "session"));
     assert!(world.server.shutdown().await);
 }
 

@@ -46,13 +46,13 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     service.publish(members.root(), 1).await;
     let honest = client(&service, service.public.bearer.as_deref().unwrap(), 2);
     let proven: Vec<_> = (0..12).map(|member| members.prove(member, 1, member as u64)).collect();
-    let subject = proven[0].session.subject();
+    let handle = proven[0].session.handle();
     let enrolment = Enrolment {
         embedding: Some(Vector::new(members.face(0))),
         shares: None,
         consent_ref: "form 7".to_owned(),
     };
-    honest.enrol(subject, &enrolment, "once").await.unwrap();
+    honest.enrol(handle, &enrolment, "once").await.unwrap();
     honest.open_session(proven[0].envelope.clone()).await.unwrap();
 
     // Of sessions that are never opened: what is known is not verified again.

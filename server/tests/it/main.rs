@@ -24,4 +24,5 @@ mod rotation;
 mod scan;
 mod service;
 mod session;
+mod sessions;
 mod shutdown;

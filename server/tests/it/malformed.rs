@@ -19,7 +19,7 @@ fn templates() -> String {
 
 fn authentication() -> Value {
     json!({
-        "subject": "00".repeat(32),
+        "handle": "00".repeat(32),
         "session_id": "00".repeat(32),
         "audience": service::AUDIENCE,
         "nonce": "00".repeat(16),
@@ -85,7 +85,7 @@ async fn bodies_of_the_wrong_kind_or_size() {
     };
     send(&[("content-type", "text/plain")], vec![]).await.problem(415, "media-type-unsupported");
     send(&[], vec![b' '; 8 * 1024 + 1]).await.problem(413, "body-too-large");
-    send(&[], b"{\n \"subject\": \n}".to_vec()).await.problem(400, "malformed-json");
+    send(&[], b"{\n \"handle\": \n}".to_vec()).await.problem(400, "malformed-json");
     let problem = send(&[], b"{\n\n  !".to_vec()).await.problem(400, "malformed-json");
     assert!(problem["detail"].as_str().unwrap().contains("line 3 column 3"), "{problem}");
     send(&[], vec![]).await.problem(400, "malformed-json");
@@ -109,7 +109,7 @@ async fn fields_that_are_unknown_missing_or_wrong() {
     let nan = BASE64.encode(f32::NAN.to_le_bytes().repeat(128));
     let cases = [
         (with(authentication(), "score", json!(1)), "field-invalid", ""),
-        (with(authentication(), "subject", json!("0g")), "field-invalid", "/subject"),
+        (with(authentication(), "handle", json!("0g")), "field-invalid", "/handle"),
         (with(authentication(), "nonce", json!("00")), "field-invalid", "/nonce"),
         (with(authentication(), "issued_at", json!(-1)), "field-invalid", "/issued_at"),
         (with(authentication(), "audience", json!("")), "field-invalid", "/audience"),

@@ -71,8 +71,8 @@ fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
 async fn enrol(client: &Client, members: &Members, proven: &Proven) {
     let embedding = trefoil_server::wire::Vector::new(members.face(proven.member));
     let enrolment = Enrolment { embedding: Some(embedding), shares: None, consent_ref: "form 7".to_owned() };
-    let subject = proven.session.subject();
-    client.enrol(subject, &enrolment, &hex::encode(subject.0)).await.unwrap();
+    let handle = proven.session.handle();
+    client.enrol(handle, &enrolment, &hex::encode(handle.0)).await.unwrap();
 }
 
 /// Sessions of the test below, and how many belong to one member.
@@ -88,7 +88,7 @@ type Outcome = (usize, Result<Decision, ClientError>);
 async fn a_thousand_sessions_across_a_root_change_and_no_wrong_decision() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_lifetime_s = 3000;
+    config.proofs.session_life_s = 3000;
     config.proofs.queue = 256;
     // As a service has by default; in the tests' small cache so many sessions would evict one another.
     config.proofs.cache_capacity = 100_000;

@@ -279,7 +279,7 @@ impl Customer {
     fn person(&self, witness: &Witness, generation: u32, epoch: u32, rng: &mut StdRng) -> Person {
         let key = SessionKey::random(rng);
         let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred1,
+            circuit: Circuit::Cred2,
             tenant: self.tenant,
             audience: AUDIENCE,
             root_generation: generation,
@@ -305,8 +305,13 @@ impl Customer {
     }
 
     pub(crate) async fn prove(&self, person: &Person) -> Reply {
+        self.open(&person.envelope).await
+    }
+
+    /// Uploads a proof.
+    pub(crate) async fn open(&self, envelope: &[u8]) -> Reply {
         let headers = [("content-type", "application/octet-stream")];
-        self.public.send(Method::POST, "/v1/proof-sessions", &headers, person.envelope.clone()).await
+        self.public.send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
     }
 
     /// Enrols and opens the session.
@@ -321,7 +326,7 @@ impl Customer {
     /// A signed request of `person` that shows `face`.
     pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
         let mut request = Authentication {
-            subject: Hex(person.handle),
+            handle: Hex(person.handle),
             session_id: Hex(person.session_id),
             audience: AUDIENCE.to_owned(),
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),

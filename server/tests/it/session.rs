@@ -78,7 +78,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     altered[2].nonce = trefoil_server::wire::Nonce::new(vec![9; 16]).unwrap();
     altered[3].embedding = Some(Vector::new(people[1].face));
     altered[4].audience = "bank.example".to_owned();
-    altered[5].subject = Hex(people[1].handle);
+    altered[5].handle = Hex(people[1].handle);
     for request in &altered {
         service.authenticate(request).await.problem(403, "request-mac-invalid");
     }
@@ -111,7 +111,7 @@ async fn other_tenant(service: &Service) -> Endpoint {
 async fn time_and_revocation_end_a_session() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_lifetime_s = 30;
+    config.proofs.session_life_s = 30;
     let service = Service::new(config).await;
     let people = service.people(2, 1, 6).await;
     let person = &people[0];

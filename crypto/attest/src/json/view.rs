@@ -59,7 +59,7 @@ struct StatementView {
     issuer: String,
     tenant: String,
     audience: String,
-    handle: String,
+    account: String,
     nonce: String,
     request_digest: String,
     decision: String,
@@ -97,6 +97,7 @@ struct ProofView {
     root: String,
     level: u8,
     epoch: u32,
+    session: String,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -110,7 +111,7 @@ struct RevealView {
 #[serde(deny_unknown_fields)]
 struct BatchView {
     id: String,
-    lane: u8,
+    place: u8,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -167,7 +168,7 @@ impl StatementView {
             issuer: statement.issuer.into(),
             tenant: hex(&statement.tenant),
             audience: statement.audience.into(),
-            handle: hex(&statement.handle),
+            account: hex(&statement.account),
             nonce: hex(statement.nonce),
             request_digest: hex(&statement.request_digest),
             decision: statement.decision.name().into(),
@@ -176,16 +177,17 @@ impl StatementView {
             fmr_class: statement.fmr_class,
             model: ModelView { embedder: statement.embedder.into(), quantiser: statement.quantiser.into() },
             template_generation: statement.template_generation,
-            proof: statement.proof.map(|Proof { circuit, root, level, epoch }| ProofView {
+            proof: statement.proof.map(|Proof { circuit, root, level, epoch, session }| ProofView {
                 circuit,
                 root: hex(&root),
                 level,
                 epoch,
+                session: hex(&session),
             }),
             reveal: statement
                 .reveal
                 .map(|Reveal { position, value }| RevealView { position, value: hex(&value) }),
-            batch: BatchView { id: hex(&statement.batch_id), lane: statement.lane },
+            batch: BatchView { id: hex(&statement.batch_id), place: statement.place },
             issued_at: statement.issued_at,
             expires_at: statement.expires_at,
         })

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    Decision, LANES, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode, Proof,
+    BATCH_MAX, Decision, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode, Proof,
     Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, TREFOIL_CLAIM,
     lifetime_is_legal,
 };
@@ -37,7 +37,7 @@ impl<'a> Statement<'a> {
         w.key(3).text(self.audience);
         w.key(4).uint(self.expires_at);
         w.key(6).uint(self.issued_at);
-        let mut token_id = [self.lane; 17];
+        let mut token_id = [self.place; 17];
         token_id[..16].copy_from_slice(&self.batch_id);
         w.key(7).bytes(&token_id);
         w.key(10).bytes(self.nonce);
@@ -51,7 +51,7 @@ impl<'a> Statement<'a> {
         w.map(FIELDS + usize::from(self.reveal.is_some()));
         w.key(1).uint(self.suite.number());
         w.key(2).bytes(&self.tenant);
-        w.key(3).bytes(&self.handle);
+        w.key(3).bytes(&self.account);
         w.key(4).bytes(&self.request_digest);
         w.key(5).uint(self.decision.number());
         w.key(6).uint(self.probe_mode.number());
@@ -66,12 +66,13 @@ impl<'a> Statement<'a> {
         w.key(11);
         match self.proof {
             None => w.null(),
-            Some(Proof { circuit, root, level, epoch }) => {
-                w.array(4);
+            Some(Proof { circuit, root, level, epoch, session }) => {
+                w.array(5);
                 w.uint(circuit.into());
                 w.bytes(&root);
                 w.uint(level.into());
                 w.uint(epoch.into());
+                w.bytes(&session);
             }
         }
         if let Some(Reveal { position, value }) = self.reveal {
@@ -98,8 +99,8 @@ impl<'a> Statement<'a> {
         if !lifetime_is_legal(issued_at, expires_at) {
             return Err(r.error("exp", Problem::OutOfRange));
         }
-        let [batch_id @ .., lane]: [u8; 17] = r.key("cti", 7)?.fixed("cti")?;
-        if lane >= LANES {
+        let [batch_id @ .., place]: [u8; 17] = r.key("cti", 7)?.fixed("cti")?;
+        if place >= BATCH_MAX {
             return Err(r.error("cti", Problem::OutOfRange));
         }
         let nonce = r.key("eat_nonce", 10)?.bytes("eat_nonce", NONCE_BYTES_MIN..=NONCE_BYTES_MAX)?;
@@ -112,11 +113,11 @@ impl<'a> Statement<'a> {
             expires_at,
             issued_at,
             batch_id,
-            lane,
+            place,
             nonce,
             suite: read_suite(r.key("suite", 1)?)?,
             tenant: r.key("tenant", 2)?.fixed("tenant")?,
-            handle: r.key("handle", 3)?.fixed("handle")?,
+            account: r.key("account", 3)?.fixed("account")?,
             request_digest: r.key("request_digest", 4)?.fixed("request_digest")?,
             decision: read_enumerated(r.key("decision", 5)?, "decision", Decision::from_number)?,
             probe_mode: read_enumerated(r.key("probe_mode", 6)?, "probe_mode", ProbeMode::from_number)?,
@@ -165,12 +166,13 @@ fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
     if r.is_null() {
         return r.null("proof").map(|()| None);
     }
-    r.array("proof", 4..=4)?;
+    r.array("proof", 5..=5)?;
     Ok(Some(Proof {
         circuit: r.number("proof.circuit")?,
         root: r.fixed("proof.root")?,
         level: r.number("proof.level")?,
         epoch: r.number("proof.epoch")?,
+        session: r.fixed("proof.session")?,
     }))
 }
 

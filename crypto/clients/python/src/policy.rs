@@ -23,7 +23,7 @@ impl Policy {
 impl Policy {
     /// Requires the root's issuer, this audience and nonce, and a decision of `match` unless `decision` is "any".
     #[new]
-    #[pyo3(signature = (trust_root, audience, nonce, *, tenant=None, handle=None, request_digest=None,
+    #[pyo3(signature = (trust_root, audience, nonce, *, tenant=None, account=None, request_digest=None,
         decision="match", probe_mode=None, proof_level=None, policy_version=None, fmr_class=0, clock_skew=10))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn new(
@@ -31,7 +31,7 @@ impl Policy {
         audience: &str,
         nonce: &Bound<'_, PyAny>,
         tenant: Option<&[u8]>,
-        handle: Option<&[u8]>,
+        account: Option<&[u8]>,
         request_digest: Option<&[u8]>,
         decision: &str,
         probe_mode: Option<&str>,
@@ -44,8 +44,8 @@ impl Policy {
         if let Some(bytes) = tenant {
             policy = policy.tenant(fixed(bytes, "tenant")?);
         }
-        if let Some(bytes) = handle {
-            policy = policy.handle(fixed(bytes, "handle")?);
+        if let Some(bytes) = account {
+            policy = policy.account(fixed(bytes, "account")?);
         }
         if let Some(bytes) = request_digest {
             policy = policy.request_digest(fixed(bytes, "request_digest")?);

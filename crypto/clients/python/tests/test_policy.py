@@ -29,7 +29,8 @@ def code(nonce: bytes | str = NONCE, audience: str = AUDIENCE, **requirements: o
 def test_what_was_verified_can_be_read() -> None:
     statement = VERIFIED.statement
     assert (statement.decision, statement.probe_mode, statement.audience) == ("match", "plain", AUDIENCE)
-    assert (statement.nonce, statement.handle, statement.tenant) == (NONCE, bytes([2] * 32), bytes([1] * 16))
+    assert (statement.nonce, statement.account, statement.tenant) == (NONCE, bytes([2] * 32), bytes([1] * 16))
+    assert (statement.session, statement.place) == (bytes([10] * 32), 4)
     assert (VERIFIED.leaf_index, VERIFIED.seal_number) == (4, 17)
     assert VERIFIED.families == ["ml-dsa-65", "falcon-512-padded-r3", "slh-dsa-sha2-128f"]
     with pytest.raises(AttributeError):
@@ -44,7 +45,7 @@ def test_every_requirement_is_met_by_what_is_attested_and_missed_by_anything_els
     wrong = bytes(32)
     table = [
         ("tenant", {"tenant": statement.tenant}, {"tenant": wrong[:16]}),
-        ("handle", {"handle": statement.handle}, {"handle": wrong}),
+        ("account", {"account": statement.account}, {"account": wrong}),
         ("request-digest", {"request_digest": statement.request_digest}, {"request_digest": wrong}),
         ("probe-mode", {"probe_mode": "plain"}, {"probe_mode": "shared"}),
         ("proof-level", {"proof_level": 2}, {"proof_level": 3}),
@@ -63,7 +64,7 @@ def test_every_requirement_is_met_by_what_is_attested_and_missed_by_anything_els
     [
         {"tenant": bytes(15)},
         {"tenant": ""},
-        {"handle": "00" * 32},
+        {"account": "00" * 32},
         {"request_digest": bytes(33)},
         {"nonce": bytes(15)},
         {"nonce": bytes(65)},

@@ -11,7 +11,7 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
   const box = element("div", "", `outcome ${match ? "good" : "attested-denial"}`);
   box.append(
     element("h2", match ? "Verified: match" : "Verified: no match"),
-    element("p", match ? "The subject was authenticated." : "The service attests a denial: nobody was authenticated."),
+    element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
   const families = element("ul", "");
   families.append(...FAMILIES.map(({ name }) => element("li", `${name} signature verifies`)));
@@ -25,7 +25,8 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
   };
   row("Issuer", statement.issuer);
   row("Audience", statement.audience);
-  row("Subject", toHex(statement.handle), "bytes");
+  row("Account", toHex(statement.account), "bytes");
+  row("Session", statement.proof === undefined ? "none" : toHex(statement.proof.session), "bytes");
   row("Tenant", toHex(statement.tenant), "bytes");
   row("Nonce", toHex(statement.nonce), "bytes");
   row("Issued", time(statement.issuedAt));
@@ -34,7 +35,10 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
   row("Root", toHex(seal.root), "bytes");
   row("Place", `leaf ${verified.leafIndex} of ${seal.treeSize}`);
   row("Key set", toHex(seal.keySetId), "bytes");
-  box.append(list);
+  box.append(
+    list,
+    element("p", "Keep the account: it is the same at every login of this person here. Session and nonce are not."),
+  );
   return box;
 }
 

@@ -31,8 +31,8 @@ export interface Requirements {
   readonly nonce: Uint8Array | typeof DANGEROUS_ANY_NONCE;
   /** This tenant, 16 bytes. */
   readonly tenant?: Uint8Array;
-  /** This subject, 32 bytes. */
-  readonly handle?: Uint8Array;
+  /** This account, 32 bytes. */
+  readonly account?: Uint8Array;
   /** This request, 32 bytes. */
   readonly requestDigest?: Uint8Array;
   /** `match` by default. With `any` the caller must look at the decision: for auditors and for showing a file. */
@@ -55,7 +55,7 @@ const NAMES: { readonly [name in keyof Required<Requirements>]: boolean } = {
   audience: true,
   nonce: true,
   tenant: false,
-  handle: false,
+  account: false,
   requestDigest: false,
   decision: false,
   probeMode: false,
@@ -76,7 +76,7 @@ export class Policy {
   readonly audience: string;
   readonly nonce: Uint8Array | typeof DANGEROUS_ANY_NONCE;
   readonly tenant: Uint8Array | undefined;
-  readonly handle: Uint8Array | undefined;
+  readonly account: Uint8Array | undefined;
   readonly requestDigest: Uint8Array | undefined;
   /** Absent: any. */
   readonly decision: Decision | undefined;
@@ -89,7 +89,7 @@ export class Policy {
   /** Throws a `TypeError` or `RangeError` that names the requirement to correct. */
   constructor(requirements: Requirements) {
     checkNames(requirements);
-    const { trustRoot, audience, nonce, tenant, handle, requestDigest } = requirements;
+    const { trustRoot, audience, nonce, tenant, account, requestDigest } = requirements;
     const { decision = "match", probeMode, proofLevel, policyVersion, fmrClass = 0 } = requirements;
     const { clockSkew = CLOCK_SKEW_SECONDS_DEFAULT } = requirements;
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
@@ -105,7 +105,7 @@ export class Policy {
     this.nonce =
       nonce === DANGEROUS_ANY_NONCE ? nonce : copy("nonce", nonce, NONCE_BYTES_MIN, NONCE_BYTES_MAX);
     this.tenant = tenant === undefined ? undefined : copy("tenant", tenant, 16);
-    this.handle = handle === undefined ? undefined : copy("handle", handle, 32);
+    this.account = account === undefined ? undefined : copy("account", account, 32);
     this.requestDigest = requestDigest === undefined ? undefined : copy("requestDigest", requestDigest, 32);
     this.decision = decision === "any" ? undefined : decision;
     this.probeMode = probeMode;

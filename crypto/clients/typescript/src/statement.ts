@@ -5,7 +5,7 @@ import { sha3_256 } from "@noble/hashes/sha3.js";
 import { Reader } from "./cbor.js";
 
 /** Name and version of the statement format (`eat_profile`). */
-const STATEMENT_FORMAT = "trefoil:statement/1";
+const STATEMENT_FORMAT = "trefoil:statement/2";
 /** Longest issuer and audience, in bytes: the length of a DNS name. */
 export const NAME_BYTES_MAX = 255;
 /** Shortest relying-party nonce: 128 bits, so that none repeats by chance. */
@@ -18,8 +18,8 @@ const MODEL_BYTES_MAX = 64;
 const LIFETIME_SECONDS_MAX = 120n;
 /** Upper bound on an encoded statement; the longest legal one is shorter. */
 export const STATEMENT_BYTES_MAX = 1024;
-/** Lanes of one batch. */
-const LANES = 32;
+/** Most requests of one batch. */
+const BATCH_MAX = 32;
 
 /** Private-use claim key (below -65536, RFC 8392 section 9.1) of the map that holds our own fields. */
 export const TREFOIL_CLAIM = -65537;
@@ -47,8 +47,10 @@ export interface Proof {
   readonly root: Uint8Array;
   /** Attribute level that was proven. */
   readonly level: number;
-  /** Epoch that the proof is bound to. */
+  /** The credential was shown to expire in this epoch (hour since 1970) or later; the proof counts in it and in the next. */
   readonly epoch: number;
+  /** The session that the proof opened, 32 bytes; another one with every proof. */
+  readonly session: Uint8Array;
 }
 
 /** One value of a session's hash chain; whoever holds the commitment to the chain can check that the holder gave it. */
@@ -69,8 +71,8 @@ export interface Statement {
   readonly tenant: Uint8Array;
   /** The relying party this is for. */
   readonly audience: string;
-  /** The subject's handle, pairwise per relying party, 32 bytes. */
-  readonly handle: Uint8Array;
+  /** The account, 32 bytes: who was authenticated, towards this audience of this tenant. The same in every session; to keep. */
+  readonly account: Uint8Array;
   /** The relying party's nonce, 16 to 64 bytes. */
   readonly nonce: Uint8Array;
   /** Digest of the authenticated request, 32 bytes. */
@@ -97,8 +99,8 @@ export interface Statement {
   readonly reveal: Reveal | undefined;
   /** Batch that the request was decided in, 16 bytes. */
   readonly batchId: Uint8Array;
-  /** Lane of that batch, 0 to 31. */
-  readonly lane: number;
+  /** Place in that batch, 0 to 31, drawn anew for each batch: it says nothing about who was authenticated. */
+  readonly place: number;
   /** Time of the decision, Unix seconds. */
   readonly issuedAt: bigint;
   /** First second at which it no longer holds. */
@@ -121,21 +123,21 @@ export function decodeStatement(bytes: Uint8Array): Statement {
   const life = expiresAt - issuedAt;
   if (life < 1n || life > LIFETIME_SECONDS_MAX) throw r.outOfRange("exp");
   const tokenId = r.key("cti", 7).bytes("cti", 17);
-  const lane = tokenId[16] ?? LANES;
-  if (lane >= LANES) throw r.outOfRange("cti");
+  const place = tokenId[16] ?? BATCH_MAX;
+  if (place >= BATCH_MAX) throw r.outOfRange("cti");
   const nonce = r.key("eat_nonce", 10).bytes("eat_nonce", NONCE_BYTES_MIN, NONCE_BYTES_MAX);
   r.key("eat_profile", 265).format("eat_profile", STATEMENT_FORMAT);
   r.key("trefoil", TREFOIL_CLAIM);
   const own = readTrefoil(r);
   r.finish("statement");
   const batchId = tokenId.slice(0, 16);
-  return Object.freeze({ issuer, audience, expiresAt, issuedAt, batchId, lane, nonce, ...own });
+  return Object.freeze({ issuer, audience, expiresAt, issuedAt, batchId, place, nonce, ...own });
 }
 
 /** Fields of our own map that every statement has; a reveal is one more. */
 const FIELDS = 11;
 
-type RegisteredClaim = "issuer" | "audience" | "expiresAt" | "issuedAt" | "batchId" | "lane" | "nonce";
+type RegisteredClaim = "issuer" | "audience" | "expiresAt" | "issuedAt" | "batchId" | "place" | "nonce";
 
 /** Our own fields. They are evaluated in the order written: the order on the wire. */
 function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
@@ -143,7 +145,7 @@ function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
   const own = {
     suite: readSuite(r.key("suite", 1)),
     tenant: r.key("tenant", 2).bytes("tenant", 16),
-    handle: r.key("handle", 3).bytes("handle", 32),
+    account: r.key("account", 3).bytes("account", 32),
     requestDigest: r.key("request_digest", 4).bytes("request_digest", 32),
     decision: readEnumerated(r.key("decision", 5), "decision", DECISIONS),
     probeMode: readEnumerated(r.key("probe_mode", 6), "probe_mode", PROBE_MODES),
@@ -188,12 +190,13 @@ function readProof(r: Reader): Proof | undefined {
     r.null("proof");
     return undefined;
   }
-  r.array("proof", 4);
+  r.array("proof", 5);
   return Object.freeze({
     circuit: r.number("proof.circuit", U16_MAX),
     root: r.bytes("proof.root", 32),
     level: r.number("proof.level", U8_MAX),
     epoch: r.number("proof.epoch", U32_MAX),
+    session: r.bytes("proof.session", 32),
   });
 }
 

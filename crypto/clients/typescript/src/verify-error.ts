@@ -17,7 +17,7 @@ export const VERIFY_ERROR_CODES = [
   "audience",
   "nonce",
   "tenant",
-  "handle",
+  "account",
   "request-digest",
   "decision",
   "probe-mode",

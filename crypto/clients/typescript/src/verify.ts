@@ -142,7 +142,7 @@ function otherIssuer(found: string): VerifyError {
 /** Who stated it, for whom, about whom. */
 function checkAddressee(statement: Statement, policy: Policy): void {
   const { issuer, audience } = statement;
-  const { nonce, tenant, handle, requestDigest } = policy;
+  const { nonce, tenant, account, requestDigest } = policy;
   if (issuer !== policy.trustRoot.issuer) throw otherIssuer(issuer);
   refuseIf(
     audience !== policy.audience,
@@ -160,9 +160,9 @@ function checkAddressee(statement: Statement, policy: Policy): void {
     "another tenant than required; do not accept",
   );
   refuseIf(
-    handle !== undefined && !equal(handle, statement.handle),
-    "handle",
-    "another subject than required; do not accept",
+    account !== undefined && !equal(account, statement.account),
+    "account",
+    "another account than required; do not accept",
   );
   refuseIf(
     requestDigest !== undefined && !equal(requestDigest, statement.requestDigest),
@@ -178,7 +178,7 @@ function checkRequirements(statement: Statement, policy: Policy): void {
   refuseIf(
     policy.decision !== undefined && policy.decision !== decision,
     "decision",
-    `the decision is ${decision}; the subject was not authenticated`,
+    `the decision is ${decision}; nobody was authenticated`,
   );
   refuseIf(
     policy.probeMode !== undefined && policy.probeMode !== probeMode,

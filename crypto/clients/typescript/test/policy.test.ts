@@ -36,12 +36,12 @@ function flipped(original: Uint8Array): Uint8Array {
 }
 
 test("every requirement is met by what is attested and missed by anything else", () => {
-  const { tenant, handle, requestDigest, probeMode, policyId: id, policyVersion: version, proof, fmrClass } = ATTESTED;
+  const { tenant, account, requestDigest, probeMode, policyId: id, policyVersion: version, proof, fmrClass } = ATTESTED;
   assert(proof !== undefined && probeMode === "plain");
   assert(fmrClass > 0 && proof.level > 0 && version > 0);
   const table: readonly (readonly [string, Partial<Requirements>, Partial<Requirements>])[] = [
     ["tenant", { tenant }, { tenant: flipped(tenant) }],
-    ["handle", { handle }, { handle: flipped(handle) }],
+    ["account", { account }, { account: flipped(account) }],
     ["request-digest", { requestDigest }, { requestDigest: flipped(requestDigest) }],
     ["probe-mode", { probeMode }, { probeMode: "shared" }],
     ["proof-level", { proofLevel: proof.level }, { proofLevel: proof.level + 1 }],
@@ -80,7 +80,7 @@ test("a requirement that is misspelt, undefined or malformed is refused, not ski
     { ...complete, tenant: null },
     { ...complete, tenant: "" },
     { ...complete, tenant: new Uint8Array(15) },
-    { ...complete, handle: "00".repeat(32) },
+    { ...complete, account: "00".repeat(32) },
     { ...complete, requestDigest: new Uint8Array(33) },
     { ...complete, nonce: undefined },
     { ...complete, nonce: new Uint8Array(15) },

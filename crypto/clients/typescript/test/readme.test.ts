@@ -28,7 +28,7 @@ async function example(number: number, mentions: string): Promise<unknown> {
   return import(module.href);
 }
 
-test("the first example authenticates the subject of the vectors and nobody else", async (context) => {
+test("the first example gives the account of the vectors and nothing for anything else", async (context) => {
   // It reads its trust root from the working directory.
   const directory = process.cwd();
   process.chdir(fileURLToPath(TESTDATA));
@@ -37,7 +37,7 @@ test("the first example authenticates the subject of the vectors and nobody else
 
   const warn = context.mock.method(console, "warn", () => undefined);
   const nonce = hex(MANIFEST.nonce);
-  assert.deepEqual(authenticate(FULL, nonce, NOW), verify(FULL, policy(), NOW).statement.handle);
+  assert.deepEqual(authenticate(FULL, nonce, NOW), verify(FULL, policy(), NOW).statement.account);
   assert.equal(warn.mock.callCount(), 0);
   assert.equal(authenticate(FULL, new Uint8Array(32), NOW), undefined);
   assert.match(String(warn.mock.calls[0]?.arguments[0]), /refused \(nonce\)/);

@@ -14,7 +14,7 @@ test("every field reads as in the Rust implementation", () => {
     issuer: "https://auth.example",
     tenant: hex("01".repeat(16)),
     audience: "https://shop.example",
-    handle: hex("02".repeat(32)),
+    account: hex("02".repeat(32)),
     nonce: hex("03".repeat(32)),
     requestDigest: hex("04".repeat(32)),
     decision: "match",
@@ -25,16 +25,16 @@ test("every field reads as in the Rust implementation", () => {
     embedder: "facenet-128/1",
     quantiser: "s175/1",
     templateGeneration: 9,
-    proof: { circuit: 1, root: hex("05".repeat(32)), level: 2, epoch: 500_000 },
+    proof: { circuit: 3, root: hex("05".repeat(32)), level: 2, epoch: 500_000, session: hex("0a".repeat(32)) },
     reveal: undefined,
     batchId: hex("06".repeat(16)),
-    lane: 4,
+    place: 4,
     issuedAt: 1_800_000_008n,
     expiresAt: 1_800_000_128n,
   };
   const { statement, statementDigest, leafIndex, seal } = verify(FULL, policy(), NOW);
   assert.deepEqual(statement, expected);
-  assert.equal(toHex(statementDigest), "87d60e1d91c6e977027de4eb41241b71e6c04daaf913529d8fd17425c96162ac");
+  assert.equal(toHex(statementDigest), "5dc4e2f93728ad8bccb45dc86843d6c96dcf37d0f85d202b017e1787223fa4df");
   assert.equal(leafIndex, 4n);
   const { issuer, sealNumber, previous, logRoot, treeSize, time, suite } = seal;
   assert.deepEqual(
@@ -55,5 +55,5 @@ test("a revealed value of a hash chain is read with its position", () => {
   const seal = Seal.decode(bytes("seal.cbor"));
   const { statement } = verifyWithSeal(bytes("revealing.cbor"), seal, policy(), NOW);
   assert.deepEqual(statement.reveal, { position: 300, value: hex("07".repeat(32)) });
-  assert.equal(statement.lane, 5);
+  assert.equal(statement.place, 5);
 });

@@ -40,7 +40,7 @@ pub(crate) fn statement() -> Statement<'static> {
         issuer: ISSUER,
         tenant: [1; 16],
         audience: AUDIENCE,
-        handle: [2; 32],
+        account: [2; 32],
         nonce: &NONCE,
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -51,10 +51,10 @@ pub(crate) fn statement() -> Statement<'static> {
         embedder: "facenet-128/1",
         quantiser: "s175/1",
         template_generation: 9,
-        proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000 }),
+        proof: Some(Proof { circuit: 3, root: [5; 32], level: 2, epoch: 500_000, session: [10; 32] }),
         reveal: None,
         batch_id: [6; 16],
-        lane: 4,
+        place: 4,
         issued_at: ISSUED_AT,
         expires_at: EXPIRES_AT,
     }
@@ -63,7 +63,7 @@ pub(crate) fn statement() -> Statement<'static> {
 /// A statement of a session with a hash chain.
 pub(crate) fn revealing() -> Statement<'static> {
     let reveal = Some(Reveal { position: 300, value: [7; 32] });
-    Statement { lane: REVEALING_LEAF as u8, reveal, ..statement() }
+    Statement { place: REVEALING_LEAF as u8, reveal, ..statement() }
 }
 
 /// A sealed tree in which leaf [`LEAF`] is a given statement.

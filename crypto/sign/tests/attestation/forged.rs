@@ -132,7 +132,7 @@ fn the_tree_binds_the_statement() {
     let refused = |attestation: Attestation<'_>| verify(&attestation.encode(), &policy, NOW).unwrap_err();
     let base = issued.attestation();
 
-    let other = Statement { handle: [9; 32], ..statement() }.encode().unwrap();
+    let other = Statement { account: [9; 32], ..statement() }.encode().unwrap();
     assert_eq!(refused(Attestation { statement: &other, ..base.clone() }), VerifyError::NotInTree);
     assert_eq!(refused(Attestation { leaf_index: LEAF ^ 1, ..base.clone() }), VerifyError::NotInTree);
     let neighbour = issued.tree.path(LEAF + 1).unwrap();

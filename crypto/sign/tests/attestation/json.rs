@@ -30,7 +30,7 @@ fn a_view_that_contradicts_its_bytes_is_refused() {
     };
     let match_ = r#""decision":"match""#;
     assert!(matches!(differs(match_, r#""decision":"no_match""#), JsonError::ViewDiffers));
-    assert!(matches!(differs(r#""lane":4"#, r#""lane":5"#), JsonError::ViewDiffers));
+    assert!(matches!(differs(r#""place":4"#, r#""place":5"#), JsonError::ViewDiffers));
     let repeated = r#""decision":"no_match","decision":"match""#;
     assert!(matches!(differs(match_, repeated), JsonError::Syntax(_)));
     assert!(matches!(differs(match_, r#""decision":"match","score":1"#), JsonError::Syntax(_)));

@@ -12,7 +12,7 @@ fn every_requirement_that_holds_is_accepted_together() {
     let policy = issued
         .policy()
         .tenant([1; 16])
-        .handle([2; 32])
+        .account([2; 32])
         .request_digest([4; 32])
         .probe_mode(ProbeMode::Plain)
         .proof_level(2)
@@ -41,7 +41,7 @@ fn each_requirement_that_fails_is_named() {
         (nonce(vec![3; 31]), VerifyError::Nonce),
         (nonce(Vec::new()), VerifyError::Nonce),
         (base().tenant([2; 16]), VerifyError::Tenant),
-        (base().handle([1; 32]), VerifyError::Handle),
+        (base().account([1; 32]), VerifyError::Account),
         (base().request_digest([0; 32]), VerifyError::RequestDigest),
         (base().probe_mode(ProbeMode::Shared), VerifyError::ProbeMode(ProbeMode::Plain)),
         (base().proof_level(3), VerifyError::ProofLevel),

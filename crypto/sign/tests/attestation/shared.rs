@@ -180,6 +180,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
     let end = full.len();
     let refused = |name: &str, edits: &[Value]| case(name, "full.cbor", false, edits, "malformed");
     let version = find(full, b"trefoil:attestation/1") + 20;
+    let profile = find(full, b"trefoil:statement/2") + 18;
     let suite = find(full, &[0x3a, 0, 1, 0, 0, 0xab, 1, 1]) + 7;
     // The receipts' first two bytes after the tag: array(4), then the protected header.
     let receipt = find(full, &[0xd2, 0x84]);
@@ -192,6 +193,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
         refused("indefinite map", &[edit(0, 1, &[0xbf]), edit(end, 0, &[0xff])]),
         refused("longer key", &[edit(1, 1, &[0x18, 0])]),
         refused("unknown version", &[edit(version, 1, b"2")]),
+        refused("a statement of version 1", &[edit(profile, 1, b"1")]),
         refused("unknown key", &[edit(1, 1, &[7])]),
         refused("repeated key", &[edit(find(full, &[1, 0x59]), 1, &[0])]),
         refused("statement claims too many", &[edit(find(full, &[0xa8, 1, 0x74]), 1, &[0xa9])]),
@@ -210,13 +212,14 @@ fn tree_cases(bases: &Bases) -> Vec<Value> {
     let refused = |name: &str, at: usize, insert: &[u8], expect: &str| {
         case(name, "full.cbor", false, &[edit(at, insert.len(), insert)], expect)
     };
-    let handle = find(full, &[2; 32]);
+    let account = find(full, &[2; 32]);
     let path = find(full, &attestation.path[0]);
     let place = find(full, &[2, 11, 3, 4, 4, 0x84]);
     let root = find(full, &seal.header.root);
     let digest = find(compact, &seal.header.digest());
     vec![
-        refused("another handle", handle, &[9], "not-in-tree"),
+        refused("another account", account, &[9], "not-in-tree"),
+        refused("another session", find(full, &[10; 32]), &[11], "not-in-tree"),
         refused("match turned into a denial", find(full, &[5, 1, 6, 1]) + 1, &[0], "decision"),
         refused("another path node", path, &[!attestation.path[0][0]], "not-in-tree"),
         refused("another leaf", place + 3, &[5], "not-in-tree"),
@@ -301,7 +304,7 @@ fn reveal_cases(bases: &Bases) -> Vec<Value> {
     // The end of the statement: key 12, then position 300 and 32 bytes of value.
     let key = in_statement(&[12, 0x82, 0x19, 1, 44, 0x58, 32, 7]);
     let fields = in_statement(&[0x3a, 0, 1, 0, 0, 0xac]) + 5;
-    let proof = in_statement(&[11, 0x84, 1]) + 1;
+    let proof = in_statement(&[11, 0x85, 3]) + 1;
     let length = start - 2;
     assert_eq!(bytes[length - 1..start], [&[0x59][..], &(statement.len() as u16).to_be_bytes()].concat());
     let resized = |by: isize| {
@@ -325,6 +328,6 @@ fn reveal_cases(bases: &Bases) -> Vec<Value> {
         with("a longer position", &[resized(2), edit(key + 2, 3, &[0x1a, 0, 0, 1, 44])], "malformed"),
         with("a value of 31 bytes", &[resized(-1), edit(key + 6, 2, &[31])], "malformed"),
         with("another key for the reveal", &[edit(key, 1, &[13])], "malformed"),
-        with("a reveal without a proof", &[resized(-(42 - 1)), edit(proof, 42, &[0xf6])], "malformed"),
+        with("a reveal without a proof", &[resized(-(76 - 1)), edit(proof, 76, &[0xf6])], "malformed"),
     ]
 }

@@ -11,14 +11,15 @@ use super::*;
 use crate::{
     digest::Digest,
     fixture::{self, EPOCH, member, witness},
-    hash::{commitment, handle_scope, input, leaf},
+    hash::{account, commitment, handle_scope, input, leaf, scope},
     layout::link_row,
     parameters::{self, Config, Masks, Parameters, Proof, config, parameters},
     secret::Secret,
+    session::SessionKey,
     statement::{Circuit, Statement},
     trace::{Trace, public_values},
     verify::{ProofError, verify},
-    witness::Witness,
+    witness::{SessionClaim, Witness},
 };
 
 const GROUPS: [Group; 16] = [
@@ -34,8 +35,8 @@ const GROUPS: [Group; 16] = [
     Group::NodeInput,
     Group::Capacity,
     Group::Root,
-    Group::TagInput,
-    Group::TagOutput,
+    Group::AccountInput,
+    Group::AccountOutput,
     Group::HandleInput,
     Group::HandleOutput,
 ];
@@ -62,16 +63,100 @@ fn without_its_group_every_forgery_passes() {
 #[test]
 fn an_honest_trace_passes() {
     let witness = witness();
-    let statement = fixture::statement(&witness, Circuit::Cred1);
+    let statement = fixture::statement(&witness, Circuit::Cred2);
     let trace = Trace::new(&witness, &statement, &mut fixture::rng(1));
     assert!(accepts(&CredentialAir::new(), trace, &statement));
+}
+
+/// What enters the account's hash is the member's secret, the scope of tenant and audience, and the account's domain. Whatever else a
+/// cheater hashes there, the trace is right but for one group of constraints, and only that group stops it.
+#[test]
+fn an_account_is_of_the_members_secret_and_of_the_statements_scope() {
+    let witness = witness();
+    let honest = fixture::statement(&witness, Circuit::Cred2);
+    let (own, right) = (witness.secret.limbs(), honest.scope.limbs());
+    let other = Secret::random(&mut fixture::rng(4)).limbs();
+    let elsewhere = |tenant, audience| scope(tenant, audience).limbs();
+    let cheats = [
+        ("another's secret", Group::AccountInput, Domain::Account, other, right),
+        (
+            "another audience",
+            Group::AccountInput,
+            Domain::Account,
+            own,
+            elsewhere(&honest.tenant, "other.example"),
+        ),
+        ("another tenant", Group::AccountInput, Domain::Account, own, elsewhere(&[9; 16], fixture::AUDIENCE)),
+        ("no scope", Group::AccountInput, Domain::Account, own, [Field::ZERO; LIMBS]),
+        (
+            "the handle's scope",
+            Group::AccountInput,
+            Domain::Account,
+            own,
+            handle_scope(&honest.tenant).limbs(),
+        ),
+        ("the handle's domain", Group::Capacity, Domain::Handle, own, right),
+        ("the commitment's domain", Group::Capacity, Domain::Commitment, own, right),
+    ];
+    for (name, group, domain, left, right) in cheats {
+        let forged = || {
+            let mut trace = Trace::new(&witness, &honest, &mut fixture::rng(3));
+            let account = pseudonym(&mut trace, ACCOUNT_SLOT, domain, &left, &right);
+            assert_ne!(account, honest.account, "{name}");
+            (trace, Statement { account, ..honest.clone() })
+        };
+        let (trace, statement) = forged();
+        assert!(!accepts(&CredentialAir::new(), trace, &statement), "{name}");
+        let (trace, statement) = forged();
+        assert!(accepts(&CredentialAir::without(group), trace, &statement), "{name}");
+    }
+}
+
+/// One wallet: the same account in every epoch and session, another with every other audience and at every other tenant, and nothing
+/// in two audiences' statements that only this member has in both.
+#[test]
+fn an_account_stays_the_same_over_epochs_and_is_another_elsewhere() {
+    let witness = member(EPOCH + 2000, 3);
+    let key = |byte| SessionKey::from_bytes([byte; 32]).commitment();
+    let statement = |tenant, audience: &str, epoch, session| {
+        let key = key(session);
+        let claim = SessionClaim { tenant, audience, epoch, ..fixture::claim(Circuit::Cred2, &key) };
+        witness.statement(&claim)
+    };
+    let first = statement(fixture::TENANT, fixture::AUDIENCE, EPOCH, 1);
+    for (session, epoch) in (2..).zip([EPOCH, EPOCH + 1, EPOCH + 2, EPOCH + 1000]) {
+        let later = statement(fixture::TENANT, fixture::AUDIENCE, epoch, session);
+        assert_eq!((later.account, later.handle), (first.account, first.handle));
+        assert_ne!(later.digest(), first.digest(), "a session of its own");
+        let trace = Trace::new(&witness, &later, &mut fixture::rng(1));
+        assert!(accepts(&CredentialAir::new(), trace, &later));
+    }
+    let elsewhere = statement(fixture::TENANT, "other.example", EPOCH, 9);
+    let abroad = statement([9; 16], fixture::AUDIENCE, EPOCH, 9);
+    let stranger = Secret::random(&mut fixture::rng(4));
+    let accounts = [
+        first.account,
+        elsewhere.account,
+        abroad.account,
+        account(&stranger, &first.scope),
+        first.handle,
+        abroad.handle,
+        commitment(&witness.secret),
+    ];
+    for (i, one) in accounts.iter().enumerate() {
+        assert!(accounts[..i].iter().all(|other| other != one));
+    }
+    let Statement { root, handle, .. } = first;
+    // The handle is for the service and is not attested; the root is every member's.
+    assert_eq!((elsewhere.root, elsewhere.handle), (root, handle));
+    assert!(elsewhere.scope != first.scope && elsewhere.ctx != first.ctx && abroad.handle != handle);
 }
 
 /// The public path, with the shipped parameters: whoever skips the prover's own checks gains nothing.
 #[test]
 fn forcing_an_insufficient_credential_through_the_prover_does_not_help() {
     for witness in [member(EPOCH - 1, 3), member(EPOCH + (1 << 16), 3), member(EPOCH, fixture::LEVEL - 1)] {
-        let statement = fixture::statement(&witness, Circuit::Cred1);
+        let statement = fixture::statement(&witness, Circuit::Cred2);
         let trace = Trace::new(&witness, &statement, &mut fixture::rng(5));
         let config = parameters::proving(&statement, Masks::from_rng(&mut fixture::rng(6)));
         let values = public_values(&statement);
@@ -89,7 +174,7 @@ fn accepts(air: &CredentialAir, trace: Trace, statement: &Statement) -> bool {
         queries: 16,
         batch_grinding: 0,
         query_grinding: 0,
-        ..parameters(Circuit::Cred1)
+        ..parameters(Circuit::Cred2)
     };
     let config = config(&weak, statement, Masks::from_rng(&mut fixture::rng(2)));
     let values = public_values(statement);
@@ -117,7 +202,7 @@ fn forge(group: Group) -> (Trace, Statement) {
         Group::Level => member(EPOCH + 2000, fixture::LEVEL - 1),
         _ => witness(),
     };
-    let mut statement = fixture::statement(&witness, Circuit::Cred1);
+    let mut statement = fixture::statement(&witness, Circuit::Cred2);
     let mut trace = Trace::new(&witness, &statement, &mut fixture::rng(3));
     let other = Secret::random(&mut fixture::rng(4)).limbs();
     let scopes = [statement.scope.limbs(), handle_scope(&statement.tenant).limbs()];
@@ -126,12 +211,12 @@ fn forge(group: Group) -> (Trace, Statement) {
     match group {
         // The pseudonyms of somebody else.
         Group::SecretConstant => {
-            trace.secret(link_row(TAG_SLOT)..ROWS, &other);
-            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+            trace.secret(link_row(ACCOUNT_SLOT)..ROWS, &other);
+            statement.account = pseudonym(&mut trace, ACCOUNT_SLOT, Domain::Account, &other, &scopes[0]);
             statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
         }
-        Group::TagInput => {
-            statement.tag = pseudonym(&mut trace, TAG_SLOT, Domain::Tag, &other, &scopes[0]);
+        Group::AccountInput => {
+            statement.account = pseudonym(&mut trace, ACCOUNT_SLOT, Domain::Account, &other, &scopes[0]);
         }
         Group::HandleInput => {
             statement.handle = pseudonym(&mut trace, HANDLE_SLOT, Domain::Handle, &other, &scopes[1]);
@@ -164,7 +249,7 @@ fn forge(group: Group) -> (Trace, Statement) {
         // Expired, and of too low a level: the honest filling spells another number.
         Group::Expiry | Group::Level => {}
         Group::Root => statement.root = stray,
-        Group::TagOutput => statement.tag = stray,
+        Group::AccountOutput => statement.account = stray,
         Group::HandleOutput => statement.handle = stray,
     }
     (trace, statement)

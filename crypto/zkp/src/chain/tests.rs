@@ -28,6 +28,24 @@ fn every_value_is_accepted_in_turn_and_once() {
 }
 
 #[test]
+fn a_tip_goes_on_from_its_encoding() {
+    let (commitment, all) = reveals(100);
+    let mut tip = ChainTip::new(CONTEXT, &commitment);
+    for reveal in &all {
+        let mut restored = ChainTip::decode(&tip.encode()).expect("as it was");
+        assert_eq!(restored, tip);
+        assert_eq!((restored.accept(reveal), tip.accept(reveal)), (Ok(()), Ok(())));
+        assert!(ChainTip::decode(&tip.encode()).expect("as it is").accept(reveal).is_err(), "used");
+    }
+    let with = |at: usize, word: u32| {
+        let mut bytes = tip.encode();
+        bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        ChainTip::decode(&bytes)
+    };
+    assert_eq!((with(32, 0), with(32, CHAIN_LENGTH_MAX + 1), with(36, 101)), (None, None, None));
+}
+
+#[test]
 fn lost_requests_are_passed_over_up_to_the_window() {
     let (commitment, all) = reveals(100);
     let mut tip = ChainTip::new(CONTEXT, &commitment);

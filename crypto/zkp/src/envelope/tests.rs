@@ -1,6 +1,8 @@
+use sha3::{Digest as _, Sha3_256};
+
 use super::*;
 use crate::{
-    EPOCH_LIMIT, SessionClaim, StatementError,
+    Digest, EPOCH_LIMIT, SessionClaim, StatementError,
     chain::{CHAIN_LENGTH_MAX, Chain, ChainLength},
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
     proof_size_window, scope,
@@ -8,8 +10,8 @@ use crate::{
 
 /// An envelope around bytes that only have a proof's length.
 fn envelope() -> ProofEnvelope {
-    let statement = fixture::statement(&witness(), Circuit::Cred1);
-    let length = *proof_size_window(Circuit::Cred1).start();
+    let statement = fixture::statement(&witness(), Circuit::Cred2);
+    let length = *proof_size_window(Circuit::Cred2).start();
     ProofEnvelope {
         statement,
         audience: AUDIENCE.to_owned(),
@@ -51,7 +53,7 @@ fn an_envelope_round_trips() {
 fn chained() -> ProofEnvelope {
     let plain = envelope();
     let key = session_key().commitment();
-    let claim = fixture::claim(Circuit::Cred1, &key);
+    let claim = fixture::claim(Circuit::Cred2, &key);
     let chain = Chain::random(claim.context(), 50, &mut fixture::rng(2)).expect("in range");
     let statement = witness().statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
     assert_ne!(statement.ctx, plain.statement.ctx);
@@ -97,7 +99,7 @@ fn a_chain_cannot_be_added_dropped_or_changed() {
 
 #[test]
 fn the_size_window_is_that_of_the_parts() {
-    let window = ProofEnvelope::size_window(Circuit::Cred1);
+    let window = ProofEnvelope::size_window(Circuit::Cred2);
     assert_eq!(bytes().len(), window.start() + AUDIENCE.len());
     assert_eq!(window.end() - window.start(), 131_072 - 65_536 + 255 + 36);
 }
@@ -129,7 +131,7 @@ fn trailing_bytes_are_refused() {
 
 #[test]
 fn impossible_lengths_are_refused_before_the_proof_is_read() {
-    let window = proof_size_window(Circuit::Cred1);
+    let window = proof_size_window(Circuit::Cred2);
     for length in [0, 1, *window.start() as u32 - 1, *window.end() as u32 + 1, u32::MAX] {
         let error = changed(PROOF_LENGTH_AT, &length.to_le_bytes());
         assert!(matches!(error, Some(EnvelopeError::ProofLength { .. })), "{length}: {error:?}");
@@ -165,10 +167,26 @@ fn every_change_of_the_head_is_refused_or_another_envelope() {
 }
 
 #[test]
-fn a_scope_of_another_audience_is_refused() {
+fn a_scope_of_another_audience_or_tenant_or_with_an_epoch_is_refused() {
     let mut envelope = envelope();
-    envelope.statement.scope = scope(&envelope.statement.tenant, "other.example", envelope.statement.epoch);
-    assert_eq!(envelope.encode().err(), Some(EnvelopeError::Scope));
+    let tenant = envelope.statement.tenant;
+    // As circuits of earlier builds had it: an account that changes with the epoch.
+    let with_epoch = Sha3_256::new()
+        .chain_update(b"trefoil/scope/authentication/1")
+        .chain_update(tenant)
+        .chain_update((AUDIENCE.len() as u32).to_le_bytes())
+        .chain_update(AUDIENCE)
+        .chain_update(envelope.statement.epoch.to_le_bytes())
+        .finalize();
+    let with_epoch = Digest::hash_to_field("trefoil/hash-to-field/1", &with_epoch.into());
+    let mut other_tenant = tenant;
+    other_tenant[0] ^= 1;
+    for other in [scope(&tenant, "other.example"), scope(&other_tenant, AUDIENCE), with_epoch] {
+        envelope.statement.scope = other;
+        assert_eq!(envelope.encode().err(), Some(EnvelopeError::Scope));
+    }
+    envelope.statement.scope = scope(&tenant, AUDIENCE);
+    assert!(envelope.encode().is_ok());
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn an_honest_proof_verifies_in_both_circuits() {
 #[test]
 fn the_last_live_epoch_and_the_exact_level_are_enough() {
     let witness = member(EPOCH, LEVEL);
-    let statement = statement(&witness, Circuit::Cred1);
+    let statement = statement(&witness, Circuit::Cred2);
     let proof = prove(&witness, &statement, &mut rng(1)).expect("just enough");
     assert!(verify(&statement, &proof).is_ok());
 }
@@ -37,7 +37,7 @@ fn an_insufficient_credential_is_named() {
         (member(EPOCH + 1, LEVEL - 1), ProveError::Level),
     ];
     for (witness, error) in cases {
-        let statement = statement(&witness, Circuit::Cred1);
+        let statement = statement(&witness, Circuit::Cred2);
         assert_eq!(prove(&witness, &statement, &mut rng(1)), Err(error));
     }
 }
@@ -46,20 +46,20 @@ fn an_insufficient_credential_is_named() {
 fn a_statement_that_is_not_the_witnesses_is_named() {
     let refused = |change: fn(&mut Statement), error: ProveError| {
         let witness = witness();
-        let mut statement = statement(&witness, Circuit::Cred1);
+        let mut statement = statement(&witness, Circuit::Cred2);
         change(&mut statement);
         assert_eq!(prove(&witness, &statement, &mut rng(1)), Err(error));
     };
-    refused(|s| s.root = s.tag, ProveError::Root);
-    refused(|s| s.tag = s.root, ProveError::Tag);
-    refused(|s| s.scope = s.root, ProveError::Tag);
+    refused(|s| s.root = s.account, ProveError::Root);
+    refused(|s| s.account = s.root, ProveError::Account);
+    refused(|s| s.scope = s.root, ProveError::Account);
     refused(|s| s.handle = s.root, ProveError::Handle);
     refused(|s| s.tenant[0] ^= 1, ProveError::Handle);
     refused(|s| s.level = 4, ProveError::Level);
     refused(|s| s.epoch = EPOCH_LIMIT, ProveError::Statement(StatementError::Epoch(EPOCH_LIMIT)));
 
     let mut outside = witness();
-    let statement = statement(&outside, Circuit::Cred1);
+    let statement = statement(&outside, Circuit::Cred2);
     outside.index |= CAPACITY;
     assert_eq!(prove(&outside, &statement, &mut rng(1)), Err(ProveError::Index));
 }
@@ -69,7 +69,7 @@ fn a_statement_that_is_not_the_witnesses_is_named() {
 #[test]
 fn a_repeating_generator_gives_every_statement_its_own_masks() {
     let witness = witness();
-    let one = statement(&witness, Circuit::Cred1);
+    let one = statement(&witness, Circuit::Cred2);
     let two = Statement { level: LEVEL - 1, ..one.clone() };
     let first = |statement| hedged(&witness, statement, &mut rng(1)).next_u64();
     assert_ne!(first(&one), first(&two));

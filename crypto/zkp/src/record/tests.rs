@@ -2,7 +2,7 @@ use trefoil_attest::{Decision, ProbeMode, Proof, Suite};
 
 use super::*;
 use crate::{
-    SessionClaim,
+    EPOCH_SECONDS, SessionClaim,
     chain::{Chain, Reveal},
     fixture::{AUDIENCE, POLICY, claim, rng, session_key, witness},
     prove::prove,
@@ -12,7 +12,7 @@ use crate::{
 /// A proven session with a chain of 20 values, and what its holder reveals.
 fn session() -> (ProofEnvelope, Chain) {
     let key_commitment = session_key().commitment();
-    let (witness, claim) = (witness(), claim(Circuit::Cred1, &key_commitment));
+    let (witness, claim) = (witness(), claim(Circuit::Cred2, &key_commitment));
     let chain = Chain::random(claim.context(), 20, &mut rng(4)).expect("in range");
     let statement = witness.statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
     let proof = prove(&witness, &statement, &mut rng(5)).expect("valid witness");
@@ -30,12 +30,12 @@ fn session() -> (ProofEnvelope, Chain) {
 /// A record without a chain around bytes that only have a proof's length.
 fn unproven() -> ProofRecord {
     ProofRecord {
-        statement: witness().statement(&claim(Circuit::Cred1, &session_key().commitment())),
+        statement: witness().statement(&claim(Circuit::Cred2, &session_key().commitment())),
         audience: AUDIENCE.to_owned(),
         key_commitment: session_key().commitment(),
         policy_id: POLICY,
         chain: None,
-        proof: vec![7; *proof_size_window(Circuit::Cred1).start()],
+        proof: vec![7; *proof_size_window(Circuit::Cred2).start()],
     }
 }
 
@@ -47,7 +47,7 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
         issuer: "https://auth.example",
         tenant: statement.tenant,
         audience: &record.audience,
-        handle: statement.tag.to_bytes(),
+        account: statement.account.to_bytes(),
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -63,10 +63,11 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
             root: statement.root.to_bytes(),
             level: statement.level,
             epoch: statement.epoch,
+            session: statement.digest(),
         }),
         reveal,
         batch_id: [6; 16],
-        lane: 1,
+        place: 1,
         issued_at: u64::from(statement.epoch) * EPOCH_SECONDS + 17,
         expires_at: u64::from(statement.epoch) * EPOCH_SECONDS + 77,
     }
@@ -124,8 +125,9 @@ fn every_field_that_both_have_is_compared() {
         ("epoch", with_proof(Proof { epoch: proof.epoch - 1, ..proof })),
         ("tenant", Attested { tenant: [0; 16], ..honest.clone() }),
         ("audience", Attested { audience: "other.example", ..honest.clone() }),
-        ("handle", Attested { handle: record.statement.handle.to_bytes(), ..honest.clone() }),
+        ("account", Attested { account: record.statement.handle.to_bytes(), ..honest.clone() }),
         ("policy", Attested { policy_id: POLICY + 1, ..honest.clone() }),
+        ("session", with_proof(Proof { session: [1; 32], ..proof })),
     ];
     for (field, other) in cases {
         assert_eq!(record.backs(&other), Err(NotBacked::Field(field)));
@@ -133,9 +135,9 @@ fn every_field_that_both_have_is_compared() {
     assert_eq!(record.backs(&Attested { proof: None, ..honest.clone() }), Err(NotBacked::NoProof));
     let epoch = u64::from(record.statement.epoch);
     let at = |issued_at| record.backs(&Attested { issued_at, ..honest.clone() });
-    assert_eq!(at((epoch + 1) * EPOCH_SECONDS - 1), Ok(()));
+    assert_eq!(at((epoch + 2) * EPOCH_SECONDS - 1), Ok(()));
     assert_eq!(at((epoch - 1) * EPOCH_SECONDS), Ok(()));
-    assert_eq!(at((epoch + 1) * EPOCH_SECONDS), Err(NotBacked::Time));
+    assert_eq!(at((epoch + 2) * EPOCH_SECONDS), Err(NotBacked::Time));
     assert_eq!(at((epoch - 1) * EPOCH_SECONDS - 1), Err(NotBacked::Time));
     assert_eq!(at(u64::MAX), Err(NotBacked::Time));
 }

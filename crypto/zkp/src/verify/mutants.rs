@@ -61,7 +61,7 @@ fn twenty_thousand_changed_encodings_are_refused() {
             made += 1;
             match verify(statement, &mutant) {
                 Err(ProofError::Rejected) => decoded += 1,
-                Err(ProofError::Encoding) => {}
+                Err(ProofError::Encoding | ProofError::Rows { .. }) => {}
                 other => panic!("round {round} of {}: {other:?}", statement.circuit.name()),
             }
         }
@@ -143,7 +143,7 @@ const MOVED_PARTS: [Change<Proof>; 22] = [
 ];
 
 /// Witnesses of grinding, and values replaced by what a lazy forger would choose.
-const CHOSEN_VALUES: [Change<Proof>; 9] = [
+const CHOSEN_VALUES: [Change<Proof>; 13] = [
     ("query grinding zeroed", |p| p.opening_proof.1.query_pow_witness = Field::ZERO),
     ("batch grinding zeroed", |p| p.opening_proof.1.batch_pow_witness = Field::ZERO),
     ("grinding witnesses swapped", |p| {
@@ -151,6 +151,10 @@ const CHOSEN_VALUES: [Change<Proof>; 9] = [
         std::mem::swap(&mut fri.query_pow_witness, &mut fri.batch_pow_witness);
     }),
     ("fold grinding longer", |p| p.opening_proof.1.commit_pow_witnesses.push(Field::ZERO)),
+    ("fold grinding shorter", |p| p.opening_proof.1.commit_pow_witnesses.truncate(1)),
+    ("fold grinding absent", |p| p.opening_proof.1.commit_pow_witnesses.clear()),
+    ("fold grinding swapped", |p| p.opening_proof.1.commit_pow_witnesses.reverse()),
+    ("fold grinding changed", |p| p.opening_proof.1.commit_pow_witnesses[0] += Field::ONE),
     ("final polynomial zero", |p| p.opening_proof.1.final_poly.fill(Challenge::ZERO)),
     ("trace values zero", |p| p.opened_values.trace_local.fill(Challenge::ZERO)),
     ("quotient zero", |p| {
@@ -256,11 +260,12 @@ fn downgraded_parameters_are_refused() {
         let others = [
             Parameters { queries: shipped.queries - 1, ..shipped },
             Parameters { queries: 1, ..shipped },
-            Parameters { queries: 54 + 114 - shipped.queries, ..shipped },
+            Parameters { queries: 55 + 114 - shipped.queries, ..shipped },
             Parameters { query_grinding: shipped.query_grinding - 1, ..shipped },
             Parameters { query_grinding: 0, ..shipped },
             Parameters { batch_grinding: 0, ..shipped },
-            Parameters { commit_grinding: 1, ..shipped },
+            Parameters { commit_grinding: 0, ..shipped },
+            Parameters { commit_grinding: shipped.commit_grinding - 1, ..shipped },
             Parameters { log_blowup: shipped.log_blowup - 1, ..shipped },
             Parameters { log_blowup: shipped.log_blowup + 1, ..shipped },
             Parameters { log_final_length: shipped.log_final_length - 1, ..shipped },

@@ -1,14 +1,18 @@
 use std::sync::LazyLock;
 
 use p3_field::PrimeCharacteristicRing;
+use p3_matrix::dense::RowMajorMatrix;
 
 use super::*;
 use crate::{
     digest::Field,
     epoch::EPOCH_LIMIT,
-    fixture::{rng, statement, witness},
-    parameters::Challenge,
+    fixture::{AUDIENCE, rng, statement, witness},
+    hash::{account, scope},
+    parameters::{Challenge, Masks},
     prove::prove,
+    secret::Secret,
+    trace::Trace,
 };
 
 /// One honest proof per circuit.
@@ -25,18 +29,29 @@ pub(super) static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(||
 pub(super) type Change<T> = (&'static str, fn(&mut T));
 
 /// Statements that an honest proof does not show.
-const OTHER_STATEMENTS: [Change<Statement>; 13] = [
+const OTHER_STATEMENTS: [Change<Statement>; 17] = [
     ("tenant", |s| s.tenant[15] ^= 1),
-    ("root", |s| s.root = s.tag),
+    ("root", |s| s.root = s.account),
     ("root generation", |s| s.root_generation += 1),
     ("older epoch", |s| s.epoch -= 1),
     ("later epoch", |s| s.epoch += 1),
     ("weaker level", |s| s.level -= 1),
     ("stronger level", |s| s.level += 1),
-    ("scope", |s| s.scope = s.tag),
-    ("tag", |s| s.tag = s.root),
-    ("handle", |s| s.handle = s.tag),
-    ("tag and handle swapped", |s| std::mem::swap(&mut s.tag, &mut s.handle)),
+    ("scope", |s| s.scope = s.account),
+    ("account", |s| s.account = s.root),
+    ("handle", |s| s.handle = s.account),
+    ("account and handle swapped", |s| std::mem::swap(&mut s.account, &mut s.handle)),
+    ("the holder's account with another audience", |s| {
+        s.scope = scope(&s.tenant, "other.example");
+        s.account = account(&witness().secret, &s.scope);
+    }),
+    ("that account under the own scope", |s| {
+        s.account = account(&witness().secret, &scope(&s.tenant, "other.example"));
+    }),
+    ("the holder's account at another tenant", |s| {
+        s.account = account(&witness().secret, &scope(&[9; 16], AUDIENCE));
+    }),
+    ("the account of another member", |s| s.account = account(&Secret::random(&mut rng(40)), &s.scope)),
     ("context", |s| s.ctx[31] ^= 1),
     ("last bit of the context", |s| s.ctx[0] ^= 0x80),
 ];
@@ -76,7 +91,7 @@ fn an_epoch_out_of_range_is_refused_before_the_proof_is_read() {
 #[test]
 fn a_truncated_or_padded_proof_is_refused() {
     let (statement, proof) = &PROVEN[0];
-    let window = proof_size_window(Circuit::Cred1);
+    let window = proof_size_window(Circuit::Cred2);
     for length in (*window.start()..proof.len()).step_by(211).chain(proof.len() - 40..proof.len()) {
         assert_eq!(verify(statement, &proof[..length]), Err(ProofError::Encoding), "{length} bytes");
     }
@@ -184,3 +199,24 @@ pub(super) const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
     ("query grinding", |p| p.opening_proof.1.query_pow_witness += Field::ONE),
     ("batch grinding", |p| p.opening_proof.1.batch_pow_witness += Field::ONE),
 ];
+
+/// The trace repeated is a trace of every larger size: the last row's successor is the first. Bounds and masks are computed for
+/// [`ROWS`] rows, so no other size is taken.
+#[test]
+fn an_honest_proof_of_more_rows_is_refused() {
+    let witness = witness();
+    let statement = statement(&witness, Circuit::Cred2);
+    for repeats in [2, 4] {
+        let trace = Trace::new(&witness, &statement, &mut rng(31)).into_matrix();
+        let rows = RowMajorMatrix::new(trace.values.repeat(repeats), trace.width);
+        let config = parameters::proving(&statement, Masks::from_rng(&mut rng(32)));
+        let values = public_values(&statement);
+        let proof =
+            p3_uni_stark::prove(&config, parameters::circuit(), rows, &values).expect("masks suffice");
+        assert_eq!(argue(&statement, &proof), Ok(()), "the circuit itself does not mind");
+        let log_rows = MASKED_LOG_ROWS + repeats.ilog2() as usize;
+        let proof = postcard::to_allocvec(&proof).expect("plain data");
+        assert_eq!(verify(&statement, &proof), Err(ProofError::Rows { log_rows }));
+        assert_eq!(check_encoding(Circuit::Cred2, &proof), Err(ProofError::Rows { log_rows }));
+    }
+}

@@ -3,7 +3,6 @@
 use super::{digest, time};
 use crate::issuer::NewMember;
 use std::path::Path;
-use trefoil_zkp::epoch_at;
 
 const HEADER: &str = "name,commitment,level,expires,roles";
 
@@ -33,7 +32,7 @@ fn member(line: &str) -> Result<NewMember, String> {
         name: name.to_owned(),
         commitment: digest(commitment).map_err(|cause| named("commitment", &cause))?,
         level: level.parse().map_err(|_| named("level", &"expected 0 to 255"))?,
-        expiry: epoch_at(time::parse(expires).map_err(|cause| named("expires", &cause))?),
+        expiry: time::parse(expires).and_then(super::expiry).map_err(|cause| named("expires", &cause))?,
         roles: roles.parse().map_err(|_| named("roles", &"expected 0 to 65535"))?,
     })
 }
@@ -48,7 +47,8 @@ mod tests {
         let file = |lines: &[&str]| parse(&[&[HEADER], lines].concat().join("\n"));
         let members = file(&[&good, "", &good.replace("ann", "bob")]).unwrap();
         assert_eq!((members.len(), members[1].name.as_str(), members[0].roles), (2, "bob", 7));
-        assert_eq!(members[0].expiry, 499_656, "hours since 1970");
+        // It counts in the hour after the last one that it proves, and then it is New Year.
+        assert_eq!(members[0].expiry, 499_654, "hours since 1970");
         let refused = |line: &str| file(&[&good, line]).unwrap_err();
         assert_eq!(refused("x,y"), format!("line 3: 2 fields, expected 5: {HEADER}"));
         assert!(refused(&good.replace("01", "zz")).starts_with("line 3: commitment: expected 64"));

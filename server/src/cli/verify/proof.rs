@@ -52,7 +52,7 @@ impl Proof {
             ("tenant", hex::encode(statement.tenant)),
             ("audience", audience.clone()),
             ("handle", hex::encode(statement.handle.as_bytes())),
-            ("tag", hex::encode(statement.tag.as_bytes())),
+            ("account", hex::encode(statement.account.as_bytes())),
             ("level", statement.level.to_string()),
             ("epoch", statement.epoch.to_string()),
             ("policy", policy_id.to_string()),

@@ -42,7 +42,7 @@ class Policy:
         nonce: bytes | str,
         *,
         tenant: bytes | None = None,
-        handle: bytes | None = None,
+        account: bytes | None = None,
         request_digest: bytes | None = None,
         decision: Literal["match", "any"] = "match",
         probe_mode: Literal["plain", "shared"] | None = None,
@@ -56,7 +56,7 @@ class Statement:
     issuer: str
     tenant: bytes
     audience: str
-    handle: bytes
+    account: bytes
     nonce: bytes
     request_digest: bytes
     decision: Literal["match", "no_match"]
@@ -68,8 +68,9 @@ class Statement:
     quantiser: str
     template_generation: int
     proof_level: int | None
+    session: bytes | None
     batch_id: bytes
-    lane: int
+    place: int
     issued_at: int
     expires_at: int
 

@@ -1,0 +1,155 @@
+//! A session that is open whenever it is needed: proven again before it ends, and when the service says that it has ended.
+
+use super::{Client, ClientError, Holder, HolderError, HolderSession};
+use crate::wire::{AttestationForm, Authenticated, Nonce, Vector};
+use arc_swap::ArcSwapOption;
+use std::sync::Arc;
+use thiserror::Error;
+use tokio::sync::Mutex;
+use trefoil_pipeline::Clock;
+
+/// One holder's session with one audience, over and over. Requests may be made from many tasks; of those that need a new session one
+/// opens it. Cloning is cheap and gives the same.
+#[derive(Clone)]
+pub struct StandingSession(Arc<Standing>);
+
+struct Standing {
+    client: Client,
+    holder: Holder,
+    audience: String,
+    chain: Option<u32>,
+    clock: Arc<dyn Clock>,
+    current: ArcSwapOption<Opened>,
+    /// Held by the one that opens.
+    opening: Mutex<()>,
+}
+
+/// A session and its times.
+struct Opened {
+    session: HolderSession,
+    opened_at: u64,
+    expires_at: u64,
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Error)]
+pub enum StandingError {
+    /// The credential cannot be proven.
+    #[error(transparent)]
+    Holder(#[from] HolderError),
+    /// The service refused, or did not answer.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The service opened something else.
+    #[error("the service opened another session than the one that was proven")]
+    OtherSession,
+    /// The task that proves did not end.
+    #[error("the proof was not made: {0}")]
+    Stopped(String),
+}
+
+impl StandingSession {
+    /// A session of `holder` towards `audience`, each time with a hash chain for `chain` requests if that is given. Nothing is proven
+    /// before the first request.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        holder: Holder,
+        audience: &str,
+        chain: Option<u32>,
+        clock: Arc<dyn Clock>,
+    ) -> StandingSession {
+        let (audience, current, opening) = (audience.to_owned(), ArcSwapOption::empty(), Mutex::new(()));
+        StandingSession(Arc::new(Standing { client, holder, audience, chain, clock, current, opening }))
+    }
+
+    /// The holder towards the audience: the `account` of every attestation.
+    #[must_use]
+    pub fn account(&self) -> [u8; 32] {
+        self.0.holder.account(&self.0.audience)
+    }
+
+    /// Authenticates. Where the session is about to end, another is opened meanwhile; where it has ended, first; where the service says
+    /// so, the request is made once more in the new one, which spends nothing: a request that is refused so was not attempted.
+    ///
+    /// # Errors
+    /// Those of [`Client::authenticate`], of [`Client::open_session`] and of [`Holder::open`].
+    pub async fn authenticate(
+        &self,
+        probe: &Vector,
+        nonce: &Nonce,
+        form: AttestationForm,
+    ) -> Result<Authenticated, StandingError> {
+        let opened = self.session().await?;
+        match self.request(&opened, probe, nonce, form).await {
+            Err(cause) if cause.is_session_over() => {
+                let opened = self.0.open(Some(&opened)).await?;
+                Ok(self.request(&opened, probe, nonce, form).await?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    async fn request(
+        &self,
+        opened: &Opened,
+        probe: &Vector,
+        nonce: &Nonce,
+        form: AttestationForm,
+    ) -> Result<Authenticated, ClientError> {
+        let now = self.0.clock.unix_s();
+        let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
+        self.0.client.authenticate(&request).await
+    }
+
+    /// The session to use now.
+    async fn session(&self) -> Result<Arc<Opened>, StandingError> {
+        let now = self.0.clock.unix_s();
+        match self.0.current.load_full() {
+            Some(opened) if !opened.is_due(now) => Ok(opened),
+            Some(opened) if now < opened.expires_at && opened.session.requests_left() != Some(0) => {
+                let (standing, stale) = (Arc::clone(&self.0), Arc::clone(&opened));
+                // Should it fail, a later request tries again, and the last one before the end waits for it and says why.
+                tokio::spawn(async move { standing.open(Some(&stale)).await.map(drop) });
+                Ok(opened)
+            }
+            stale => self.0.open(stale.as_deref()).await,
+        }
+    }
+}
+
+impl Standing {
+    /// Opens a session in place of `stale`, or finds that another task has.
+    async fn open(self: &Arc<Self>, stale: Option<&Opened>) -> Result<Arc<Opened>, StandingError> {
+        let _one_at_a_time = self.opening.lock().await;
+        let replaced =
+            |current: &Arc<Opened>| stale.is_none_or(|stale| stale.session.id() != current.session.id());
+        if let Some(current) = self.current.load_full().filter(replaced) {
+            return Ok(current);
+        }
+        let standing = Arc::clone(self);
+        // Proving is computation of tens of milliseconds.
+        let proven = tokio::task::spawn_blocking(move || {
+            let (rng, now) = (&mut rand::rng(), standing.clock.unix_s());
+            match standing.chain {
+                None => standing.holder.open(&standing.audience, now, rng),
+                Some(requests) => standing.holder.open_with_chain(&standing.audience, requests, now, rng),
+            }
+        });
+        let proven = proven.await.map_err(|cause| StandingError::Stopped(cause.to_string()))??;
+        let answer = self.client.open_session(proven.envelope).await?;
+        if answer.session_id != proven.session.id() {
+            return Err(StandingError::OtherSession);
+        }
+        let (session, opened_at) = (proven.session, self.clock.unix_s());
+        let opened = Arc::new(Opened { session, opened_at, expires_at: answer.expires_at });
+        self.current.store(Some(Arc::clone(&opened)));
+        Ok(opened)
+    }
+}
+
+impl Opened {
+    fn is_due(&self, now: u64) -> bool {
+        self.session.is_due(self.opened_at, self.expires_at, now)
+    }
+}

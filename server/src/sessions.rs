@@ -1,0 +1,144 @@
+//! Proof sessions: when one ends, and the row that lets it go on after its verdict was evicted or the service restarted.
+//!
+//! A row is the verdict of an accepted proof, sealed under the tenant's key together with tenant, session and end. The proof is not
+//! kept: the seal is what vouches, as the cache's memory does, and only who has the keys of the data directory can make one. A row that
+//! was edited, or put in another's place, opens for nobody, and its holder proves again.
+//!
+//! The place in a hash chain changes with every request and is not written with each. A service that stops writes the places of its open
+//! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
+//! places are unknown, and sessions with a chain end.
+
+use crate::app::{App, blocking};
+use crate::chains::Full;
+use crate::problem::{Code, Problem};
+use crate::store::{Session, SessionId};
+use crate::tenant::Tenant;
+use crate::wrap::SessionName;
+use std::sync::Arc;
+use trefoil_cache::Value as _;
+use trefoil_pipeline::Verdict;
+use trefoil_zkp::chain::ChainTip;
+use trefoil_zkp::{Statement, proof_ends};
+use zeroize::Zeroizing;
+
+/// A session ends up to this part of its life early, so that sessions that are opened together do not end together.
+const SPREAD: u64 = 10;
+
+/// Words of a verdict in a row.
+type Words = <Verdict as trefoil_cache::Value>::Words;
+const VERDICT_BYTES: usize = size_of::<Words>();
+
+/// Rows that are written in one transaction when the service stops.
+const ROWS_PER_WRITE: usize = 1000;
+
+/// When a session that is opened now ends: after the configured life, or when its proof no longer counts if that is earlier, and up to
+/// a tenth of that before. The id says how much before: opened again, a session ends when it would have.
+pub(crate) fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
+    let left = proof_ends(statement.epoch).saturating_sub(now).min(life_s);
+    let [a, b, c, d, ..] = *id;
+    let early = u64::from(u32::from_le_bytes([a, b, c, d])) % (left / SPREAD + 1);
+    now + left - early
+}
+
+/// What is known of a session whose verdict is not in memory.
+pub(crate) enum Kept {
+    /// It goes on; its verdict is in memory again.
+    Live(Verdict),
+    /// It ended, or its row does not open.
+    Over,
+    /// There is none.
+    Unknown,
+}
+
+/// The answer for a session that no longer carries requests.
+pub(crate) fn ended() -> Problem {
+    Problem::new(
+        Code::SessionExpired,
+        "the session has ended or its credential root was withdrawn; prove again",
+    )
+}
+
+/// The answer where too many sessions with a chain are open.
+pub(crate) fn too_many_chains(_: Full) -> Problem {
+    Problem::new(Code::Overloaded, "too many sessions with a hash chain are open; retry later")
+}
+
+/// Keeps the session of an accepted proof.
+pub(crate) async fn keep(
+    app: &App,
+    tenant: &Tenant,
+    id: SessionId,
+    verdict: &Verdict,
+) -> Result<(), Problem> {
+    put(app, seal(tenant, id, verdict, None)).await
+}
+
+/// Looks a session up in the store, and puts its verdict back into the cache. No proof is verified.
+pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
+    let (store, tenant_id, session) = (Arc::clone(&app.store), tenant.id, *id);
+    let row = blocking(move || Ok(store.session(&tenant_id, &session)?)).await?;
+    let Some(row) = row else { return Ok(Kept::Unknown) };
+    if now >= row.expires_at {
+        return Ok(Kept::Over);
+    }
+    let Some((verdict, tip)) = open(tenant, &row) else {
+        tracing::warn!(
+            session = hex::encode(id),
+            "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
+        );
+        return Ok(Kept::Over);
+    };
+    if let Some(tip) = tip {
+        put(app, seal(tenant, *id, &verdict, None)).await?;
+        app.chains.open(&tenant.id, id, tip, row.expires_at).map_err(too_many_chains)?;
+    }
+    app.verdicts.insert(*id, verdict, now);
+    Ok(Kept::Live(verdict))
+}
+
+/// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
+pub(crate) fn keep_places(app: &App) {
+    let placed = |(tenant, id, tip)| {
+        let tenant = app.directory.tenant(&tenant).ok()?;
+        let row = app.store.session(&tenant.id, &id).ok()??;
+        let (verdict, _) = open(&tenant, &row)?;
+        Some(seal(&tenant, id, &verdict, Some(&tip)))
+    };
+    let mut rows = app.chains.take().into_iter().filter_map(placed).peekable();
+    while rows.peek().is_some() {
+        if let Err(cause) = app.store.put_sessions(rows.by_ref().take(ROWS_PER_WRITE).collect()) {
+            tracing::warn!(%cause, "the places of hash chains were not kept: their holders prove again");
+        }
+    }
+}
+
+async fn put(app: &App, row: Session) -> Result<(), Problem> {
+    let store = Arc::clone(&app.store);
+    blocking(move || Ok(store.put_sessions(vec![row])?)).await
+}
+
+fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, tip: Option<&ChainTip>) -> Session {
+    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES));
+    plain.extend(verdict.to_words().iter().flat_map(|word| word.to_le_bytes()));
+    plain.extend(tip.iter().flat_map(|tip| tip.encode()));
+    let name = SessionName { tenant: tenant.id, id, expires_at: verdict.not_after };
+    let wrapped = tenant.key.wrap_session(&name, &plain);
+    Session { tenant: tenant.id, id, expires_at: verdict.not_after, wrapped }
+}
+
+/// What a row says, if this service sealed it for this tenant, session and end.
+fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<ChainTip>)> {
+    let name = SessionName { tenant: tenant.id, id: row.id, expires_at: row.expires_at };
+    let plain = tenant.key.open_session(&name, &row.wrapped).ok()?;
+    let (verdict, tip) = plain.split_at_checked(VERDICT_BYTES)?;
+    let (words, _) = verdict.as_chunks::<8>();
+    let words: Words = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
+    let tip = match tip {
+        [] => None,
+        tip => Some(ChainTip::decode(tip.try_into().ok()?)?),
+    };
+    Some((Verdict::from_words(&words), tip))
+}
+
+#[cfg(test)]
+mod tests;
