@@ -3,6 +3,7 @@
 use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::Directory;
+use crate::key_holder_watch::KeyHolderWatch;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
 use trefoil_attest::witness::Witness;
-use trefoil_key_holder::Role;
+use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
 
@@ -32,7 +33,9 @@ pub(crate) struct App {
     pub(crate) started_at: u64,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) directory: Directory,
-    pub(crate) keyholder: Arc<dyn Role>,
+    pub(crate) keyholder: Arc<dyn KeyHolding>,
+    /// What is known of it.
+    pub(crate) key_holder: Arc<KeyHolderWatch>,
     pub(crate) verdicts: Verdicts,
     pub(crate) chains: Chains,
     pub(crate) proofs: ProofPool,
@@ -76,7 +79,8 @@ impl App {
     /// Why no decision can be made now, or nothing: the reasons of [`App::unready`], and a key-holder that is away.
     pub(crate) fn undecided(&self) -> Option<String> {
         let unready = self.unready().map(str::to_owned);
-        unready.or_else(|| Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?)))
+        let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
+        unready.or_else(away).or_else(|| self.key_holder.older_vault())
     }
 
     /// What a scrape reads.
@@ -88,7 +92,8 @@ impl App {
             templates: self.templates.len(),
             arenas: self.templates.arenas(),
             ready: self.undecided().is_none(),
-            key_holders: self.keyholder.holders(),
+            key_holders: self.keyholder.seats(),
+            counted: self.key_holder.status(),
         }
     }
 }

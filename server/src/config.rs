@@ -119,6 +119,10 @@ pub struct Overrides {
     /// which decide; absent: in this process.
     #[arg(long, value_name = "URL")]
     pub key_holder: Vec<String>,
+    /// Go on with a key-holder whose vault is an older copy than the newest seal shows. Budgets and templates are as they were then; every
+    /// seal shows that it happened.
+    #[arg(long)]
+    pub accept_older_vault: bool,
 }
 
 impl Config {
@@ -165,7 +169,8 @@ impl Config {
     }
 
     fn apply(&mut self, flags: &Overrides) {
-        let Overrides { data_dir, listen, admin_listen, workers, cadence, key_holder } = flags;
+        let Overrides { data_dir, listen, admin_listen, workers, cadence, key_holder, accept_older_vault } =
+            flags;
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -182,6 +187,7 @@ impl Config {
             self.pipeline.cadence = *value;
         }
         self.keyholder.apply(key_holder);
+        self.keyholder.accept_older_vault |= accept_older_vault;
     }
 
     fn check(&self) -> Result<(), ConfigError> {

@@ -16,8 +16,7 @@ use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
-use trefoil_key_holder::Role;
-use trefoil_matching::{KeyHolderError, PublicKey};
+use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
@@ -28,7 +27,7 @@ const CLOCK_SKEW_S: u64 = 300;
 /// See the module.
 pub(crate) struct Directory {
     store: Arc<dyn Store>,
-    keyholder: Arc<dyn Role>,
+    keyholder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
     in_flight_per_tenant: usize,
@@ -47,7 +46,7 @@ impl Directory {
     /// Loads everything from the store.
     pub(crate) fn load(
         store: Arc<dyn Store>,
-        keyholder: Arc<dyn Role>,
+        keyholder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
         in_flight_per_tenant: usize,
@@ -95,15 +94,12 @@ impl Directory {
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
     pub(crate) fn create_tenant(&self, request: CreateTenant, now: u64) -> Result<CreatedTenant, Problem> {
-        let CreateTenant { name, keys, policy } = request;
+        let CreateTenant { name, policy } = request;
         policy.check()?;
-        policy
-            .check_keys(keys.structure())
-            .map_err(|detail| Problem::field(Code::FieldInvalid, "/policy/probe", detail))?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Problem::internal)?;
         let _changing = self.change();
-        let public_key = self.keyholder.create_tenant(id, keys.structure(), policy.decision())?.to_bytes();
+        let public_key = self.keyholder.create_tenant(id, policy.probe.keys(), policy.decision())?.to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
         let record =
@@ -268,8 +264,8 @@ impl Directory {
         let keys: Vec<PublicKey> = keys
             .map(|key| PublicKey::from_bytes(key).map_err(|cause| wrong(&cause)))
             .collect::<Result<_, _>>()?;
-        for key in &keys {
-            policy.check_keys(key.structure()).map_err(|cause| wrong(&cause))?;
+        if keys.iter().any(|key| key.structure() != policy.probe.keys()) {
+            return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
         Ok(Tenant {
@@ -277,7 +273,7 @@ impl Directory {
             policy,
             key: Arc::new(key),
             keys,
-            roots: roots.iter().filter(|root| root.tenant == *id).cloned().collect(),
+            roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::new(Semaphore::new(self.in_flight_per_tenant)),
         })
@@ -295,7 +291,7 @@ impl From<KeyHolderError> for Problem {
             KeyHolderError::OneAway(_) => Problem::new(Code::KeyHolderUnavailable, cause.to_string()),
             KeyHolderError::Forbidden(why) => {
                 let detail = format!(
-                    "{why} (a key-holder's limits are in its configuration; `trefoil key-holder lift-freeze` and \
+                    "{why} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and \
                      `set-policy` are its operator's)"
                 );
                 Problem::new(Code::KeyHolderForbids, detail)
@@ -308,6 +304,35 @@ impl From<KeyHolderError> for Problem {
 /// What a caller is told while the key-holder is away.
 pub(crate) const KEY_HOLDER_UNAVAILABLE: &str =
     "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
+
+/// A tenant's roots as their signed statements say, and not as the columns beside them do: who can write to the store alone makes nobody a
+/// member.
+fn of_statements(roots: &[Root], tenant: &TenantId, keys: &[IssuerKey]) -> Result<Vec<Root>, String> {
+    roots
+        .iter()
+        .filter(|root| root.tenant == *tenant)
+        .map(|record| {
+            let altered = |cause: &dyn std::fmt::Display| {
+                format!("credential root {}: {cause}; restore the database from a backup", record.generation)
+            };
+            let statement = RootStatement::decode(&record.statement).map_err(|cause| altered(&cause))?;
+            let mut own = keys.iter().filter(|key| key.tenant == *tenant);
+            let key = own.find_map(|key| {
+                IssuerPublicKey::from_bytes(&key.key).filter(|key| key.id() == statement.key_id)
+            });
+            let key = key.ok_or_else(|| altered(&"signed by no key that was registered for it"))?;
+            let Root { statement: bytes, signature, .. } = record.clone();
+            SignedRoot { statement: bytes, signature }.verify(&key).map_err(|cause| altered(&cause))?;
+            let RootStatement { generation, generation_min, root, .. } = statement;
+            let signed = Root { generation, generation_min, root: root.to_bytes(), ..record.clone() };
+            match signed == *record && statement.tenant == *tenant {
+                true => Ok(signed),
+                false => Err(altered(&"the record says something else than its signed statement")),
+            }
+        })
+        .collect()
+}
+
 /// The record of a root that is the next of its tenant's chain, signed by the registered key.
 fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Problem> {
     let key = current.issuer_keys.last().and_then(|key| IssuerPublicKey::from_bytes(&key.key));
@@ -369,7 +394,71 @@ impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Problem {
         match cause {
             StoreError::Busy => Problem::new(Code::Overloaded, "too many writes wait; retry after a second"),
-            StoreError::Conflict | StoreError::Fault(_) => Problem::internal(cause),
+            StoreError::Conflict | StoreError::Fault(_) | StoreError::Altered(_) => Problem::internal(cause),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issuer::{public_key, sign};
+    use rand::SeedableRng as _;
+    use rand::rngs::StdRng;
+    use trefoil_sign::{MlDsa65, SignatureFamily as _};
+    use trefoil_zkp::Digest;
+
+    const TENANT: TenantId = [1; 16];
+
+    /// A root as it is published, and the key that signed it.
+    fn published_root() -> (Root, IssuerKey) {
+        let mut rng = StdRng::seed_from_u64(2);
+        let mut key = MlDsa65::generate(&mut rng).unwrap();
+        let public = public_key(&key);
+        let root = Digest::from_bytes(&[4; 32]).unwrap();
+        let statement = RootStatement {
+            tenant: TENANT,
+            generation: 5,
+            generation_min: 3,
+            root,
+            issued_at: 10,
+            previous: [0; 32],
+            key_id: public.id(),
+        };
+        let SignedRoot { statement: bytes, signature } = sign(&statement, &mut key, &mut rng).unwrap();
+        let record = Root {
+            tenant: TENANT,
+            root: root.to_bytes(),
+            generation: 5,
+            generation_min: 3,
+            statement: bytes,
+            signature,
+            published_at: 11,
+        };
+        let key = IssuerKey { tenant: TENANT, number: 0, key: public.as_bytes().to_vec(), registered_at: 9 };
+        (record, key)
+    }
+
+    /// Who can write to the store, and even to what vouches for its rows, makes himself no member.
+    #[test]
+    fn a_root_is_what_its_signed_statement_says() {
+        let (root, key) = published_root();
+        let keys = [key];
+        let read = |root: &Root| of_statements(std::slice::from_ref(root), &TENANT, &keys);
+        assert_eq!(read(&root), Ok(vec![root.clone()]));
+        let changes: [fn(&mut Root); 6] = [
+            |root| root.root[0] ^= 1,
+            |root| root.generation = 6,
+            |root| root.generation_min = 1,
+            |root| root.statement[30] ^= 1,
+            |root| root.signature[0] ^= 1,
+            |root| root.statement.truncate(100),
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            let mut altered = root.clone();
+            change(&mut altered);
+            assert!(read(&altered).unwrap_err().contains("restore the database"), "change {index}");
+        }
+        assert!(of_statements(&[root], &TENANT, &[]).unwrap_err().contains("no key that was registered"));
     }
 }

@@ -16,6 +16,7 @@ pub mod credentials;
 pub mod demo;
 mod directory;
 pub mod issuer;
+mod key_holder_watch;
 mod lingering;
 mod listener;
 mod log_audit;

@@ -1,11 +1,15 @@
 //! The log of seals as the store has it: where it ends, and proofs from its stored nodes.
+//!
+//! Whoever can write to the store can write anything into these tables. So the newest seal must be signed by this service when it
+//! starts, and nothing is served of which the root that the newest seal signs does not tell that it belongs to the log: neither a seal
+//! nor a proof.
 
 use crate::store::{Store, StoreError};
 use thiserror::Error;
-use trefoil_attest::Seal;
 use trefoil_attest::log::{self, Frontier};
-use trefoil_attest::tree::{Hash, leaf_hash};
+use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
 use trefoil_attest::witness::Checkpoint;
+use trefoil_attest::{Family, Seal, SealHeader, TrustRoot};
 use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
@@ -32,14 +36,38 @@ pub(crate) enum LogError {
         /// Reason.
         cause: String,
     },
+    /// What was asked for is not what the newest seal vouches for.
+    #[error(
+        "the stored {0} is not that of the log that the newest seal signs; restore the database from a backup"
+    )]
+    Altered(&'static str),
 }
 
-/// Where the stored chain of seals ends. The tree over the seals must be the one that the newest seal commits to, so that
-/// a log that was altered or cut in the middle is not continued.
-pub(crate) fn chain_head(store: &dyn Store) -> Result<ChainHead, LogError> {
+/// Whether this service, or whoever has its keys, has signed a seal: at a time at which its keys were valid or not.
+pub(crate) fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
+    let header = &seal.header;
+    let set = trust_root.key_set(&header.key_set_id).ok_or("signed by keys that no trust root lists")?;
+    let signed = |family: Family| {
+        let signature = &seal.signatures[family.index()];
+        family.verifies(set.keys.public_key(family), &header.to_be_signed(family), signature)
+    };
+    match header.issuer == trust_root.issuer() && Family::ALL.into_iter().all(signed) {
+        true => Ok(()),
+        false => Err("its signatures do not verify".to_owned()),
+    }
+}
+
+/// Where the stored chain of seals ends. The newest seal must pass `signed`, and the tree over the seals must be the one that it commits to,
+/// so that a log that was altered or cut in the middle is not continued.
+pub(crate) fn chain_head(
+    store: &dyn Store,
+    signed: impl FnOnce(&Seal) -> Result<(), String>,
+) -> Result<ChainHead, LogError> {
     let Some((number, bytes)) = store.last_seal()? else { return Ok(ChainHead::GENESIS) };
     let refused = |cause: String| LogError::Seal { number, cause };
-    let header = Seal::decode(&bytes).map_err(|cause| refused(cause.to_string()))?.header;
+    let seal = Seal::decode(&bytes).map_err(|cause| refused(cause.to_string()))?;
+    signed(&seal).map_err(refused)?;
+    let header = seal.header;
     let previous = header.digest();
     let before = Frontier::load(number, node(store))?;
     let leaf = node(store)(0, number)?;
@@ -49,10 +77,32 @@ pub(crate) fn chain_head(store: &dyn Store) -> Result<ChainHead, LogError> {
     Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))? })
 }
 
+/// A seal, which is part of the log that the newest one signs, or is the newest; none where there is none of this number.
+pub(crate) fn seal(store: &dyn Store, number: u64) -> Result<Option<Vec<u8>>, LogError> {
+    let Some(bytes) = store.seal(number)? else { return Ok(None) };
+    let newest = newest(store)?;
+    let digest = Seal::decode(&bytes).map(|seal| seal.header.digest());
+    let is_logged = match digest {
+        Ok(digest) if number < newest.seal_number => {
+            let path = log::inclusion(number, newest.seal_number, node(store))?.unwrap_or_default();
+            verify_inclusion(&digest, number, newest.seal_number, &path, &newest.log_root)
+        }
+        Ok(digest) => digest == newest.digest(),
+        Err(_) => false,
+    };
+    if is_logged { Ok(Some(bytes)) } else { Err(LogError::Altered("seal")) }
+}
+
+fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
+    let (number, bytes) = store.last_seal()?.ok_or(LogError::Altered("log"))?;
+    let seal = Seal::decode(&bytes);
+    seal.map(|seal| seal.header).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })
+}
+
 /// The head of the log at `size` as a note with the cosignatures that the store has; none where it has none.
 pub(crate) fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
     let lines = store.cosignatures(size)?;
-    let Some(seal) = store.seal(size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
+    let Some(seal) = seal(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
     note(size, &seal, &lines).map(Some)
 }
 
@@ -64,9 +114,16 @@ pub(crate) fn note(size: u64, seal: &[u8], lines: &[String]) -> Result<String, L
     Ok(format!("{}\n{}", checkpoint.text(), lines.concat()))
 }
 
-/// The path of seal `seal` in the log of the first `size` seals; none where there is no such path.
-pub(crate) fn inclusion(store: &dyn Store, seal: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
-    log::inclusion(seal, size, node(store))
+/// The path of seal `number` in the log of the first `size` seals; none where there is no such path.
+pub(crate) fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
+    let Some(path) = log::inclusion(number, size, node(store))? else { return Ok(None) };
+    let root = root_at(store, size)?;
+    let digest =
+        store.seal(number)?.and_then(|bytes| Seal::decode(&bytes).ok()).map(|seal| seal.header.digest());
+    match digest.is_some_and(|digest| verify_inclusion(&digest, number, size, &path, &root)) {
+        true => Ok(Some(path)),
+        false => Err(LogError::Altered("path of a seal")),
+    }
 }
 
 /// The proof that the log of `size` seals extends the one of `old_size`; none where there is no such proof.
@@ -75,7 +132,26 @@ pub(crate) fn consistency(
     old_size: u64,
     size: u64,
 ) -> Result<Option<Vec<Hash>>, LogError> {
-    log::consistency(old_size, size, node(store))
+    let Some(proof) = log::consistency(old_size, size, node(store))? else { return Ok(None) };
+    let (old_root, root) = (root_at(store, old_size)?, root_at(store, size)?);
+    match verify_consistency(old_size, &old_root, size, &root, &proof) {
+        true => Ok(Some(proof)),
+        false => Err(LogError::Altered("proof of consistency")),
+    }
+}
+
+/// The root of the log of the first `size` seals, which the log that the newest seal signs extends.
+fn root_at(store: &dyn Store, size: u64) -> Result<Hash, LogError> {
+    let newest = newest(store)?;
+    let root = Frontier::load(size, node(store))?.root();
+    if size == newest.seal_number {
+        return if root == newest.log_root { Ok(root) } else { Err(LogError::Altered("root of the log")) };
+    }
+    let proof = log::consistency(size, newest.seal_number, node(store))?.unwrap_or_default();
+    match verify_consistency(size, &root, newest.seal_number, &newest.log_root, &proof) {
+        true => Ok(root),
+        false => Err(LogError::Altered("root of the log")),
+    }
 }
 
 fn node(store: &dyn Store) -> impl FnMut(u8, u64) -> Result<Hash, LogError> {
@@ -116,7 +192,7 @@ mod tests {
     fn the_stored_log_ends_where_the_service_stopped() {
         for count in [0, 1, 2, 3, 7, 8, 21] {
             let (store, head) = stored(count);
-            assert_eq!(chain_head(&store).unwrap(), head);
+            assert_eq!(chain_head(&store, |_| Ok(())).unwrap(), head);
         }
     }
 
@@ -126,11 +202,77 @@ mod tests {
         let (_, last) = store.last_seal().unwrap().unwrap();
         // Seal 6 is a copy of seal 5, and its nodes are those of another entry.
         store.put_seal(6, last, head.log.clone().push(&[7; 32])).unwrap();
-        assert!(matches!(chain_head(&store), Err(LogError::Seal { number: 6, .. })));
+        assert!(matches!(chain_head(&store, |_| Ok(())), Err(LogError::Seal { number: 6, .. })));
         let (store, _) = stored(2);
         let seal = store.seal(1).unwrap().unwrap();
         let cut = Memory::default();
         cut.put_seal(1, seal, vec![]).unwrap();
-        assert!(matches!(chain_head(&cut), Err(LogError::NodeMissing { level: 0, number: 0 })));
+        assert!(matches!(chain_head(&cut, |_| Ok(())), Err(LogError::NodeMissing { level: 0, number: 0 })));
+    }
+
+    /// A copy of a store with another node, or another seal, in the place of one.
+    fn edited(store: &Memory, node: Option<(u8, u64)>, seal: Option<u64>) -> Memory {
+        let copy = Memory::default();
+        let (newest, _) = store.last_seal().unwrap().unwrap();
+        for number in 0..=newest {
+            let mut bytes = store.seal(number).unwrap().unwrap();
+            if seal == Some(number) {
+                let mut other = Seal::decode(&bytes).unwrap();
+                other.header.time += 1;
+                bytes = other.encode();
+            }
+            let completed = 0..=(number + 1).trailing_zeros() as u8;
+            let nodes = completed.map(|level| match node == Some((level, number >> level)) {
+                true => [9; 32],
+                false => store.log_node(level, number >> level).unwrap().unwrap(),
+            });
+            copy.put_seal(number, bytes, nodes.collect()).unwrap();
+        }
+        copy
+    }
+
+    #[test]
+    fn nothing_is_served_that_the_newest_seal_does_not_vouch_for() {
+        let (store, _) = stored(11);
+        let all = |store: &Memory| {
+            let mut refused = 0;
+            let mut count = |outcome: Result<bool, LogError>| match outcome {
+                Ok(served) => assert!(served),
+                Err(LogError::Altered(_)) => refused += 1,
+                Err(cause) => panic!("{cause}"),
+            };
+            for size in 1..=10 {
+                for old in 1..=size {
+                    count(consistency(store, old, size).map(|proof| proof.is_some()));
+                }
+                for number in 0..size {
+                    count(inclusion(store, number, size).map(|path| path.is_some()));
+                }
+            }
+            for number in 0..=10 {
+                count(seal(store, number).map(|seal| seal.is_some()));
+            }
+            refused
+        };
+        assert_eq!(all(&store), 0);
+        assert!(inclusion(&store, 3, 3).unwrap().is_none() && seal(&store, 11).unwrap().is_none());
+        for level in 0..4 {
+            for number in 0..(10 >> level) {
+                let altered = edited(&store, Some((level, number)), None);
+                assert!(all(&altered) > 0, "node {number} of level {level}");
+            }
+        }
+        for number in 0..10 {
+            let altered = edited(&store, None, Some(number));
+            assert!(matches!(seal(&altered, number), Err(LogError::Altered(_))));
+            assert!(matches!(inclusion(&altered, number, 10), Err(LogError::Altered(_))));
+        }
+    }
+
+    #[test]
+    fn a_log_whose_newest_seal_is_not_signed_is_not_continued() {
+        let (store, _) = stored(3);
+        let unsigned = chain_head(&store, |_| Err("its signatures do not verify".to_owned()));
+        assert!(matches!(unsigned, Err(LogError::Seal { number: 2, .. })));
     }
 }

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::{Histogram, Stats};
-use trefoil_key_holder::HolderState;
-use trefoil_matching::{ArenaSize, KeyStructure};
+use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_pipeline::{Bound, StageTimes};
 
 /// The content type of [`Metrics::render`].
@@ -52,7 +51,9 @@ pub(crate) struct Gauges {
     /// Whether the service takes requests.
     pub ready: bool,
     /// Three key-holders, where there are three.
-    pub key_holders: Vec<HolderState>,
+    pub key_holders: Vec<SeatState>,
+    /// What the key-holder counts, if it has said so.
+    pub counted: Option<Arc<Status>>,
 }
 
 impl Metrics {
@@ -121,7 +122,9 @@ impl Metrics {
             text.summary("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
         }
         render_key_holders(&mut text, &gauges.key_holders);
-        let Gauges { cache, intake_depth, proofs: _, templates, arenas, ready, key_holders: _ } = gauges;
+        render_counted(&mut text, gauges.counted.as_deref());
+        let Gauges { cache, intake_depth, proofs: _, templates, arenas, ready, key_holders: _, counted: _ } =
+            gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -161,23 +164,52 @@ fn render_arenas(text: &mut Text, arenas: &[(KeyStructure, ArenaSize); 2]) {
 }
 
 /// Who of three key-holders is there, and who is named for what.
-fn render_key_holders(text: &mut Text, holders: &[HolderState]) {
+fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
     if holders.is_empty() {
         return;
     }
     text.family("trefoil_key_holder_up", "gauge", "1 if this one of three key-holders can be reached");
-    for HolderState { seat, away, .. } in holders {
+    for SeatState { seat, away, .. } in holders {
         let up = f64::from(u8::from(away.is_none()));
         text.sample("trefoil_key_holder_up", &format!("{{seat=\"{seat}\"}}"), up);
     }
     let help = "Batches in which this one of three key-holders was named: silent: no decision; disagreed: another decision than \
                 the other two; lied: both others found its part wrong; accused: one did";
     text.family("trefoil_key_holder_faults_total", "counter", help);
-    for HolderState { seat, silent, disagreed, convicted, accused, .. } in holders {
+    for SeatState { seat, silent, disagreed, convicted, accused, .. } in holders {
         let named = [("silent", silent), ("disagreed", disagreed), ("lied", convicted), ("accused", accused)];
         for (fault, count) in named {
             let labels = format!("{{seat=\"{seat}\",fault=\"{fault}\"}}");
             text.sample("trefoil_key_holder_faults_total", &labels, *count as f64);
+        }
+    }
+}
+
+/// What the key-holder counts.
+fn render_counted(text: &mut Text, status: Option<&Status>) {
+    let Some(Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults }) =
+        status
+    else {
+        return;
+    };
+    for (name, kind, help, count) in [
+        ("attempts_total", "counter", "Attempts that the key-holder has counted since it started", *attempts),
+        ("failures_total", "counter", "Those that failed", *failures),
+        ("enrolments_total", "counter", "Enrolments since it started", *enrolments),
+        ("malformed_jobs", "gauge", "Malformed jobs that no operator has looked into", *malformed),
+        ("frozen_tenants", "gauge", "Tenants that they froze", frozen.len() as u64),
+        ("tenants", "gauge", "Tenants that it knows", *tenants),
+        ("templates", "gauge", "Templates that it has keys of", *templates),
+    ] {
+        text.single(&format!("trefoil_key_holder_{name}"), kind, help, count as f64);
+    }
+    let help =
+        "Transactions of the key-holder's vault; never less than before, unless an older copy was restored";
+    text.family("trefoil_key_holder_vault_generation", "counter", help);
+    for (seat, state) in (1..).zip(vaults) {
+        if let Some(state) = state {
+            let labels = format!("{{seat=\"{seat}\"}}");
+            text.sample("trefoil_key_holder_vault_generation", &labels, state.generation as f64);
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::problem::{Code, Problem};
 use crate::store::{Handle, StoreError, TenantId};
 use crate::tenant::Tenant;
 use crate::wire::{Hex, RotationState, RotationStatus};
-use crate::wrap::TemplateName;
+use crate::wrap;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
-use trefoil_matching::{KeyHolderError, PublicKey, blind, unblind};
+use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
 
 /// Templates asked for at a time.
 const CHUNK: usize = 64;
@@ -190,7 +190,8 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
         other => other?,
     };
     let (blinded, share) = blind(&template, &mut rand::rng());
-    let encrypted = match app.keyholder.renew(tenant.id, *handle, from, to, blinded, app.now()) {
+    let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
+    let encrypted = match app.keyholder.renew(Renewal { name: name(from), to, blinded }) {
         Err(KeyHolderError::UnknownSubjects(_)) => return Ok(Renewed::Dead),
         other => other?,
     };
@@ -199,8 +200,8 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
         return Err(Problem::internal("the key-holder renewed another template"));
     }
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
-    let name = TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
-    let wrapped = tenant.key.wrap_template(&name, &renewed.to_bytes());
+    let place = wrap::TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
+    let wrapped = tenant.key.wrap_template(&place, &renewed.to_bytes());
     let record = crate::store::Template {
         generation: to,
         lane,
@@ -212,7 +213,7 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
     if app.store.renew_template(record, from)? {
         app.templates.insert(renewed);
     } else {
-        app.keyholder.shred(tenant.id, *handle, to)?;
+        app.keyholder.shred(name(to))?;
     }
     Ok(Renewed::Done)
 }

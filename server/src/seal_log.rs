@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn sealing_child() {
         let Some(path) = std::env::var_os(CHILD) else { return };
-        let store: Arc<dyn Store> = Arc::new(Sqlite::open(Path::new(&path)).unwrap());
-        let mut head = log_store::chain_head(store.as_ref()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(Sqlite::open(Path::new(&path), &[7; 32]).unwrap());
+        let mut head = log_store::chain_head(store.as_ref(), |_| Ok(())).unwrap();
         let last = head.next_number() + ANSWERED;
         let put = put(store);
         let stop_after = move |number, bytes, completed| {
@@ -275,14 +275,14 @@ mod tests {
             );
             assert_eq!(answered, (next..stored).collect::<Vec<_>>());
             // The restart finds every answered seal and the one that nobody heard of, and goes on after it.
-            let store = Sqlite::open(&path).unwrap();
+            let store = Sqlite::open(&path, &[7; 32]).unwrap();
             let mut head = ChainHead::GENESIS;
             for number in 0..=stored {
                 let seal = Seal::decode(&store.seal(number).unwrap().unwrap()).unwrap();
                 assert_eq!((seal.header.previous, seal.header.log_root), (head.previous, head.log.root()));
                 head.follow(&seal.header);
             }
-            assert_eq!(log_store::chain_head(&store).unwrap(), head);
+            assert_eq!(log_store::chain_head(&store, |_| Ok(())).unwrap(), head);
             next = head.next_number();
             assert_eq!(next, stored + 1);
         }

@@ -5,6 +5,7 @@ use crate::chains::Chains;
 use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
+use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::Listener;
 use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
@@ -32,8 +33,8 @@ use tokio::task::JoinHandle;
 use trefoil_attest::TrustRoot;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::{Quorum, Remote, Role};
-use trefoil_matching::{KeyHolder, KeyHolding, Tier};
+use trefoil_key_holder::{Quorum, Remote};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
 use trefoil_sign::SigningKeys;
@@ -41,6 +42,8 @@ use zeroize::Zeroizing;
 
 /// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
 const NONCES_MAX: usize = 1_200_000;
+/// How often the key-holder is asked what it counts.
+const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often expired sessions, verdicts and idempotency records are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -97,6 +100,7 @@ pub struct Server {
     public: (SocketAddr, JoinHandle<bool>),
     admin: (SocketAddr, JoinHandle<bool>),
     sweeper: JoinHandle<()>,
+    watcher: JoinHandle<()>,
     /// Released last.
     directory: DataDir,
 }
@@ -115,8 +119,9 @@ impl Server {
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let store = open_store(&directory)?;
-        let keyholder = key_holder(&config.keyholder, &directory)?;
-        let head = log_store::chain_head(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        let keyholder = key_holder(&config.keyholder, &directory, &clock)?;
+        let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
+        let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&keyholder),
@@ -132,7 +137,7 @@ impl Server {
         let pipeline = Pipeline::new(
             issuer,
             accounts.registry(),
-            Arc::clone(&keyholder) as Arc<dyn KeyHolding>,
+            Arc::clone(&keyholder),
             verdicts.cache(),
             Tier::detected(),
         );
@@ -150,6 +155,7 @@ impl Server {
             store,
             directory: accounts,
             keyholder,
+            key_holder: Arc::new(KeyHolderWatch::new(Vec::new(), config.keyholder.accept_older_vault)),
             verdicts,
             proofs: ProofPool::start(
                 proof_pool(&config.proofs),
@@ -195,7 +201,10 @@ impl Server {
         let (public, public_listener) = bind(app.config.server.listen).await?;
         let (admin, admin_listener) = bind(app.config.server.admin_listen).await?;
         let resumed = Arc::clone(&app);
-        let resumed = tokio::task::spawn_blocking(move || rotation::resume(&resumed));
+        let resumed = tokio::task::spawn_blocking(move || {
+            resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
+            rotation::resume(&resumed);
+        });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
         let public_router = api::public(Arc::clone(&app));
         let admin_router = api::admin(Arc::clone(&app));
@@ -204,7 +213,8 @@ impl Server {
             seal_log,
             public: (public, tokio::spawn(public_listener.serve(public_router, stopped.clone()))),
             admin: (admin, tokio::spawn(admin_listener.serve(admin_router, stopped.clone()))),
-            sweeper: tokio::spawn(sweep(Arc::clone(&app), stopped)),
+            sweeper: tokio::spawn(sweep(Arc::clone(&app), stopped.clone())),
+            watcher: tokio::spawn(watch_key_holder(Arc::clone(&app), stopped)),
             stop,
             app,
             directory,
@@ -252,12 +262,13 @@ impl Server {
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
-        let Server { app, pipeline, seal_log, stop, public, admin, sweeper, directory } = self;
+        let Server { app, pipeline, seal_log, stop, public, admin, sweeper, watcher, directory } = self;
         app.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
         let answered = public.1.await.unwrap_or(false) & admin.1.await.unwrap_or(false);
         let _ = sweeper.await;
+        let _ = watcher.await;
         app.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
@@ -283,12 +294,17 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
 
 fn open_store(directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
     let path = directory.join("store.sqlite");
-    let store = Sqlite::open(&path).map_err(|cause| not_opened(&path, cause))?;
+    let secret = directory.secret::<32>("master.key")?;
+    let store = Sqlite::open(&path, &secret).map_err(|cause| not_opened(&path, cause))?;
     Ok(Arc::new(store))
 }
 
 /// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
-fn key_holder(config: &config::KeyHolder, directory: &DataDir) -> Result<Arc<dyn Role>, StartError> {
+fn key_holder(
+    config: &config::KeyHolder,
+    directory: &DataDir,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn KeyHolding>, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join("vault.sqlite");
     let place = config.place().map_err(|cause| stored("configuration", &cause))?;
@@ -316,11 +332,12 @@ fn key_holder(config: &config::KeyHolder, directory: &DataDir) -> Result<Arc<dyn
             return Ok(Arc::new(quorum));
         }
     }
-    let key = trefoil_key_holder::wrap::WrapKey::new(&*directory.secret::<32>("vault.key")?);
-    let vault = SqliteVault::open(&path, key).map_err(|cause| not_opened(&path, cause))?;
-    let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng())
+    let secret = directory.secret::<32>("vault.key")?;
+    let vault = SqliteVault::open(&path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
-    Ok(Arc::new(keyholder))
+    let clock = Arc::clone(clock);
+    Ok(Arc::new(Local::with_clock(keyholder.into(), move || clock.unix_s())))
 }
 
 fn not_opened(path: &Path, cause: StoreError) -> StartError {
@@ -375,6 +392,19 @@ fn admin_token(directory: &DataDir) -> Result<Zeroizing<String>, DataDirError> {
             found,
             expected: 64,
         }),
+    }
+}
+
+async fn watch_key_holder(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
+        }
+        let app = Arc::clone(&app);
+        let look = move || app.key_holder.look(&*app.keyholder, &app.directory.registry());
+        // A panic there was logged; the next look may succeed.
+        let _ = tokio::task::spawn_blocking(look).await;
     }
 }
 

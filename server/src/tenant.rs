@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 mod policy;
 
-pub use policy::{Attempts, Keys, POLICY_ID, POLICY_VERSION, Policy, Probe, Threshold};
+pub use policy::{Attempts, POLICY_ID, POLICY_VERSION, Policy, Probe, Threshold};
 
 /// One thing that an API key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,17 +73,9 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// The key structure.
+    /// How its templates are encrypted.
     pub fn structure(&self) -> KeyStructure {
-        self.keys.first().map_or(KeyStructure::PerSubject, PublicKey::structure)
-    }
-
-    /// The same, as the API calls it.
-    pub fn keys_of(&self) -> Keys {
-        match self.structure() {
-            KeyStructure::PerSubject => Keys::PerSubject,
-            KeyStructure::PerTenant => Keys::PerTenant,
-        }
+        self.policy.probe.keys()
     }
 
     /// The pipeline's view.

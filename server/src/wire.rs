@@ -27,6 +27,9 @@ pub struct Enrolment {
     /// The face in two shares, where it is `shared`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Shares>,
+    /// Unix second at which the device sealed its share, within a minute of the service's clock; where there are shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issued_at: Option<u64>,
     /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
     #[serde(deserialize_with = "reference")]
     pub consent_ref: String,
@@ -254,9 +257,6 @@ pub struct CreateTenant {
     /// Name for operators, 1 to 256 bytes.
     #[serde(deserialize_with = "reference")]
     pub name: String,
-    /// How its templates are encrypted, for good.
-    #[serde(default)]
-    pub keys: crate::tenant::Keys,
     /// What the tenant's requests are decided under.
     pub policy: crate::tenant::Policy,
 }
@@ -266,8 +266,6 @@ pub struct CreateTenant {
 pub struct FheKeys {
     /// The tenant.
     pub tenant: Hex<16>,
-    /// Its key structure.
-    pub key_structure: crate::tenant::Keys,
     /// Its probe mode.
     pub probe_mode: crate::tenant::Probe,
     /// The epochs of its keys, oldest first: two while they are rotated.

@@ -13,7 +13,7 @@ use trefoil_server::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use trefoil_server::demo::{Arguments, run};
 use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Attempts, Keys, Policy, Probe, Scope, Threshold};
+use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
 use trefoil_server::wire::{
     AttestationForm, CreateTenant, CreatedTenant, Decision, Enrolment, Nonce, Vector,
 };
@@ -150,7 +150,7 @@ impl Service {
             attestation_lifetime_s: 60,
             probe: Probe::Plain,
         };
-        let tenant = CreateTenant { name: "shop".to_owned(), keys: Keys::PerSubject, policy };
+        let tenant = CreateTenant { name: "shop".to_owned(), policy };
         let created = self.admin().create_tenant(&tenant).await.unwrap();
         let scopes = vec![Scope::Enrol, Scope::Authenticate, Scope::Issue];
         let key = self.admin().create_api_key(created.tenant_id, scopes).await.unwrap();
@@ -192,7 +192,12 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
     let (issuer, root) = signed(&tenant, root, now);
     service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
     client.publish_root(&root).await.unwrap();
-    let enrolment = Enrolment { embedding: Some(face(0.7)), shares: None, consent_ref: "form 1".to_owned() };
+    let enrolment = Enrolment {
+        embedding: Some(face(0.7)),
+        shares: None,
+        issued_at: None,
+        consent_ref: "form 1".to_owned(),
+    };
     let enrolled = client.enrol(holder.handle(), &enrolment, "once").await.unwrap();
     assert_eq!(enrolled.handle, holder.handle());
     assert_eq!(client.enrol(holder.handle(), &enrolment, "once").await.unwrap(), enrolled);

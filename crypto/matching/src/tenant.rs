@@ -118,6 +118,12 @@ impl Tenant {
         TenantRecord { tenant: self.id, keys: self.keys, epochs, policy, malformed, forgiven }
     }
 
+    /// Malformed jobs that no operator has looked into, and whether they freeze it.
+    pub(crate) fn malformed(&self) -> (u32, bool) {
+        let state = self.state.load();
+        (state.malformed - state.forgiven, state.is_frozen())
+    }
+
     /// How many templates there are.
     pub(crate) fn templates(&self) -> usize {
         self.subjects.len()

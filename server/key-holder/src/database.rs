@@ -47,8 +47,7 @@ pub enum StoreError {
     Fault(String),
     /// Somebody else wrote to the file.
     #[error(
-        "{0}; somebody else wrote to this file: keep a copy, find out who, then restore the newest backup and start with \
-         --accept-older-vault"
+        "{0}; somebody else wrote to this file: keep a copy, find out who, then restore the newest backup"
     )]
     Altered(String),
 }

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use trefoil_matching::KeyHolderError;
+use trefoil_matching::{KeyHolderError, Status};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
@@ -36,14 +36,14 @@ pub(super) async fn create_api_key(
     body::answer(StatusCode::CREATED, &created)
 }
 
-/// `POST /v1/tenants/{tenant}/lift-freeze`: lets the key-holder decide again after malformed jobs, once their cause is
-/// found.
-pub(super) async fn lift_freeze(
+/// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a
+/// tenant that they froze is decided for again.
+pub(super) async fn reset_malformed(
     State(app): State<Arc<App>>,
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<StatusCode, Problem> {
-    blocking(move || match app.keyholder.lift_freeze(tenant) {
+    blocking(move || match app.keyholder.forgive_malformed(tenant) {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(KeyHolderError::UnknownTenant) => {
             Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
@@ -83,14 +83,31 @@ pub(super) async fn live() -> &'static str {
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     match app.undecided() {
         None => {
-            let away = app.keyholder.holders().into_iter().filter_map(|holder| {
+            let away = app.keyholder.seats().into_iter().filter_map(|holder| {
                 let (seat, address) = (holder.seat, holder.address);
                 holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
             });
-            std::iter::once("ready\n".to_owned()).chain(away).collect::<String>().into_response()
+            let counted = app.key_holder.status().as_deref().map(counted);
+            std::iter::once("ready\n".to_owned())
+                .chain(away)
+                .chain(counted)
+                .collect::<String>()
+                .into_response()
         }
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
     }
+}
+
+/// What the key-holder counts, for people.
+fn counted(status: &Status) -> String {
+    let Status { attempts, failures, enrolments, malformed, frozen, .. } = status;
+    let frozen = match frozen.len() {
+        0 => String::new(),
+        tenants => format!(", {tenants} tenants frozen by them until an operator resets the count"),
+    };
+    format!(
+        "key-holder: {attempts} attempts, {failures} failures, {enrolments} enrolments, {malformed} malformed jobs{frozen}\n"
+    )
 }
 
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.

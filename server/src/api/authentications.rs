@@ -19,7 +19,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use trefoil_attest::{Attestation, Evidence};
-use trefoil_matching::{Context, Share, SharedProbe, Template};
+use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, SealedTree, Stale, SubmitError, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
@@ -38,7 +38,7 @@ pub(super) async fn authenticate(
     if !tenant.policy.audiences.contains(&request.audience) {
         return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
     }
-    if app.keyholder.unready().is_some() {
+    if app.keyholder.unready().is_some() || app.key_holder.older_vault().is_some() {
         // Before anything is spent: the same request may come again.
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
@@ -67,14 +67,15 @@ pub(super) async fn authenticate(
 
 /// What the request shows, in the tenant's probe mode.
 fn probe(tenant: &Tenant, request: &Authentication) -> Result<Probe, Problem> {
-    let Authentication { embedding, shares, handle, session_id, nonce, .. } = request;
+    let Authentication { embedding, shares, session_id, nonce, issued_at, .. } = request;
     match templates::shown(tenant.policy.probe, embedding.clone(), shares.clone())? {
         Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
         Shown::Shared { open, sealed } => {
             let share =
                 Share::from_bytes(&open).map_err(|cause| templates::refused_share("/shares/open", cause))?;
-            let context = Context::probe(&tenant.id, &handle.0, &session_id.0, nonce.as_bytes());
-            Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, context })))
+            let nonce = nonce.as_bytes().to_vec();
+            let sealed_for = SealedFor { session: session_id.0, nonce, issued_at: *issued_at };
+            Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for })))
         }
     }
 }

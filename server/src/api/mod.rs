@@ -15,7 +15,7 @@
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
-//! | POST `/v1/tenants/{tenant}/lift-freeze` (admin) | token | - | 204 |
+//! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
@@ -80,7 +80,7 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .route("/v1/tenants", post(admin::create_tenant))
         .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
         .route("/v1/tenants/{tenant}/issuer-key", put(roots::register_key))
-        .route("/v1/tenants/{tenant}/lift-freeze", post(admin::lift_freeze))
+        .route("/v1/tenants/{tenant}/reset-malformed", post(admin::reset_malformed))
         .route("/v1/tenants/{tenant}/key-rotation", post(admin::rotate_keys).get(admin::key_rotation))
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))

@@ -5,7 +5,7 @@ use super::caller::PathBytes;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use crate::wire::{Base64, FheKeys, Hex};
-use crate::{signing_keys, trust};
+use crate::{log_store, signing_keys, trust};
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -50,7 +50,8 @@ pub(super) async fn seal(
 ) -> Result<Response, Problem> {
     let Path(number) =
         number.map_err(|_| Problem::new(Code::MalformedRequest, "a seal is named by a whole number"))?;
-    let seal = blocking(move || Ok(app.store.seal(number)?)).await?;
+    let seal =
+        blocking(move || log_store::seal(app.store.as_ref(), number).map_err(Problem::internal)).await?;
     let seal = seal.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))?;
     let headers = [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, IMMUTABLE)];
     Ok((headers, seal).into_response())
@@ -68,7 +69,7 @@ pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
         "lanes": trefoil_matching::LANES,
         "dimensions": trefoil_matching::DIM,
         "quantiser": "unit-r175",
-        "key_structures": ["per-subject", "per-tenant"],
+        "keys": { "plain": "per-subject", "shared": "per-tenant" },
         "probe_modes": ["plain", "shared"],
     });
     body::answer(StatusCode::OK, &parameters)
@@ -85,7 +86,6 @@ pub(super) async fn fhe_keys(
         let key = app.keyholder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id),
-            key_structure: tenant.keys_of(),
             probe_mode: tenant.policy.probe,
             epochs: tenant.keys.iter().map(PublicKey::epoch).collect(),
             sealing_key: Base64(key.to_bytes().to_vec()),

@@ -7,22 +7,22 @@ use super::caller::{Caller, PathBytes};
 use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
+use crate::replay::FRESHNESS_S;
 use crate::store::{Handle, Idempotency, StoreError, Template};
 use crate::tenant::{Probe, Scope, Tenant};
-use crate::wire::{Enrolled, Enrolment, Hex, Shares, Vector};
-use crate::wrap::TemplateName;
+use crate::wire::{self, Enrolled, Hex, Shares, Vector};
+use crate::wrap;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::{Arc, PoisonError};
 use trefoil_matching::{
-    Blind, Context, Embedding, ForKeyHolder, KeyHolderError, Lane, SealedShare, split, unblind,
+    Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
+    SealedTemplate, TemplateName, split, unblind,
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// Longest idempotency key in bytes.
-const IDEMPOTENCY_KEY_MAX: usize = 255;
 /// How long an answer is kept for callers that ask again: a day.
 pub(crate) const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 
@@ -36,7 +36,7 @@ pub(super) async fn enrol(
     caller.require(Scope::Enrol)?;
     let key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let Enrolment { embedding, shares, consent_ref } = body::parse(&bytes)?;
+    let wire::Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
     let tenant = Arc::clone(&caller.tenant);
     let face = match shown(tenant.policy.probe, embedding, shares)? {
         Shown::Plain(vector) => {
@@ -45,7 +45,9 @@ pub(super) async fn enrol(
         }
         Shown::Shared { open, sealed } => {
             let blind = Blind::from_bytes(&open).map_err(|cause| refused_share("/shares/open", cause))?;
-            (ForKeyHolder::Sealed(sealed, Context::template(&tenant.id, &handle, key.as_bytes())), blind)
+            let issued_at = fresh(issued_at, app.now())?;
+            let idempotency_key = key.clone().into_bytes();
+            (ForKeyHolder::Sealed(SealedTemplate { sealed, idempotency_key, issued_at }), blind)
         }
     };
     let digest = app.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
@@ -82,12 +84,13 @@ pub(super) async fn delete(
     let tenant = caller.tenant.id;
     blocking(move || {
         let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
-        app.keyholder.shred(tenant, handle, template.generation)?;
+        let name = |generation| TemplateName { tenant, handle, generation };
+        app.keyholder.shred(name(template.generation))?;
         // A rotation may have renewed it in the meantime.
         if let Some(deleted) = app.store.delete_template(&tenant, &handle)?
             && deleted != template.generation
         {
-            app.keyholder.shred(tenant, handle, deleted)?;
+            app.keyholder.shred(name(deleted))?;
         }
         app.templates.remove(&tenant, &handle);
         Ok(StatusCode::NO_CONTENT)
@@ -117,7 +120,7 @@ pub(super) async fn load(
 /// A template from its record.
 pub(crate) fn opened(tenant: &Tenant, record: &Template) -> Result<trefoil_matching::Template, Problem> {
     let Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
-    let name = TemplateName {
+    let name = wrap::TemplateName {
         tenant: tenant.id,
         handle: *handle,
         generation: *generation,
@@ -203,15 +206,16 @@ fn store(
     let lane = Lane::random(&mut rng);
     // Until it is stored no rotation of the tenant's keys takes stock.
     let _enrolling = app.enrolling.read().unwrap_or_else(PoisonError::into_inner);
-    let encrypted = app.keyholder.enrol(tenant.id, handle, generation, lane, for_keyholder);
+    let name = TemplateName { tenant: tenant.id, handle, generation };
+    let encrypted = app.keyholder.enrol(Enrolment { name, lane, template: for_keyholder });
     let encrypted = encrypted.map_err(|cause| match cause {
         KeyHolderError::SealedShares(_) => refused_share("/shares/sealed", SEALED_FOR_ANOTHER),
         other => other.into(),
     })?;
     let template = unblind(encrypted, blind);
     let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
-    let name = TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
-    let wrapped = tenant.key.wrap_template(&name, &template.to_bytes());
+    let place = wrap::TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
+    let wrapped = tenant.key.wrap_template(&place, &template.to_bytes());
     let now = app.now();
     let record = Template {
         tenant: tenant.id,
@@ -229,7 +233,7 @@ fn store(
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
     if let Err(cause) = app.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
-        app.keyholder.shred(tenant.id, handle, generation)?;
+        app.keyholder.shred(name)?;
         return Err(exists(cause));
     }
     app.templates.insert(template);
@@ -238,16 +242,29 @@ fn store(
 
 fn idempotency_key(headers: &HeaderMap) -> Result<String, Problem> {
     let key = headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()).unwrap_or("");
-    if (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()) {
+    if (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()) {
         return Ok(key.to_owned());
     }
     let detail = "send `Idempotency-Key` with 1 to 255 visible characters, fresh for each enrolment";
     Err(Problem::new(Code::IdempotencyKeyMissing, detail))
 }
 
+/// When a device sealed its share of a template.
+fn fresh(issued_at: Option<u64>, now: u64) -> Result<u64, Problem> {
+    match issued_at {
+        Some(at) if at.abs_diff(now) <= FRESHNESS_S => Ok(at),
+        _ => {
+            let detail = format!(
+                "send the second at which the device sealed its share, within {FRESHNESS_S} s of the service's clock"
+            );
+            Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail))
+        }
+    }
+}
+
 /// Why a sealed share is refused.
-pub(super) const SEALED_FOR_ANOTHER: &str =
-    "the share was not sealed to this key-holder for this request: seal again, to the key of /v1/fhe/keys";
+pub(super) const SEALED_FOR_ANOTHER: &str = "the share was not sealed to this key-holder for this request, or not lately, or was used \
+     before: seal again, to the key of /v1/fhe/keys";
 
 fn unknown() -> Problem {
     Problem::new(Code::SubjectUnknown, "enrol the subject first")

@@ -42,6 +42,11 @@ impl Serve {
         if let Err(cause) = start_log(&config.log) {
             return fail(&format_args!("log.filter: {cause}"), USAGE);
         }
+        if config.server.protect_memory
+            && let Err(cause) = trefoil_key_holder::memory::protect()
+        {
+            return fail(&format_args!("memory cannot be protected: {cause}"), 1);
+        }
         match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
             Ok(runtime) => runtime.block_on(serve(config)),
             Err(cause) => fail(&cause, 1),

@@ -211,8 +211,12 @@ impl Command {
             Command::Enrol { place, which, face, consent, remote } => {
                 let wallet = place.open()?.wallet;
                 let handle = wallet.handle(&which.of(&wallet)?);
-                let enrolment =
-                    Enrolment { embedding: Some(face.read()?), shares: None, consent_ref: consent };
+                let enrolment = Enrolment {
+                    embedding: Some(face.read()?),
+                    shares: None,
+                    issued_at: None,
+                    consent_ref: consent,
+                };
                 let key = hex::encode(rand::random::<[u8; 16]>());
                 let client = remote.client()?;
                 let enrolled = remote::block_on(client.enrol(handle, &enrolment, &key))?;

@@ -314,7 +314,7 @@ impl HolderSession {
         attestation: AttestationForm,
         rng: &mut impl CryptoRng,
     ) -> Result<Authentication, QuantiseError> {
-        let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes());
+        let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes(), issued_at);
         let split = split_probe(probe.coordinates(), key, &context, rng)?;
         Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
     }

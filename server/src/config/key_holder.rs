@@ -17,6 +17,9 @@ pub struct KeyHolder {
     pub timeout_ms: u64,
     /// Decisions under way at the same time, with each key-holder.
     pub connections: usize,
+    /// Whether a vault may be an older copy than the newest seal shows. From the command line only: it is for one start.
+    #[serde(skip)]
+    pub accept_older_vault: bool,
 }
 
 /// Where decisions are made.

@@ -21,6 +21,8 @@ pub struct Server {
     pub admin_listen: SocketAddr,
     /// Issuer name in attestations; empty means derived from `listen`.
     pub issuer: String,
+    /// Whether memory is kept out of core dumps, swap space, and the reach of debuggers.
+    pub protect_memory: bool,
 }
 
 /// `[tls]`

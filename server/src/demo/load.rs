@@ -72,6 +72,7 @@ impl Clients {
             let enrolment = Enrolment {
                 embedding: Some(clients.plan.template(person)),
                 shares: None,
+                issued_at: None,
                 consent_ref: format!("demonstration-{person}"),
             };
             let handle = clients.holders[person].handle();

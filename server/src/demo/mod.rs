@@ -20,7 +20,7 @@ use crate::client::{Admin, Client, ClientError};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::server::Server;
-use crate::tenant::{Attempts, Keys, Policy, Probe, Scope, Threshold};
+use crate::tenant::{Policy, Probe, Scope, Threshold};
 use crate::wire::{CreateTenant, CreatedTenant, Decision};
 use audit::audit;
 use load::{AUDIENCE, Clients, Login};
@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use thiserror::Error;
+use trefoil_matching::AttemptPolicy;
 use trefoil_pipeline::Clock as _;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
@@ -179,14 +180,12 @@ pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
 /// Like any tenant's, but for the attempt budgets: every person is impersonated here as often as they log in, and the
 /// default budget would answer `no_match` to the owner as well.
 fn policy() -> Policy {
-    let attempts =
-        Attempts { consecutive: u32::MAX, delay_s: 0, per_day: u32::MAX, per_generation: u32::MAX };
     Policy {
         embedder: "facenet-128".to_owned(),
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
         level_min: LEVEL,
-        attempts,
+        attempts: AttemptPolicy::UNLIMITED.into(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         probe: Probe::Plain,
     }
@@ -301,7 +300,7 @@ impl Service {
     }
 
     async fn create_tenant(&self, policy: Policy) -> Result<CreatedTenant, DemoError> {
-        let tenant = CreateTenant { name: "demonstration".to_owned(), keys: Keys::PerSubject, policy };
+        let tenant = CreateTenant { name: "demonstration".to_owned(), policy };
         self.admin.create_tenant(&tenant).await.map_err(DemoError::call("tenant"))
     }
 

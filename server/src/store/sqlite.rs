@@ -7,15 +7,18 @@ use super::{
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::tree::Hash;
-use trefoil_key_holder::database::{Database, conflict_or_fault, fault};
+use trefoil_key_holder::database::{Apart, Database, RowKey, conflict_or_fault, fault};
 
 /// See the module.
 pub struct Sqlite(Database);
 
 impl Sqlite {
-    /// Opens or creates the file.
-    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
-        Database::open(path, 1, include_str!("schema.sql")).map(Sqlite)
+    /// Opens or creates the file; `secret` vouches for its rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Altered`] when anybody else wrote to the file.
+    pub fn open(path: &Path, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
+        Database::open(path, 1, include_str!("schema.sql"), Some(RowKey::of(secret, APART))).map(Sqlite)
     }
 
     /// One insertion that conflicts when its key exists.
@@ -32,6 +35,12 @@ impl Sqlite {
         self.0.read(|connection| connection.prepare_cached(sql)?.query_row(values, read).optional())
     }
 }
+
+/// What the sum of the rows leaves out, because there is much of it and something else vouches for it. Seals are signed and chained, and the
+/// nodes are of the tree whose root the newest seal signs ([`crate::log_store`]). A template is encrypted under a data key of its own
+/// and names itself.
+const APART: &[Apart] =
+    &[Apart::Table("seals"), Apart::Table("log_nodes"), Apart::Column("templates", "wrapped")];
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
     connection

@@ -170,14 +170,14 @@ fn memory_holds_what_a_store_promises() {
 #[test]
 fn sqlite_holds_what_a_store_promises() {
     let directory = tempfile::tempdir().unwrap();
-    holds(&Sqlite::open(&directory.path().join("store.sqlite")).unwrap());
+    holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
 }
 
 #[test]
 fn sqlite_reopens_with_everything_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
-    let store = Sqlite::open(&path).unwrap();
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
     store.create_tenant(tenant(T)).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
@@ -190,7 +190,7 @@ fn sqlite_reopens_with_everything_acknowledged() {
         }
     });
     drop(store);
-    let store = Sqlite::open(&path).unwrap();
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
     for thread in 0..8_u8 {
         for number in 0..20_u64 {
             assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
@@ -203,19 +203,91 @@ fn sqlite_reopens_with_everything_acknowledged() {
 fn sqlite_refuses_a_newer_schema() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
-    drop(Sqlite::open(&path).unwrap());
+    drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
     drop(connection);
-    let Err(StoreError::Fault(text)) = Sqlite::open(&path) else { panic!("opened a newer schema") };
+    let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
     assert!(text.contains("schema version 2"), "{text}");
+}
+
+/// One field of each row that decides something, and rows that were added, removed and brought back.
+#[test]
+fn sqlite_refuses_what_somebody_else_wrote() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let open = || Sqlite::open(&path, &[7; 32]);
+    let store = open().unwrap();
+    store.create_tenant(tenant(T)).unwrap();
+    store.add_api_key(ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 2, created_at: 3 }).unwrap();
+    store.add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }).unwrap();
+    store.publish_root(root(T, 5, 4)).unwrap();
+    let generation = store.reserve_generation(&T, &H).unwrap();
+    store.enrol(template(generation), answer("k")).unwrap();
+    let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100] };
+    store.put_sessions(vec![session]).unwrap();
+    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
+    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    drop(store);
+    let good = std::fs::read(&path).unwrap();
+    for edit in [
+        "UPDATE tenants SET name = 'b'",
+        "UPDATE tenants SET policy = '{\"level_min\":0}'",
+        "UPDATE tenants SET public_key = zeroblob(37)",
+        "UPDATE tenants SET next_key = zeroblob(37)",
+        "UPDATE tenants SET wrapped_key = zeroblob(60)",
+        "UPDATE tenants SET created_at = 7",
+        "UPDATE api_keys SET id = zeroblob(8)",
+        "UPDATE api_keys SET tag = zeroblob(32)",
+        "UPDATE api_keys SET scopes = 7",
+        "UPDATE api_keys SET created_at = 7",
+        "DELETE FROM api_keys",
+        "UPDATE roots SET root = zeroblob(32)",
+        "UPDATE roots SET generation = 6",
+        "UPDATE roots SET generation_min = 0",
+        "UPDATE roots SET statement = zeroblob(132)",
+        "UPDATE roots SET signature = zeroblob(3309)",
+        "UPDATE roots SET published_at = 0",
+        "DELETE FROM roots",
+        "UPDATE issuer_keys SET key = zeroblob(1952)",
+        "UPDATE issuer_keys SET number = 1",
+        "UPDATE issuer_keys SET registered_at = 0",
+        "UPDATE generations SET generation = 0",
+        "UPDATE generations SET handle = zeroblob(32)",
+        "UPDATE templates SET handle = zeroblob(32)",
+        "UPDATE templates SET generation = 9",
+        "UPDATE templates SET lane = 1",
+        "UPDATE templates SET epoch = 1",
+        "UPDATE templates SET wrapped_key = zeroblob(60)",
+        "UPDATE templates SET consent_ref = 'none'",
+        "UPDATE templates SET created_at = 1",
+        "DELETE FROM templates",
+        "UPDATE sessions SET id = zeroblob(32)",
+        "UPDATE sessions SET expires_at = 1000",
+        "UPDATE sessions SET wrapped = zeroblob(100)",
+        "UPDATE idempotency SET key = 'l'",
+        "UPDATE idempotency SET request_digest = zeroblob(32)",
+        "UPDATE idempotency SET body = '[]'",
+        "UPDATE idempotency SET created_at = 99",
+        "UPDATE cosignatures SET size = 8",
+        "UPDATE cosignatures SET line = 'another'",
+    ] {
+        std::fs::write(&path, &good).unwrap();
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        assert_eq!(connection.execute(edit, []).unwrap(), 1, "{edit}");
+        drop(connection);
+        let refused = open().err();
+        assert!(matches!(refused, Some(StoreError::Altered(_))), "{edit}: {refused:?}");
+    }
+    std::fs::write(&path, &good).unwrap();
+    open().unwrap();
 }
 
 #[test]
 fn sqlite_deletion_leaves_no_copy_in_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
-    let store = Sqlite::open(&path).unwrap();
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
     store.create_tenant(tenant(T)).unwrap();
     let mark: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(167) ^ 0x5c).collect();
     let generation = store.reserve_generation(&T, &H).unwrap();

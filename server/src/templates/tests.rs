@@ -4,7 +4,7 @@ use super::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, TemplateName, split, unblind,
 };
 
 const TENANT: TenantId = [7; 16];
@@ -12,12 +12,13 @@ const TENANT: TenantId = [7; 16];
 /// A template of somebody, to be renamed.
 fn template(keys: KeyStructure) -> Template {
     let mut rng = StdRng::seed_from_u64(1);
-    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng).expect("an empty vault");
+    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, 0).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     keyholder.create_tenant(TENANT, keys, policy).expect("new");
     let (blinded, blind) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);
     let lane = Lane::new(3).expect("below 32");
-    unblind(keyholder.enrol(TENANT, [0; 32], 0, lane, &blinded.into()).expect("new"), blind)
+    let name = TemplateName { tenant: TENANT, handle: [0; 32], generation: 0 };
+    unblind(keyholder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
 }
 
 /// The same for another subject. Handles differ in their first byte, so that they spread.

@@ -27,7 +27,7 @@ pub struct Policy {
     /// Lowest credential level that a session must prove.
     #[serde(default)]
     pub level_min: u8,
-    /// Failures allowed before a subject is denied whatever the probe.
+    /// Attempts allowed before a subject is denied whatever the probe.
     #[serde(default)]
     pub attempts: Attempts,
     /// Life of an attestation in seconds, 1 to 120.
@@ -38,40 +38,29 @@ pub struct Policy {
     pub probe: Probe,
 }
 
-/// How the templates of a tenant are encrypted; chosen when it is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keys {
-    /// A key for each template: 48 KiB, shredded one by one.
-    #[default]
-    PerSubject,
-    /// One key for all: 96 KiB a template. Shared probes need it.
-    PerTenant,
-}
-
-/// How probes and templates reach the service.
+/// How probes and templates reach the service, and with that how templates are encrypted; for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probe {
-    /// The service gets the vector, normalises and quantises it, and so knows that it is short.
+    /// The service gets the vector, normalises and quantises it, and so knows that it is short. Each template has a key of its own, 48 KiB,
+    /// and is shredded by itself.
     #[default]
     Plain,
     /// The device quantises and splits it: a share to the service, a share sealed to the key-holder. Nobody can check that it is
-    /// short: about 0.3 of garbage probes match, so this is for devices whose key the tenant trusts.
+    /// short: about 0.3 of garbage probes match, so this is for devices whose key the tenant trusts. One key for all templates, 96 KiB
+    /// each: a service that lies can learn it bit by bit, so this is for services that are curious and honest.
     Shared,
 }
 
-impl Keys {
-    /// As the key-holder calls it.
-    pub fn structure(self) -> KeyStructure {
+impl Probe {
+    /// How templates are encrypted.
+    pub fn keys(self) -> KeyStructure {
         match self {
-            Keys::PerSubject => KeyStructure::PerSubject,
-            Keys::PerTenant => KeyStructure::PerTenant,
+            Probe::Plain => KeyStructure::PerSubject,
+            Probe::Shared => KeyStructure::PerTenant,
         }
     }
-}
 
-impl Probe {
     /// As attestations call it.
     pub fn mode(self) -> ProbeMode {
         match self {
@@ -102,24 +91,57 @@ pub enum Threshold {
 const CALIBRATED: [(&str, u8, i32); 3] =
     [("facenet-128", 2, 11_781), ("facenet-128", 3, 16_046), ("facenet-128", 4, 21_362)];
 
-/// How many failures a template may see.
+/// How often a template may be tried. What these allow bounds what a service that lies can learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Attempts {
-    /// In a row before a delay.
+    /// Failures in a row before a delay.
     pub consecutive: u32,
     /// The delay, seconds.
     pub delay_s: u64,
-    /// Per day.
-    pub per_day: u32,
-    /// In the life of a template.
-    pub per_generation: u32,
+    /// Failures per day.
+    pub failures_per_day: u32,
+    /// Failures in the life of a template.
+    pub failures_per_generation: u32,
+    /// Attempts per day, matches included.
+    pub attempts_per_day: u32,
+    /// Attempts in the life of a template, matches included.
+    pub attempts_per_generation: u32,
 }
 
 impl Default for Attempts {
     fn default() -> Attempts {
-        let AttemptPolicy { consecutive, delay_s, per_day, per_generation } = AttemptPolicy::default();
-        Attempts { consecutive, delay_s, per_day, per_generation }
+        AttemptPolicy::default().into()
+    }
+}
+
+impl From<AttemptPolicy> for Attempts {
+    fn from(policy: AttemptPolicy) -> Attempts {
+        let AttemptPolicy { consecutive, delay_s, failures_per_day, failures_per_generation, .. } = policy;
+        let AttemptPolicy { attempts_per_day, attempts_per_generation, .. } = policy;
+        Attempts {
+            consecutive,
+            delay_s,
+            failures_per_day,
+            failures_per_generation,
+            attempts_per_day,
+            attempts_per_generation,
+        }
+    }
+}
+
+impl From<Attempts> for AttemptPolicy {
+    fn from(attempts: Attempts) -> AttemptPolicy {
+        let Attempts { consecutive, delay_s, failures_per_day, failures_per_generation, .. } = attempts;
+        let Attempts { attempts_per_day, attempts_per_generation, .. } = attempts;
+        AttemptPolicy {
+            consecutive,
+            delay_s,
+            failures_per_day,
+            failures_per_generation,
+            attempts_per_day,
+            attempts_per_generation,
+        }
     }
 }
 
@@ -162,28 +184,10 @@ impl Policy {
         Ok(())
     }
 
-    /// Refuses a probe mode that the key structure does not have.
-    ///
-    /// # Errors
-    /// What to do instead.
-    pub fn check_keys(&self, keys: KeyStructure) -> Result<(), &'static str> {
-        if self.probe == Probe::Shared && keys == KeyStructure::PerSubject {
-            return Err(
-                "shared probes need one key per tenant: make the tenant with \"keys\": \"per-tenant\", or set \
-                        \"probe\" to \"plain\"",
-            );
-        }
-        Ok(())
-    }
-
     /// What the key-holder decides under. To be called on a checked policy.
     pub fn decision(&self) -> DecisionPolicy {
-        let Attempts { consecutive, delay_s, per_day, per_generation } = self.attempts;
         let threshold = self.threshold_score().map_or(SCORE_MAX, |(score, _)| score);
-        DecisionPolicy {
-            threshold,
-            attempts: AttemptPolicy { consecutive, delay_s, per_day, per_generation },
-        }
+        DecisionPolicy { threshold, attempts: self.attempts.into() }
     }
 
     /// What attestations say.
@@ -243,10 +247,6 @@ mod tests {
         );
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/policy/attestation_lifetime_s");
         refused(Policy { threshold: Threshold::FmrClass(9), ..policy() }, "/policy/threshold");
-        let shared = Policy { probe: Probe::Shared, ..policy() };
-        assert!(shared.check_keys(KeyStructure::PerSubject).unwrap_err().contains("per-tenant"));
-        assert_eq!(shared.check_keys(KeyStructure::PerTenant), Ok(()));
-        assert_eq!(policy().check_keys(KeyStructure::PerSubject), Ok(()));
         let threshold = Threshold::Calibrated { score: 32_769, fmr_class: 3 };
         refused(Policy { threshold, ..policy() }, "/policy/threshold/calibrated/score");
     }

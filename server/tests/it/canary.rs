@@ -22,17 +22,12 @@ const PEOPLE: usize = 24;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_score_is_in_a_gateways_memory_files_replies_metrics_or_log() {
-    watch("per-subject", "plain").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_score_is_left_where_a_tenant_has_one_key() {
-    watch("per-tenant", "plain").await;
+    watch("plain").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_score_nor_face_is_in_either_process_where_probes_are_shared() {
-    watch("per-tenant", "shared").await;
+    watch("shared").await;
 }
 
 /// What everybody shows: the face of the next one.
@@ -76,17 +71,17 @@ fn scores(people: &[Person], lanes: &[usize], replies: &[Reply]) -> BTreeMap<[u8
     batches
 }
 
-async fn watch(keys: &str, probe: &str) {
+async fn watch(probe: &str) {
     let folder = tempfile::tempdir().unwrap();
     let vault = folder.path().join("keys");
     let (mut plan, keyholder) = Plan::apart(folder.path(), &vault, &listen());
     // Long enough for everybody to be in it on most machines; a batch with few lanes is not looked for.
     plan.batch_delay_us = 1_000_000;
-    let clock = Arc::new(TestClock::default());
+    let clock = Arc::new(TestClock::of_machine());
     let gateway = plan.start(&clock);
     let mut policy = service::policy();
     policy["probe"] = probe.into();
-    let tenant = json!({"name": "shop", "keys": keys, "policy": policy});
+    let tenant = json!({"name": "shop", "policy": policy});
     let customer = gateway.customer(clock, tenant).await;
     let people = customer.people(PEOPLE as u32, 1, 31).await;
     let replies = log_in(&customer, &people, probe).await;

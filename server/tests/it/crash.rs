@@ -12,7 +12,7 @@ const CHILD: &str = "TREFOIL_TEST_CRASH_DATABASE";
 #[test]
 fn crash_writer() {
     let Some(path) = std::env::var_os(CHILD) else { return };
-    let store = Sqlite::open(Path::new(&path)).unwrap();
+    let store = Sqlite::open(Path::new(&path), &[7; 32]).unwrap();
     let start = store.last_seal().unwrap().map_or(0, |(number, _)| number + 1);
     for number in start.. {
         store.put_seal(number, bytes(number), vec![]).unwrap();
@@ -50,7 +50,7 @@ fn a_killed_writer_loses_nothing_acknowledged() {
                 acknowledged = number.parse().unwrap_or(acknowledged);
             }
         }
-        let store = Sqlite::open(&path).unwrap();
+        let store = Sqlite::open(&path, &[7; 32]).unwrap();
         for number in 0..=acknowledged {
             assert_eq!(store.seal(number).unwrap(), Some(bytes(number)), "round {round}");
         }

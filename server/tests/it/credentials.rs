@@ -32,14 +32,7 @@ impl World {
         let admin = format!("https://{}", world.server.admin_address());
         let admin = Admin::new(&admin, &certificate, world.server.admin_token()).unwrap();
         let policy = serde_json::from_value(policy()).unwrap();
-        let tenant = admin
-            .create_tenant(&CreateTenant {
-                name: "shop".to_owned(),
-                keys: trefoil_server::tenant::Keys::PerSubject,
-                policy,
-            })
-            .await
-            .unwrap();
+        let tenant = admin.create_tenant(&CreateTenant { name: "shop".to_owned(), policy }).await.unwrap();
         let scopes = vec![Scope::Enrol, Scope::Authenticate, Scope::Issue];
         let key = admin.create_api_key(tenant.tenant_id, scopes).await.unwrap();
         world.private("api.key", &key.api_key);

@@ -1,4 +1,4 @@
-//! Real faces through the API, in every key structure and probe mode: each decision is that of the plain inner product.
+//! Real faces through the API, in either probe mode: each decision is that of the plain inner product.
 
 use crate::enrolment::join_all;
 use crate::modes::Devices;
@@ -34,15 +34,13 @@ fn shown(trials: &Trials, person: usize) -> Vec<[f32; 128]> {
     own.chain(others).take(SHOWN).map(|probe| trials.probes[probe].vector).collect()
 }
 
-async fn decide_as_the_plain_product_does(keys: &str, probe: &str) {
+async fn decide_as_the_plain_product_does(probe: &str) {
     let directory = tempfile::tempdir().unwrap();
     let mut policy = service::policy();
     policy["probe"] = probe.into();
     policy["threshold"] = json!({"calibrated": {"score": THRESHOLD, "fmr_class": 3}});
-    let most = 1_000_000;
-    policy["attempts"] = json!({"consecutive": most, "per_day": most, "per_generation": most});
-    let tenant = json!({"name": "shop", "keys": keys, "policy": policy});
-    let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant).await;
+    policy["attempts"] = service::unlimited();
+    let service = Service::with_policy(service::config(&directory.path().join("data")), policy).await;
     let trials = trials();
     let mut people = service.people(PEOPLE as u32, 1, 71).await;
     let devices = Devices::of(&service, probe).await;
@@ -73,16 +71,11 @@ fn expected(person: &Person, face: &[f32; 128]) -> Decision {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn real_faces_with_a_key_per_subject() {
-    decide_as_the_plain_product_does("per-subject", "plain").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn real_faces_with_one_key_per_tenant() {
-    decide_as_the_plain_product_does("per-tenant", "plain").await;
+async fn real_faces_in_the_clear() {
+    decide_as_the_plain_product_does("plain").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn real_faces_that_the_service_never_sees() {
-    decide_as_the_plain_product_does("per-tenant", "shared").await;
+    decide_as_the_plain_product_does("shared").await;
 }

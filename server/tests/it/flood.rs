@@ -50,6 +50,7 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     let enrolment = Enrolment {
         embedding: Some(Vector::new(members.face(0))),
         shares: None,
+        issued_at: None,
         consent_ref: "form 7".to_owned(),
     };
     honest.enrol(handle, &enrolment, "once").await.unwrap();

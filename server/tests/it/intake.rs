@@ -90,6 +90,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
     let enrolment = trefoil_server::wire::Enrolment {
         embedding: Some(Vector::new(members.face(0))),
         shares: None,
+        issued_at: None,
         consent_ref: "form 7".to_owned(),
     };
     client.enrol(session.handle(), &enrolment, "once").await.unwrap();

@@ -109,7 +109,7 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     assert_eq!(answer(&service.authenticate(&request(1)).await).decision, Decision::Match);
     let other = service.request(&people[0], &people[1].face, 2);
     assert_eq!(answer(&service.authenticate(&other).await).decision, Decision::NoMatch);
-    let path = format!("/v1/tenants/{}/lift-freeze", hex::encode(service.tenant));
+    let path = format!("/v1/tenants/{}/reset-malformed", hex::encode(service.tenant));
     service.admin.post(&path, &serde_json::json!({})).await.problem(403, "key-holder-forbids");
     wait_for(&service, 200).await;
 

@@ -145,7 +145,8 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
         let _ = std::fs::remove_dir_all(&copy);
         let status = Command::new("cp").args(["-r", &data_dir, &text(&copy)]).status().unwrap();
         assert!(status.success());
-        drop(Sqlite::open(&copy.join("store.sqlite")).unwrap());
+        let secret = std::fs::read(copy.join("master.key")).unwrap();
+        drop(Sqlite::open(&copy.join("store.sqlite"), secret.as_array().unwrap()).unwrap());
         rusqlite::Connection::open(copy.join("store.sqlite")).unwrap().execute_batch(sql).unwrap();
         text(&copy)
     };

@@ -71,7 +71,7 @@ async fn callers_that_are_not_authenticated() {
     refused.problem(401, "caller-unauthenticated");
     let keys = format!("/v1/tenants/{}/api-keys", "00".repeat(16));
     service.admin.post(&keys, &json!({"scopes": ["issue"]})).await.problem(404, "tenant-unknown");
-    let lift = |tenant: [u8; 16]| format!("/v1/tenants/{}/lift-freeze", hex::encode(tenant));
+    let lift = |tenant: [u8; 16]| format!("/v1/tenants/{}/reset-malformed", hex::encode(tenant));
     service.admin.post(&lift([0; 16]), &json!({})).await.problem(404, "tenant-unknown");
     assert_eq!(service.admin.post(&lift(service.tenant), &json!({})).await.status, 204);
 }

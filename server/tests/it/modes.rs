@@ -1,14 +1,15 @@
-//! One key per tenant, and probes that the service never sees.
+//! Probes that the service never sees, and one key per tenant.
 
 use crate::enrolment::join_all;
 use crate::key_holder::{KeyHolder, listen};
-use crate::service::{self, Customer, Person, Service, answer, sign, templates_path};
+use crate::service::{self, Customer, Person, Service, TestClock, answer, sign, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use trefoil_attest::{Attestation, ProbeMode, Statement};
 use trefoil_matching::Embedding;
+use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 use trefoil_server::wire::{Authenticated, Authentication, Base64, Decision, Shares};
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
@@ -16,12 +17,14 @@ use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_templat
 /// The threshold of the tests' policy.
 const THRESHOLD: i32 = 18_000;
 
-/// The tests' tenant with one key, in a probe mode.
-async fn start(config: Config, probe: &str) -> Service {
+/// The tests' tenant, whose devices split what they see.
+fn tenant(attempts: Option<Value>) -> Value {
     let mut policy = service::policy();
-    policy["probe"] = probe.into();
-    let tenant = json!({"name": "shop", "keys": "per-tenant", "policy": policy});
-    Service::with_tenant(config, tenant).await
+    policy["probe"] = "shared".into();
+    if let Some(attempts) = attempts {
+        policy["attempts"] = attempts;
+    }
+    json!({"name": "shop", "policy": policy})
 }
 
 /// The key that devices seal to, as the service serves it.
@@ -37,9 +40,10 @@ async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
 /// Enrols a face that the device has split, and opens the session.
 async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
     let name = hex::encode(person.session_id);
-    let context = Context::template(&service.tenant, &person.handle, name.as_bytes());
+    let issued_at = service.clock.unix_s();
+    let context = Context::template(&service.tenant, &person.handle, name.as_bytes(), issued_at);
     let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
-    let body = json!({"shares": Shares::new(&split), "consent_ref": "form 7"});
+    let body = json!({"shares": Shares::new(&split), "issued_at": issued_at, "consent_ref": "form 7"});
     let headers = [("idempotency-key", name.as_str())];
     let path = templates_path(person);
     let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
@@ -59,8 +63,9 @@ fn shared(
     nonce: u64,
 ) -> Authentication {
     let mut request = service.request(person, face, nonce);
+    let Authentication { nonce, issued_at, .. } = &request;
     let context =
-        Context::probe(&service.tenant, &person.handle, &person.session_id, request.nonce.as_bytes());
+        Context::probe(&service.tenant, &person.handle, &person.session_id, nonce.as_bytes(), *issued_at);
     let split = split_probe(face, key, &context, &mut rand::rng()).unwrap();
     (request.embedding, request.shares) = (None, Some(Shares::new(&split)));
     sign(&mut request, &person.key);
@@ -149,9 +154,9 @@ async fn decides_as_the_plain_product_does(service: &Service, people: &[Person],
 
 /// What holds wherever the key-holder is.
 async fn shared_tenant(config: Config, pinned: Option<Fingerprint>) -> (Service, Vec<Person>, SealingKey) {
-    let service = start(config, "shared").await;
+    let service = Service::at(config, tenant(None), TestClock::of_machine()).await;
     let (key, keys) = sealing_key(&service).await;
-    assert_eq!((&keys["key_structure"], &keys["probe_mode"]), (&json!("per-tenant"), &json!("shared")));
+    assert_eq!(keys["probe_mode"], "shared");
     assert!(pinned.is_none_or(|pinned| pinned == key.fingerprint()), "what the key-holder's operator prints");
     let people = service.people(4, 1, 41).await;
     for person in &people {
@@ -183,9 +188,11 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
     let foreign = refused(third.clone(), &|request| request.shares.clone_from(&other.shares));
     service.authenticate(&foreign).await.problem(422, "share-refused");
     // Another tenant's.
-    let context = |tenant| Context::probe(tenant, &people[0].handle, &people[0].session_id, &[4; 16]);
-    let sealed = split_probe(&people[0].face, &key, &context(&[9; 16]), &mut rand::rng()).unwrap();
-    let fourth = shared(&service, &key, &people[0], &people[0].face, u64::from_le_bytes([4; 8]));
+    let fourth = shared(&service, &key, &people[0], &people[0].face, 4);
+    let Authentication { nonce, issued_at, .. } = &fourth;
+    let (handle, session) = (&people[0].handle, &people[0].session_id);
+    let context = Context::probe(&[9; 16], handle, session, nonce.as_bytes(), *issued_at);
+    let sealed = split_probe(&people[0].face, &key, &context, &mut rand::rng()).unwrap();
     let foreign = refused(fourth, &|request| request.shares = Some(Shares::new(&sealed)));
     service.authenticate(&foreign).await.problem(422, "share-refused");
     // Of other lengths, and the two exchanged.
@@ -226,10 +233,7 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
     let directory = tempfile::tempdir().unwrap();
-    let mut policy = service::policy();
-    policy["probe"] = "shared".into();
-    policy["attempts"] = json!({"consecutive": 1000, "per_day": 1000, "per_generation": 1000});
-    let tenant = json!({"name": "shop", "keys": "per-tenant", "policy": policy});
+    let tenant = tenant(Some(service::unlimited()));
     let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant).await;
     let (key, _) = sealing_key(&service).await;
     let people = service.people(1, 1, 43).await;
@@ -254,7 +258,7 @@ async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_holder_elsewhere_serves_both_modes_with_one_key_per_tenant() {
+async fn a_key_holder_elsewhere_opens_what_devices_seal_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, listen) = (folder.path().join("keys"), listen());
     let data = folder.path().join("shared");
@@ -271,73 +275,77 @@ async fn a_key_holder_elsewhere_serves_both_modes_with_one_key_per_tenant() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_key_per_tenant_with_plain_probes_survives_restarts_and_deletions() {
+async fn one_key_per_tenant_survives_restarts_and_deletions() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let service = start(service::config(&data), "plain").await;
-    let people = service.people(4, 1, 42).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    decides_as_the_plain_product_does(&service, &people, None).await;
+    let (service, people, key) = shared_tenant(service::config(&data), None).await;
     let deleted = service.public.send(Method::DELETE, &templates_path(&people[3]), &[], Vec::new()).await;
     assert_eq!(deleted.status, 204);
-    let gone = service.request(&people[3], &people[3].face, 1);
+    let gone = shared(&service, &key, &people[3], &people[3].face, 1);
     service.authenticate(&gone).await.problem(404, "subject-unknown");
-    assert_eq!(service.enrol(&people[3], "again").await.json()["generation"], 2);
     // Budgets are the key-holder's here too.
     for nonce in 10..15 {
-        let wrong = service.request(&people[0], &people[1].face, nonce);
+        let wrong = shared(&service, &key, &people[0], &people[1].face, nonce);
         assert_eq!(answer(&service.authenticate(&wrong).await).decision, Decision::NoMatch);
     }
-    let right = service.request(&people[0], &people[0].face, 15);
+    let right = shared(&service, &key, &people[0], &people[0].face, 15);
     assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
 
     let service = service.restart(service::config(&data)).await;
     // Templates are loaded when they are wanted.
     let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
     assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));
-    let request = service.request(&people[3], &people[3].face, 20);
+    let request = shared(&service, &key, &people[2], &people[2].face, 20);
     assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
     assert_eq!(
         (service.metric("trefoil_templates_in_memory").await, service.metric(arena).await),
         (1, 98_304)
     );
-    let own = shared_in_plain(&service, &people[1]).await;
-    service.authenticate(&own).await.problem(422, "probe-mode-mismatch");
     assert!(service.server.shutdown().await);
 }
 
-/// A shared probe where the policy says plain.
-async fn shared_in_plain(service: &Service, person: &Person) -> Authentication {
-    let (key, _) = sealing_key(service).await;
-    shared(service, &key, person, &person.face, 30)
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn shared_probes_without_one_key_per_tenant_are_refused_with_what_to_do() {
+async fn a_share_is_taken_once_and_in_its_mode_only() {
     let directory = tempfile::tempdir().unwrap();
-    let clock = std::sync::Arc::new(service::TestClock::default());
-    let server = service::start(service::config(&directory.path().join("data")), &clock).await;
-    let (_, admin) = service::endpoints(&server);
+    let data = directory.path().join("data");
+    let (service, people, key) = shared_tenant(service::config(&data), None).await;
+    // A probe's share again, as the template of a subject of the service's own.
+    let request = shared(&service, &key, &people[0], &people[0].face, 1);
+    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    let shares = request.shares.clone().unwrap();
+    let own = "/v1/subjects/".to_owned() + &"ee".repeat(32) + "/templates";
+    let enrol = |issued_at: Option<u64>, shares: &Shares| {
+        let mut body = json!({"shares": shares, "consent_ref": "form 7"});
+        if let Some(second) = issued_at {
+            body["issued_at"] = second.into();
+        }
+        body.to_string()
+    };
+    let now = service.clock.unix_s();
+    let headers = [("idempotency-key", "k")];
+    let stolen = service.public.send(Method::POST, &own, &headers, enrol(Some(now), &shares)).await;
+    stolen.problem(422, "share-refused");
+    // Without the second of the seal, or with one of another time.
+    for issued_at in [None, Some(now - 61), Some(now + 61)] {
+        let refused = service.public.send(Method::POST, &own, &headers, enrol(issued_at, &shares)).await;
+        refused.problem(422, "request-not-fresh");
+    }
+    assert!(service.server.shutdown().await);
+    // A share where the policy says plain, and a key structure, which nobody chooses.
+    let service = Service::new(service::config(&directory.path().join("plain"))).await;
+    let people = service.people(1, 1, 43).await;
+    service.welcome(&people[0]).await;
+    let (key, _) = sealing_key(&service).await;
+    let own = shared(&service, &key, &people[0], &people[0].face, 30);
+    service.authenticate(&own).await.problem(422, "probe-mode-mismatch");
+    let mut tenant = json!({"name": "shop", "policy": service::policy()});
+    tenant["keys"] = "per-tenant".into();
+    service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
     let mut policy = service::policy();
-    policy["probe"] = "shared".into();
-    for tenant in [
-        json!({"name": "shop", "policy": policy}),
-        json!({"name": "shop", "keys": "per-subject", "policy": policy}),
-    ] {
-        let refused = admin.post("/v1/tenants", &tenant).await;
-        refused.problem(422, "field-invalid");
-        assert!(refused.text().contains("\\\"keys\\\": \\\"per-tenant\\\""), "{}", refused.text());
-    }
-    for (field, value) in [("keys", "one"), ("keys", "per_tenant")] {
-        let mut tenant = json!({"name": "shop", "policy": service::policy()});
-        tenant[field] = value.into();
-        admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
-    }
     policy["probe"] = "secret".into();
-    admin.post("/v1/tenants", &json!({"name": "shop", "policy": policy})).await.problem(422, "field-invalid");
-    assert!(server.shutdown().await);
+    let tenant = json!({"name": "shop", "policy": policy});
+    service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
+    assert!(service.server.shutdown().await);
 }
 
 /// What `trefoil key-holder sealing-key` prints.

@@ -49,7 +49,9 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
-    let tenant = serde_json::json!({"name": "other", "keys": "per-tenant", "policy": service::policy()});
+    let mut policy = service::policy();
+    policy["probe"] = "shared".into();
+    let tenant = serde_json::json!({"name": "other", "policy": policy});
     let refused = service.admin.post("/v1/tenants", &tenant).await;
     refused.problem(403, "key-holder-forbids");
     assert!(refused.text().contains("use a key-holder that is alone"), "{}", refused.text());

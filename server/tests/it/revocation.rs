@@ -70,7 +70,12 @@ fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
 
 async fn enrol(client: &Client, members: &Members, proven: &Proven) {
     let embedding = trefoil_server::wire::Vector::new(members.face(proven.member));
-    let enrolment = Enrolment { embedding: Some(embedding), shares: None, consent_ref: "form 7".to_owned() };
+    let enrolment = Enrolment {
+        embedding: Some(embedding),
+        shares: None,
+        issued_at: None,
+        consent_ref: "form 7".to_owned(),
+    };
     let handle = proven.session.handle();
     client.enrol(handle, &enrolment, &hex::encode(handle.0)).await.unwrap();
 }
@@ -94,8 +99,7 @@ async fn a_thousand_sessions_across_a_root_change_and_no_wrong_decision() {
     config.proofs.cache_capacity = 100_000;
     let mut policy = service::policy();
     // Impostors try twenty times and more here, and must be refused for their faces, not for their number.
-    policy["attempts"] =
-        serde_json::json!({"consecutive": u32::MAX, "per_day": u32::MAX, "per_generation": u32::MAX});
+    policy["attempts"] = service::unlimited();
     let service = Service::with_policy(config, policy).await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 16);
     let members = Members::new(&service, SESSIONS / PER_MEMBER, 2);

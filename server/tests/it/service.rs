@@ -41,6 +41,13 @@ impl TestClock {
         self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
     }
 
+    /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
+    pub(crate) fn of_machine() -> TestClock {
+        let clock = TestClock::default();
+        clock.advance(trefoil_matching::unix_s().wrapping_sub(START));
+        clock
+    }
+
     /// How far it has jumped, seconds.
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead_s.load(Ordering::Relaxed)
@@ -49,7 +56,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn unix_s(&self) -> u64 {
-        START + self.ahead_s.load(Ordering::Relaxed)
+        START.wrapping_add(self.ahead_s.load(Ordering::Relaxed))
     }
 
     fn monotonic_ns(&self) -> u64 {
@@ -131,6 +138,15 @@ pub(crate) fn policy() -> Value {
     })
 }
 
+/// Budgets that no test uses up.
+pub(crate) fn unlimited() -> Value {
+    let most = 1_000_000;
+    json!({
+        "consecutive": most, "failures_per_day": most, "failures_per_generation": most,
+        "attempts_per_day": most, "attempts_per_generation": most,
+    })
+}
+
 impl Service {
     pub(crate) async fn new(config: Config) -> Service {
         Service::with_policy(config, policy()).await
@@ -143,7 +159,12 @@ impl Service {
 
     /// A service with this tenant.
     pub(crate) async fn with_tenant(config: Config, tenant: Value) -> Service {
-        let clock = Arc::new(TestClock::default());
+        Service::at(config, tenant, TestClock::default()).await
+    }
+
+    /// The same by this clock.
+    pub(crate) async fn at(config: Config, tenant: Value, clock: TestClock) -> Service {
+        let clock = Arc::new(clock);
         let server = start(config, &clock).await;
         let (public, admin) = endpoints(&server);
         let trust_root = server.trust_root().clone();

@@ -42,7 +42,8 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
         assert_eq!(answer.decision, Decision::Match);
         seals.insert(answer.seal_number);
     }
-    let store = Sqlite::open(&data.join("store.sqlite")).unwrap();
+    let secret = std::fs::read(data.join("master.key")).unwrap();
+    let store = Sqlite::open(&data.join("store.sqlite"), secret.as_array().unwrap()).unwrap();
     for number in seals {
         assert!(store.seal(number).unwrap().is_some(), "seal {number}");
     }

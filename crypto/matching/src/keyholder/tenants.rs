@@ -204,11 +204,11 @@ impl KeyHolder {
         let vaults = vec![Some(self.vault.state())];
         let mut status = Status { attempts, failures, enrolments, vaults, ..Status::default() };
         for (id, tenant) in self.tenants().iter() {
-            let record = tenant.record();
+            let (malformed, frozen) = tenant.malformed();
             status.tenants += 1;
             status.templates += tenant.templates() as u64;
-            status.malformed += u64::from(record.malformed - record.forgiven);
-            if record.is_frozen() {
+            status.malformed += u64::from(malformed);
+            if frozen {
                 status.frozen.push(*id);
             }
         }
