@@ -3,14 +3,9 @@
 //! originals may verify, and whatever decodes must encode to the same bytes.
 //!
 //! The sequence of mutants is fixed. `TREFOIL_FUZZ_EXECUTIONS` lengthens it:
-//! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test mutations -- --nocapture`
-#![cfg(feature = "json")]
+//! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test it mutations -- --nocapture`
 
-#[path = "../fuzz/src/lib.rs"]
-#[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
-mod target;
-
-use target::{Form, Target};
+use crate::target::{Form, Target};
 
 /// Executions where nothing else is said: seconds.
 const EXECUTIONS: u64 = 60_000;

@@ -6,8 +6,7 @@ use serde_json::Value;
 use trefoil_bench::cache::{CacheTimes, cache_times};
 use trefoil_bench::hit_ratio::{HitRatio, Requests, hit_ratio};
 
-use super::data;
-use super::report::{assert_keys, number};
+use crate::report::{assert_keys, data, number};
 
 #[test]
 fn recorded_requests_are_replayed_through_every_cache() {

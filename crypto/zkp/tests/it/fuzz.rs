@@ -1,6 +1,6 @@
 //! The fuzzers' properties over the seeds and deterministic changes of them: fuzzing in small, on every machine.
 //!
-//! `TREFOIL_BLESS=1 cargo test --release -p trefoil-zkp --test fuzz` makes the seeds anew; they are compiled in, so it fails
+//! `TREFOIL_BLESS=1 cargo test --release -p trefoil-zkp --test it fuzz` makes the seeds anew; they are compiled in, so it fails
 //! and the next run without the variable decides.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use trefoil_zkp::{
     envelope::ProofEnvelope, leaf, prove, record::ProofRecord, session::SessionKey,
 };
 
-#[path = "../fuzz/src/lib.rs"]
+#[path = "../../fuzz/src/lib.rs"]
 #[expect(unreachable_pub, reason = "public in the fuzzers' own library")]
 mod targets;
 

@@ -1,10 +1,12 @@
 //! What the program says to wrong commands, and that its exit codes can be relied on.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::report::data;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trefoil-bench")).args(arguments).output().expect("trefoil-bench starts")
@@ -15,10 +17,6 @@ fn refusal(arguments: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")
-}
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }
 
 /// A `.npy` file of version 1.0 with the given description, shape and bytes.

@@ -8,8 +8,7 @@ use trefoil_bench::roles::{KeyStructure, ProbeMode};
 use trefoil_dataset::Protocol;
 use trefoil_matching::Tier;
 
-use super::data;
-use super::report::{assert_keys, number};
+use crate::report::{assert_keys, data, number};
 
 #[test]
 fn dlib_scores_equal_their_references() {
