@@ -8,8 +8,15 @@ use serde_json::Value;
 
 use crate::report::data;
 
+/// The program, which refuses to measure in a debug build otherwise.
+fn bench_of_any_build() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trefoil-bench"));
+    command.env("TREFOIL_TEST_ANY_BUILD", "1");
+    command
+}
+
 fn bench(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trefoil-bench")).args(arguments).output().expect("trefoil-bench starts")
+    bench_of_any_build().args(arguments).output().expect("trefoil-bench starts")
 }
 
 fn refusal(arguments: &[&str]) -> String {
@@ -99,6 +106,18 @@ fn wrong_commands_are_refused_with_the_remedy() {
         let message = refusal(arguments);
         assert!(message.contains(remedy), "{arguments:?}: {message}");
     }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_debug_build_measures_nothing_and_keeps_no_record() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trefoil-bench"));
+    let output = command.args(["stages", "--users", "32"]).env_remove("TREFOIL_TEST_ANY_BUILD").output();
+    let output = output.expect("trefoil-bench starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("debug build"));
+    let message = refusal(&["exact", "--set", "lfw_dlib128", "--record", "never"]);
+    assert!(message.contains("debug build"), "{message}");
 }
 
 #[test]

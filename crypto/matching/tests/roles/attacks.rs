@@ -4,6 +4,7 @@ use super::malformed::{C0, MASKED, PRIMES, delta, get, put, read};
 use super::*;
 use trefoil_bfv::{Drbg, MasterKey, Salt};
 use trefoil_matching::{BlindedTemplate, EncryptedTemplate, KeyHolderError};
+use trefoil_testing::volume;
 
 /// The stored form of `Delta`: as the second polynomial of a template it is `(0, Delta)`.
 pub(super) fn delta_polynomial() -> Vec<u8> {
@@ -251,8 +252,9 @@ const CRAFTED_JOBS: usize = 4_096;
 /// with probability 2^-269, and the score of each of the 31 empty lanes is zero with probability 2^-16.
 #[test]
 fn random_jobs_get_no_informative_reply() {
-    // 100,000 took 9 s when this was written; the errors of a job do not depend on those of another.
+    // At full volume; the errors of a job do not depend on those of another.
     for (mode, jobs) in Mode::ALL.into_iter().zip([100_000, 20_000, 20_000]) {
+        let jobs = volume(jobs, 1_000);
         let (mut world, mut bytes, head) = target(mode);
         // The polynomials of one job and the c0 of another are as good as fresh draws, and cheaper.
         let drawn: Vec<u64> =

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use trefoil_testing::volume;
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness, chain::Chain, commitment,
     envelope::ProofEnvelope, leaf, prove, record::ProofRecord, session::SessionKey,
@@ -15,8 +16,9 @@ use trefoil_zkp::{
 #[expect(unreachable_pub, reason = "public in the fuzzers' own library")]
 mod targets;
 
-/// Changes per target. Those of proofs cost a millisecond each.
+/// Changes per target at full volume, and the fewest. Those of proofs cost a millisecond each.
 const ROUNDS: usize = 1500;
+const ROUNDS_MIN: usize = 200;
 
 #[test]
 fn the_seeds_are_honest_and_few() {
@@ -52,7 +54,7 @@ fn changed(seed: &[u8], stream: u64, target: fn(&[u8])) {
         target(&seed[..length]);
     }
     let rng = &mut StdRng::seed_from_u64(stream);
-    for round in 0..ROUNDS {
+    for round in 0..volume(ROUNDS, ROUNDS_MIN) {
         let mut input = seed.to_vec();
         for _ in 0..=round % 3 {
             // Half of the changes hit the first kilobyte, where fields and lengths are.
