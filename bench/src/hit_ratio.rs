@@ -38,9 +38,12 @@ pub enum Requests {
     Recorded(PathBuf),
     /// Two million, over a million keys whose popularity falls with exponent 0.99.
     Zipf,
-    /// A million, round and round over half as many keys again as the cache has entries.
-    Loop,
+    /// So many, round and round over half as many keys again as the cache has entries.
+    Loop(u64),
 }
+
+/// Requests of a loop where nothing else is said.
+pub const LOOP: u64 = 1_000_000;
 
 impl Requests {
     fn trace(&self, capacity: usize) -> Result<Trace, Failure> {
@@ -50,7 +53,7 @@ impl Requests {
                 let (zipf, mut rng) = (Zipf::new(1_000_000, 0.99), StdRng::seed_from_u64(1));
                 (0..2_000_000).map(|_| zipf.sample(&mut rng) as u64).collect()
             }
-            Requests::Loop => (0..1_000_000).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
+            Requests::Loop(count) => (0..*count).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
         };
         Ok(Trace::synthetic(requests))
     }
@@ -59,7 +62,7 @@ impl Requests {
         match self {
             Requests::Recorded(path) => json!(path.file_name().map(|name| name.to_string_lossy())),
             Requests::Zipf => json!("zipf"),
-            Requests::Loop => json!("loop"),
+            Requests::Loop(_) => json!("loop"),
         }
     }
 }

@@ -211,6 +211,7 @@ mod tests {
 
     use super::*;
     use crate::audit::Sample;
+    use crate::world::{self, new_signing_keys};
 
     /// One batch, decided and sealed, over the cache that it is given.
     struct OneBatch(Arc<Population>);
@@ -266,7 +267,7 @@ mod tests {
         };
         assert!(with(&opposite).is_some(), "another decision");
         assert!(with(&|_| ()).is_none());
-        let (_, _, other_root) = one_batch();
+        let other_root = world::trust_root(&new_signing_keys().expect("keys")).expect("trust root");
         assert!(audit(&tally, &submitted, &population, &other_root).problem.is_some(), "other keys");
         tally.samples.kept.clear();
         assert!(audit(&tally, &submitted, &population, &trust_root).problem.is_some(), "nothing sampled");

@@ -1,6 +1,6 @@
 //! One tenant with enrolled people over a cache: what the pipeline needs to authenticate them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -189,18 +189,30 @@ fn capture(face: &[f32; DIM], rng: &mut StdRng) -> Result<Embedding, Failure> {
     Embedding::quantise(&seen).map_err(Failure::in_step("face"))
 }
 
-/// Signing keys for a day of the world's time, and the trust root that a relying party would hold. The brief part of their
-/// precomputation is done, as it is in a service a second after its start.
+/// Signing keys for a day of the world's time, and the trust root that a relying party would hold. They are made once in a
+/// process: worlds that are compared sign with the same.
 ///
 /// # Errors
 /// When key generation fails.
 pub(crate) fn signing_keys() -> Result<(SigningKeys, TrustRoot), Failure> {
+    static KEYS: LazyLock<Result<SigningKeys, String>> = LazyLock::new(new_signing_keys);
+    let keys =
+        KEYS.as_ref().map_err(Failure::fault)?.duplicate().map_err(Failure::in_step("signing keys"))?;
+    let root = trust_root(&keys)?;
+    Ok((keys, root))
+}
+
+/// Keys with the brief part of their precomputation done, as it is in a service a second after its start.
+pub(crate) fn new_signing_keys() -> Result<SigningKeys, String> {
     let mut rng: StdRng = rand::make_rng();
     let mut keys = SigningKeys::generate(WORLD_START_S - 60, VERDICT_EXPIRY_S, &mut rng)
-        .map_err(Failure::in_step("signing keys"))?;
+        .map_err(|why| format!("signing keys: {why}"))?;
     keys.precompute_to(Extent::Brief);
-    keys.precomputation().run().map_err(Failure::in_step("precomputation"))?;
+    keys.precomputation().run().map_err(|why| format!("precomputation: {why}"))?;
+    Ok(keys)
+}
+
+pub(crate) fn trust_root(keys: &SigningKeys) -> Result<TrustRoot, Failure> {
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
-    let root = TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))?;
-    Ok((keys, root))
+    TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use trefoil_cache::value::unpack;
 use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch, Tenant, Value};
+use trefoil_testing::volume;
 
 #[derive(Clone, Copy)]
 struct Unit;
@@ -119,17 +120,17 @@ fn a_tenant_that_floods_costs_another_nothing() {
 /// Ten million different keys, in a table so large that its sketch has the full size.
 #[test]
 fn memory_does_not_grow_with_the_number_of_keys() {
-    const KEYS: u64 = 10_000_000;
+    let keys = volume(10_000_000, 1_000_000) as u64;
     let sketch = Sketch::for_capacity(LARGE);
     let cache = Arc::new(Cache::new(EngineConfig { capacity: LARGE }));
     let mut session = cache.session();
     let before = (sketch.bytes(), cache.memory_bytes());
-    for n in 0..KEYS {
+    for n in 0..keys {
         sketch.add(mix(n));
         session.insert(unpack(&[n, !n, n, n]), Unit, 10, 0);
     }
     println!(
-        "after {KEYS} keys: sketch {} bytes, table with sketch {}",
+        "after {keys} keys: sketch {} bytes, table with sketch {}",
         sketch.bytes(),
         cache.memory_bytes()
     );

@@ -3,8 +3,8 @@
 //!
 //! Of the kernels it is the portable twins, which say what the vectors do: four words at a time, in no particular order.
 //!
-//! Preemptions are bounded at three where a model has three threads or two rounds of writing; the others are exhaustive. All of them together
-//! take a few seconds.
+//! Preemptions are bounded at three where a model has three threads or two rounds of writing; the others are exhaustive. That is
+//! `cargo xtask soak`; at every smaller scale preemptions are bounded at two in all of them.
 
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -30,6 +30,7 @@ use sync::AtomicU64;
 use sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use trefoil_kernels::cells::WORDS;
 use trefoil_kernels::counters::{COUNTERS, MAX_COUNT, ROWS};
+use trefoil_testing::Scale;
 use version::Version;
 
 /// A set with one entry of as many words as are read together, and its generation.
@@ -69,15 +70,15 @@ impl Entry {
 /// A line of the sketch.
 struct Line([[AtomicU64; ROWS]; 2]);
 
-fn bounded(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+fn bounded(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = if Scale::of_this_run() == Scale::Soak { preemptions } else { Some(2) };
     builder.check(model);
 }
 
 #[test]
 fn a_reader_sees_what_one_writer_left() {
-    bounded(3, || {
+    bounded(Some(3), || {
         let entry = Arc::new(Entry::default());
         let writer = {
             let entry = entry.clone();
@@ -95,7 +96,7 @@ fn a_reader_sees_what_one_writer_left() {
 
 #[test]
 fn two_writers_and_a_reader() {
-    bounded(3, || {
+    bounded(Some(3), || {
         let entry = Arc::new(Entry::default());
         let writers: Vec<_> = [1, 2]
             .map(|value| {
@@ -120,7 +121,7 @@ fn two_writers_and_a_reader() {
 /// accept what was stored before.
 #[test]
 fn an_invalidation_holds_for_whoever_knows_of_it() {
-    bounded(3, || {
+    bounded(Some(3), || {
         let shared = Arc::new((Entry::default(), AtomicU64::new(0), AtomicU64::new(0)));
         let writer = {
             let shared = shared.clone();
@@ -153,7 +154,7 @@ fn an_invalidation_holds_for_whoever_knows_of_it() {
 /// A key is never found that nobody stored: the first word of one and the others of the one before it.
 #[test]
 fn no_key_is_found_in_the_words_of_two() {
-    loom::model(|| {
+    bounded(None, || {
         let entry = Arc::new(Entry::default());
         entry.write(1, 0);
         let writer = {
@@ -175,7 +176,7 @@ fn counters_of_the_sketch_never_count_too_much() {
     let count =
         |line: &Line, counter: u64| line.0[0].each_ref().map(|word| word.load(Relaxed) >> (4 * counter) & 15);
     for other in [0, 1] {
-        loom::model(move || {
+        bounded(None, move || {
             // Counter 0 of each row is one below its limit, its neighbour at one.
             let line = Arc::new(line(0xABCD_0000_0000_001E));
             let raisers = [0, other].map(|counter: u8| {
@@ -198,7 +199,7 @@ fn counters_of_the_sketch_never_count_too_much() {
 
 #[test]
 fn counters_rise_for_every_reader_and_lose_nothing() {
-    loom::model(|| {
+    bounded(None, || {
         let counter = Arc::new(AtomicU64::new(0));
         let owner = {
             let counter = counter.clone();
@@ -217,7 +218,7 @@ fn counters_rise_for_every_reader_and_lose_nothing() {
 /// Who sees that something lies there sees what it is.
 #[test]
 fn what_one_left_is_taken_whole() {
-    loom::model(|| {
+    bounded(None, || {
         let inbox = Arc::new(Inbox::<3>::empty());
         let leaver = {
             let inbox = inbox.clone();
@@ -236,7 +237,7 @@ fn what_one_left_is_taken_whole() {
 /// left alone is taken whole.
 #[test]
 fn what_is_taken_was_left() {
-    bounded(3, || {
+    bounded(Some(3), || {
         let inbox = Arc::new(Inbox::<2>::empty());
         let leavers: Vec<_> = [[1, 2], [3, 4]]
             .map(|numbers| {

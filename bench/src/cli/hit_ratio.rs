@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Output;
 use crate::failure::Failure;
-use crate::hit_ratio::{CAPACITY_MIN, HitRatio, Requests, Table, hit_ratio, table};
+use crate::hit_ratio::{CAPACITY_MIN, HitRatio, LOOP, Requests, Table, hit_ratio, table};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
@@ -53,7 +53,7 @@ impl HitRatioArgs {
     fn requests(&self) -> Requests {
         match (&self.trace, self.synthetic) {
             (Some(path), _) => Requests::Recorded(path.clone()),
-            (None, Some(Synthetic::Loop)) => Requests::Loop,
+            (None, Some(Synthetic::Loop)) => Requests::Loop(LOOP),
             (None, _) => Requests::Zipf,
         }
     }

@@ -12,7 +12,7 @@ use trefoil_server::config::Config;
 use trefoil_server::credentials::RootStatement;
 use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Attempts, Keys, Policy, Probe, Scope, Threshold};
+use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
 use trefoil_server::wire::{CreateTenant, Enrolment, Vector};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
@@ -49,7 +49,7 @@ impl World {
             std::fs::read(server.certificate_path()).map_err(Failure::in_step("certificate"))?;
         let address = format!("https://{}", server.admin_address());
         let admin = Admin::new(&address, &certificate, server.admin_token()).map_err(call("admin"))?;
-        let tenant = CreateTenant { name: "flood".to_owned(), keys: Keys::PerSubject, policy: policy() };
+        let tenant = CreateTenant { name: "flood".to_owned(), policy: policy() };
         let tenant = admin.create_tenant(&tenant).await.map_err(call("tenant"))?;
         let address = format!("https://{}", server.public_address());
         let client = async |scopes, connections| -> Result<Client, Failure> {
@@ -78,8 +78,9 @@ impl World {
     }
 
     async fn welcome(&mut self, holder: &Holder, face: Vector) -> Result<(), Failure> {
+        let consent_ref = "measurement".to_owned();
         let enrolment =
-            Enrolment { embedding: Some(face.clone()), shares: None, consent_ref: "measurement".to_owned() };
+            Enrolment { embedding: Some(face.clone()), shares: None, issued_at: None, consent_ref };
         let key = hex::encode(holder.handle().0);
         self.honest.enrol(holder.handle(), &enrolment, &key).await.map_err(call("enrolment"))?;
         let opened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::{CAPACITY_MIN, Replays, Requests, each, millionths, problems, ratio_of, replays};
+use super::{CAPACITY_MIN, LOOP, Replays, Requests, each, millionths, problems, ratio_of, replays};
 use crate::failure::Failure;
 use crate::record::Report;
 
@@ -21,8 +21,12 @@ pub struct Table {
 /// A trace is replayed into caches of these fractions of its different keys: sizes that nobody picked.
 const SHARES: [usize; 3] = [64, 16, 4];
 /// Entries of the caches that made-up requests are replayed into.
-const SYNTHETIC: [(Requests, usize); 4] =
-    [(Requests::Zipf, 10_000), (Requests::Zipf, 100_000), (Requests::Loop, 1_000), (Requests::Loop, 10_000)];
+const SYNTHETIC: [(Requests, usize); 4] = [
+    (Requests::Zipf, 10_000),
+    (Requests::Zipf, 100_000),
+    (Requests::Loop(LOOP), 1_000),
+    (Requests::Loop(LOOP), 10_000),
+];
 
 struct Row {
     trace: Value,

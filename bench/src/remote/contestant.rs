@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, Enrolment, KeyHolding, KeyStructure, LANES, Lane,
     MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Template, TemplateName,
-    TenantId, split, system_entropy, unblind, unix_s,
+    TenantId, Tier, split, system_entropy, unblind, unix_s,
 };
 
 use super::RemoteRole;
@@ -28,7 +28,7 @@ pub(super) struct Contestant {
     tenant: TenantId,
     key: PublicKey,
     people: Vec<(Template, Embedding)>,
-    matcher: Matcher,
+    tier: Tier,
     mode: ProbeMode,
     /// In which everybody matches.
     matching: Vec<MatchJob>,
@@ -59,9 +59,9 @@ impl Contestant {
             let enrolled = role.enrol(Enrolment { name, lane, template: blinded.into() });
             people.push((unblind(enrolled.map_err(Failure::in_step("enrolment"))?, blind), face));
         }
-        let (matcher, mode) = (Matcher::new(parameters.tier, Box::new(system_entropy)), parameters.mode);
+        let (tier, mode) = (parameters.tier, parameters.mode);
         let (matching, failing, wrong) = Default::default();
-        let mut own = Contestant { name, role, tenant, key, people, matcher, mode, matching, failing, wrong };
+        let mut own = Contestant { name, role, tenant, key, people, tier, mode, matching, failing, wrong };
         for batch in 0..JOBS as u8 {
             let stranger = face(&mut rng)?;
             let mut faces: Vec<Embedding> = own.people.iter().map(|(_, face)| face.clone()).collect();
@@ -74,19 +74,23 @@ impl Contestant {
         Ok(own)
     }
 
-    fn job(&mut self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<MatchJob, Failure> {
+    fn matcher(&self) -> Matcher {
+        Matcher::new(self.tier, Box::new(system_entropy))
+    }
+
+    fn job(&self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<MatchJob, Failure> {
         if self.mode == ProbeMode::Plain {
             let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(faces).collect();
-            let job = self.matcher.mask([batch; 16], self.tenant, &self.key, &lanes);
+            let job = self.matcher().mask([batch; 16], self.tenant, &self.key, &lanes);
             return job.map_err(Failure::in_step("match"));
         }
         let probes = self.probes(batch, faces, rng)?;
         let lanes = self.shared(&probes);
-        let sealed = self.matcher.gather([batch; 16], self.tenant, &self.key, &lanes);
+        let sealed = self.matcher().gather([batch; 16], self.tenant, &self.key, &lanes);
         let sealed = sealed.map_err(Failure::in_step("gather"))?;
         let encrypted = self.role.encrypt_probes(sealed).map_err(Failure::in_step("probes"))?;
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
-        let job = self.matcher.mask_shared([batch; 16], self.tenant, &self.key, &lanes, &encrypted);
+        let job = self.matcher().mask_shared([batch; 16], self.tenant, &self.key, &lanes, &encrypted);
         job.map_err(Failure::in_step("match"))
     }
 
@@ -122,7 +126,7 @@ impl Contestant {
         let faces: Vec<Embedding> = self.people.iter().map(|(_, face)| face.clone()).collect();
         let probes = self.probes(batch, &faces, &mut rand::make_rng())?;
         let lanes = self.shared(&probes);
-        let sealed = self.matcher.gather([batch; 16], self.tenant, &self.key, &lanes);
+        let sealed = self.matcher().gather([batch; 16], self.tenant, &self.key, &lanes);
         let request = Request::EncryptProbes(Box::new(sealed.map_err(Failure::in_step("gather"))?));
         let began = Instant::now();
         self.role.call(request).map_err(Failure::in_step("probes"))?;

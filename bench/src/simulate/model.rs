@@ -156,7 +156,7 @@ pub(super) fn rounds_per_s(machine: &Machine, program: &Program, workers: usize,
 
 /// Rounds that are not counted, and that are, besides those for each worker.
 const ROUNDS_WARM: u64 = 2_000;
-const ROUNDS: u64 = 10_000;
+const ROUNDS: u64 = if cfg!(test) { 3_000 } else { 10_000 };
 
 impl Model<'_> {
     /// Lets the model run until `rounds` rounds are done; the time then.

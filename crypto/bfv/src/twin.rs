@@ -50,13 +50,17 @@ fn place(j: usize) -> usize {
     reverse(12, j / 64 * 64 + j % 8 * 8 + j / 8 % 8)
 }
 
+fn places() -> Vec<usize> {
+    (0..N).map(place).collect()
+}
+
 /// Values at `root^(2 * place(j) + 1)` to coefficients, by the inversion formula.
 fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
-    let powers = powers(root, q);
+    let (powers, places) = (powers(root, q), places());
     let scale = inverse(N as u128, u128::from(q));
     let coefficient = |k: usize| {
         let term =
-            |j: usize| u128::from(values[j]) * powers[(2 * N - (2 * place(j) + 1) * k % (2 * N)) % (2 * N)];
+            |j: usize| u128::from(values[j]) * powers[(2 * N - (2 * places[j] + 1) * k % (2 * N)) % (2 * N)];
         ((0..N).map(term).sum::<u128>() % u128::from(q) * scale % u128::from(q)) as u64
     };
     (0..N).map(coefficient).collect()
@@ -64,9 +68,9 @@ fn interpolate(values: &[u64], root: u64, q: u64) -> Vec<u64> {
 
 /// Coefficients to values, by evaluation.
 fn evaluate(coefficients: &[u64], root: u64, q: u64) -> Vec<u64> {
-    let powers = powers(root, q);
+    let (powers, places) = (powers(root, q), places());
     let value = |j: usize| {
-        let term = |k: usize| u128::from(coefficients[k]) * powers[(2 * place(j) + 1) * k % (2 * N)];
+        let term = |k: usize| u128::from(coefficients[k]) * powers[(2 * places[j] + 1) * k % (2 * N)];
         ((0..N).map(term).sum::<u128>() % u128::from(q)) as u64
     };
     (0..N).map(value).collect()

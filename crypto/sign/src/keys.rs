@@ -89,6 +89,21 @@ impl SigningKeys {
         self.id
     }
 
+    /// The same keys with the same precomputation, for one more signer. The secret bytes are a copy.
+    ///
+    /// # Errors
+    /// A library that refused its own key: memory was damaged.
+    pub fn duplicate(&self) -> Result<Self, KeyError> {
+        let copy = Self::assemble(
+            MlDsa65::from_secret_bytes(&self.ml_dsa_65.to_secret_bytes())?,
+            Falcon512::from_secret_bytes(&self.falcon_512.to_secret_bytes())?,
+            self.slh_dsa_sha2_128f.copy(),
+            self.public.not_before,
+            self.public.not_after,
+        )?;
+        Ok(Self { extent: self.extent, ..copy })
+    }
+
     /// The work that makes these keys sign faster, to be done once on any thread. The signatures are the same.
     #[must_use]
     pub fn precomputation(&self) -> Precomputation {

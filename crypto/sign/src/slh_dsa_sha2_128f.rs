@@ -126,6 +126,11 @@ impl SlhDsaSha2_128f {
     ) -> Result<UncheckedSignature, SignError> {
         let mut opt_rand = [0; 16];
         rng.fill_bytes(&mut opt_rand);
+        self.sign_hedged(message, opt_rand)
+    }
+
+    /// Not generic, so that the signer is compiled here and not once more in every crate that signs.
+    fn sign_hedged(&self, message: &[u8], opt_rand: [u8; 16]) -> Result<UncheckedSignature, SignError> {
         let message: &[&[u8]] = &[&EMPTY_CONTEXT, message];
         let bytes = match has_fast_lanes(self.cpu) {
             true => self.sign_by(self.cpu, message, &opt_rand)?.0,
@@ -313,17 +318,17 @@ fn has_fast_lanes(cpu: Cpu) -> bool {
     cpu.tier() == Tier::Avx512 || cpu.has_sha_ni()
 }
 
+/// Not generic, for the reason of [`SlhDsaSha2_128f::sign_hedged`].
+fn new_key(rng: &mut dyn CryptoRng) -> SigningKey<Sha2_128f> {
+    SigningKey::new(rng)
+}
+
 impl SignatureFamily for SlhDsaSha2_128f {
     const FAMILY: Family = Family::SlhDsaSha2_128f;
     const SECRET_KEY_BYTES: usize = SECRET_KEY_BYTES;
 
     fn generate(rng: &mut impl CryptoRng) -> Result<Self, KeyError> {
-        Ok(Self {
-            key: SigningKey::new(rng),
-            cpu: Cpu::detected(),
-            upper: Arc::default(),
-            most: Extent::Large,
-        })
+        Ok(Self { key: new_key(rng), cpu: Cpu::detected(), upper: Arc::default(), most: Extent::Large })
     }
 
     fn from_secret_bytes(secret: &[u8]) -> Result<Self, KeyError> {

@@ -58,8 +58,15 @@ pub fn prove(
     statement: &Statement,
     rng: &mut (impl CryptoRng + ?Sized),
 ) -> Result<Vec<u8>, ProveError> {
+    let mut fresh = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *fresh);
+    prove_with(witness, statement, &fresh)
+}
+
+/// Not generic, so that the prover is compiled here and not once more in every crate that calls it.
+fn prove_with(witness: &Witness, statement: &Statement, fresh: &[u8; 32]) -> Result<Vec<u8>, ProveError> {
     check(witness, statement)?;
-    let mut rng = hedged(witness, statement, rng);
+    let mut rng = hedged(witness, statement, fresh);
     let trace = Trace::new(witness, statement, &mut rng);
     let config = parameters::proving(statement, Masks::from_rng(&mut rng));
     let values = public_values(statement);
@@ -104,12 +111,10 @@ fn check(witness: &Witness, statement: &Statement) -> Result<(), ProveError> {
     Ok(())
 }
 
-fn hedged(witness: &Witness, statement: &Statement, rng: &mut (impl CryptoRng + ?Sized)) -> StdRng {
-    let mut fresh = Zeroizing::new([0; 32]);
-    rng.fill_bytes(&mut *fresh);
+fn hedged(witness: &Witness, statement: &Statement, fresh: &[u8; 32]) -> StdRng {
     let seed = Sha3_256::new()
         .chain_update(b"trefoil/prover-randomness/1")
-        .chain_update(*fresh)
+        .chain_update(fresh)
         .chain_update(*witness.secret.to_bytes())
         .chain_update(statement.digest())
         .finalize();

@@ -1,9 +1,10 @@
 //! The supply-chain step: cargo-deny with the policy of deny.toml.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::repo::Repo;
+use crate::steps::Steps;
 
 /// Installed into the target directory when the machine has no cargo-deny. Built without optimisation: it
 /// runs for a second, and building it is most of its cost.
@@ -17,9 +18,16 @@ const QUICK_BUILD: [(&str, &str); 4] = [
 
 const UNREACHABLE: &str = "advisory database unreachable: not checked";
 
+/// Adds the step, which builds the program only where everything is demanded.
+pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+    let there = program(repo).map(|program| program.display().to_string());
+    let needed = if steps.demand_all() { Ok(VERSION.to_owned()) } else { there };
+    steps.step_with("supply chain", [needed], || run(repo));
+}
+
 /// Runs all checks; the note says whether advisories were checked.
 pub(crate) fn run(repo: &Repo) -> Result<String, String> {
-    let program = find_or_install(repo)?;
+    let program = program(repo).or_else(|_| install(repo))?;
     passes(deny(repo, &program, &["check", "bans", "licenses", "sources"]))?;
     // Fetching is apart from checking, so that only a fetch that fails is forgiven.
     let fetched = deny(repo, &program, &["fetch", "db"]).output().map_err(|e| format!("cargo-deny: {e}"))?;
@@ -52,19 +60,29 @@ fn passes(mut command: Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("cargo-deny: {status}")) }
 }
 
-fn find_or_install(repo: &Repo) -> Result<PathBuf, String> {
-    if repo.command("cargo-deny").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return Ok("cargo-deny".into());
-    }
-    let tools = repo.target_directory()?.join("tools");
-    let program = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
-    if !program.is_file() {
-        println!("cargo-deny is not installed: building {VERSION} into {}", tools.display());
-        let mut install = repo.cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--root"]);
-        install.arg(&tools).envs(QUICK_BUILD).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
-        passes(install)?;
-    }
-    Ok(program)
+/// The program, where this machine has it or an earlier run built it.
+fn program(repo: &Repo) -> Result<PathBuf, String> {
+    let built = tools(repo)?.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let has = |program: &Path| {
+        repo.command(program).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    [PathBuf::from("cargo-deny"), built]
+        .into_iter()
+        .find(|program| has(program))
+        .ok_or_else(|| "no cargo-deny: `cargo xtask deny` builds it, or cargo install cargo-deny".to_owned())
+}
+
+fn tools(repo: &Repo) -> Result<PathBuf, String> {
+    Ok(repo.target_directory()?.join("tools"))
+}
+
+fn install(repo: &Repo) -> Result<PathBuf, String> {
+    let tools = tools(repo)?;
+    println!("cargo-deny is not installed: building {VERSION} into {}", tools.display());
+    let mut install = repo.cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--root"]);
+    install.arg(&tools).envs(QUICK_BUILD).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+    passes(install)?;
+    program(repo)
 }
 
 #[cfg(test)]

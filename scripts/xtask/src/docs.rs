@@ -15,7 +15,7 @@ enum Shown<'a> {
     Task(Vec<&'a str>),
 }
 
-/// Checks README.md against the release binaries.
+/// Checks README.md against the binaries.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let page = repo.read("README.md")?;
     let mut helps: BTreeMap<(&str, Vec<&str>), String> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! libFuzzer over the fuzz targets, for seconds: that they build, start from what is kept, and find nothing nearby.
+//! libFuzzer over the fuzz targets, for seconds or minutes: that they build, start from what is kept, and find nothing nearby.
 //!
 //! It does what `cargo fuzz run` would, without that program. What is looked for are panics, overflows, forgeries that
 //! verify, second encodings, hangs and too much memory. Asked for a number of executions it runs attestations alone, for
@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use trefoil_testing::Scale;
+
 use crate::nightly::{self, TOOLCHAIN};
 use crate::repo::Repo;
 use crate::steps::{Steps, flush, shown};
+use crate::tools;
 
 /// The flags of the build.
 const CONFIGURATION: &str = ".cargo/fuzz.toml";
@@ -28,8 +31,8 @@ struct Target {
     seeds: &'static [&'static str],
     /// Longest input: the longest honest one and some more. libFuzzer cuts seeds that are longer.
     length_max: u32,
-    /// Seconds of them.
-    executions: u64,
+    /// At full volume: minutes. A twentieth is seconds.
+    executions: usize,
     /// Fewer mean that the inputs stop at the outermost decoder or the program is not instrumented: libFuzzer goes on
     /// without any coverage. About three quarters of what the seeds alone cover.
     edges_min: u64,
@@ -44,7 +47,7 @@ const FUZZED: [(&str, &[Target]); 2] = [
             name: "verify",
             seeds: &["crypto/attest/fuzz/corpus/verify", "crypto/attest/testdata"],
             length_max: 40_000,
-            executions: 100_000,
+            executions: 2_000_000,
             edges_min: 2600,
         }],
     ),
@@ -55,14 +58,14 @@ const FUZZED: [(&str, &[Target]); 2] = [
                 name: "envelope",
                 seeds: &["crypto/zkp/fuzz/seeds/envelope"],
                 length_max: 110_000,
-                executions: 50_000,
+                executions: 1_000_000,
                 edges_min: 220,
             },
             Target {
                 name: "record",
                 seeds: &["crypto/zkp/fuzz/seeds/record"],
                 length_max: 110_000,
-                executions: 20_000,
+                executions: 400_000,
                 edges_min: 1700,
             },
         ],
@@ -102,23 +105,24 @@ impl Asked {
 /// When a compiler is missing, a target does not build, or one finds something.
 pub(crate) fn run(repo: &Repo, arguments: &[&str]) -> Result<(), String> {
     let asked = Asked::parse(arguments)?;
-    let mut steps = Steps::default();
+    let mut steps = Steps::new();
     match asked.executions {
-        None => add(repo, &mut steps),
+        None => add(repo, &mut steps, Scale::Test),
         Some(executions) => add_long(repo, &mut steps, executions, asked.record),
     }
     steps.finish()
 }
 
 /// Adds a step for the compilers, one for each build and one for each target.
-pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
     let Some(folder) = ready(repo, steps) else { return };
     for (project, targets) in FUZZED {
         if built(repo, steps, project, targets, &folder) {
             for target in targets {
+                let executions = scale.of(target.executions, 1) as u64;
                 steps.step(&format!("{} under libFuzzer", target.name), || {
-                    let run = fuzzed(repo, project, target, target.executions, &folder)?;
-                    judged(target, target.executions, &run)
+                    let run = fuzzed(repo, project, target, executions, &folder)?;
+                    judged(target, executions, &run)
                 });
             }
         }
@@ -145,9 +149,10 @@ fn add_long(repo: &Repo, steps: &mut Steps, executions: u64, record: bool) {
 /// The folder of what is built, where the compilers are there.
 fn ready(repo: &Repo, steps: &mut Steps) -> Option<PathBuf> {
     let mut folder = None;
-    steps.step("compilers for libFuzzer", || {
+    let nightly = if steps.demand_all() { nightly::found_or_installed(repo) } else { nightly::found(repo) };
+    steps.step_with("compilers for libFuzzer", [nightly, tools::cxx(repo)], || {
         folder = Some(repo.target_directory()?.join("fuzz"));
-        compilers(repo)
+        Ok(String::new())
     });
     folder
 }
@@ -158,17 +163,6 @@ fn built(repo: &Repo, steps: &mut Steps, project: &str, targets: &[Target], fold
         build.args(["--bin", target.name]);
     }
     steps.command(&format!("build of {project}"), build)
-}
-
-/// The nightly toolchain, installed if it is missing, and the compiler of libFuzzer itself.
-fn compilers(repo: &Repo) -> Result<String, String> {
-    nightly::find_or_install(repo)?;
-    // Only the `cc` crate knows how to read it.
-    if let Some(named) = std::env::var_os("CXX") {
-        return Ok(format!("{TOOLCHAIN}, {}", named.to_string_lossy()));
-    }
-    let compiler = repo.version("c++", "install a C++ compiler, such as apt-get install g++")?;
-    Ok(format!("{TOOLCHAIN}, {compiler}"))
 }
 
 /// Cargo for a folder that is a workspace of its own. It stays in the root, whose `.cargo/config.toml` then adds the

@@ -1,11 +1,12 @@
 //! Signatures across implementations: ours must verify with CIRCL (Go) and noble (JavaScript), and theirs with ours.
-//! A machine without Go or Node fails the check: nothing of it is skipped.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::repo::Repo;
+use crate::steps::Steps;
+use crate::tools;
 
 const GO: &str = "crypto/sign/interop/go";
 const NODE: &str = "crypto/sign/interop/node";
@@ -13,31 +14,46 @@ const NODE: &str = "crypto/sign/interop/node";
 const FAMILIES_OF_CIRCL: [&str; 2] = ["ml-dsa-65", "slh-dsa-sha2-128f"];
 const FAMILIES_OF_NOBLE: [&str; 3] = ["ml-dsa-65", "falcon-512-padded-r3", "slh-dsa-sha2-128f"];
 
+/// Builds our side, and exchanges files with both.
+pub(crate) fn run(repo: &Repo) -> Result<(), String> {
+    let mut steps = Steps::new();
+    let build = repo.cargo(&["build", "--locked", "--workspace", "--examples"]);
+    if steps.command("build", build) {
+        add(repo, &mut steps);
+    }
+    steps.finish()
+}
+
+/// Adds the step, for which our side is built.
+pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+    let needed = [tools::go(repo), tools::node(repo), tools::npm(repo)];
+    steps.step_with("signatures across implementations", needed, || exchange(repo));
+}
+
 /// Exchanges files with both. Returns what they said.
-pub(crate) fn run(repo: &Repo) -> Result<String, String> {
+fn exchange(repo: &Repo) -> Result<String, String> {
     let folder = repo.target_directory()?.join("interop");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let file = |name: &str| folder.join(name).display().to_string();
     let (ours, go, node) = (file("ours.json"), file("go.json"), file("node.json"));
     let example = |what: &str, file: &str, families: &[&str]| {
-        let mut command =
-            repo.cargo(&["run", "--locked", "--release", "-p", "trefoil-sign", "--example", "interop", "--"]);
+        let mut command = repo.command(repo.binary("examples/interop")?);
         command.args([what, file]).args(families);
-        said(command, "cargo")
+        said(command)
     };
     example("write", &ours, &[])?;
     let mut circl = repo.command("go");
     circl.current_dir(repo.root().join(GO)).args(["run", "-mod=readonly", ".", &ours, &go]);
-    let circl = said(circl, "Go 1.26 or newer (https://go.dev/dl)")?;
+    let circl = said(circl)?;
     // Packages are fetched beside the build, not into the source tree.
     let fetched = folder.join("node");
     copy(&repo.root().join(NODE), &fetched)?;
     let mut install = repo.command("npm");
     install.current_dir(&fetched).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    said(install, "Node 20.19 or newer with npm (https://nodejs.org)")?;
+    said(install)?;
     let mut noble = repo.command("node");
     noble.current_dir(&fetched).args(["interop.js", &ours, &node]);
-    let noble = said(noble, "Node 20.19 or newer (https://nodejs.org)")?;
+    let noble = said(noble)?;
     example("check", &go, &FAMILIES_OF_CIRCL)?;
     example("check", &node, &FAMILIES_OF_NOBLE)?;
     Ok(format!("{circl}; {noble}; theirs verify with ours"))
@@ -52,11 +68,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs to the end; the last line of its standard output, or what went wrong and what to install.
-fn said(mut command: Command, program: &str) -> Result<String, String> {
-    let output = command.output().map_err(|e| {
-        format!("{}: {e}; this step needs {program}", command.get_program().to_string_lossy())
-    })?;
+/// Runs to the end; the last line of its standard output, or what went wrong.
+fn said(mut command: Command) -> Result<String, String> {
+    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().to_string_lossy()))?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
         return Err(format!("{}: {}\n{out}{err}", command.get_program().to_string_lossy(), output.status));

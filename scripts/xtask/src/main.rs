@@ -1,13 +1,14 @@
 //! Repository tasks, run as `cargo xtask <task>`.
 //!
-//! `test` is the whole check of the repository and what continuous integration runs; the other tasks are
-//! parts of it that are useful alone.
+//! `check` is for every change, `test` for every push, `soak` for what takes hours; the other tasks are parts of them that
+//! are useful alone.
 
 mod clients;
 mod deny;
 mod docs;
 mod fuzz;
 mod interop;
+mod libtest;
 mod markdown;
 mod miri;
 mod nightly;
@@ -19,6 +20,7 @@ mod smoke;
 mod steps;
 mod test;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -27,7 +29,11 @@ use repo::Repo;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  test              everything: format, lints, tests, both caches, Miri, fuzzers, rules, supply chain, smoke runs
+  check             for every change: format, rules, lints, documentation, tests at small scale
+  test              for every push: the same with more of each volume test, smoke runs, and what other programs
+                    check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
+  test --all-tools  the same, and a step whose program is missing fails: what continuous integration runs
+  soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
@@ -46,13 +52,16 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = Repo::open().and_then(|repo| match arguments.as_slice() {
-        ["test"] => test::run(&repo),
+        ["check"] => test::check(&repo),
+        ["test"] => test::test(&repo, false),
+        ["test", "--all-tools"] => test::test(&repo, true),
+        ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["clients"] => clients::run(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
-        ["interop"] => interop::run(&repo).map(|summary| println!("{summary}")),
+        ["interop"] => interop::run(&repo),
         ["docs"] => docs::run(&repo),
         ["miri"] => miri::run(&repo),
         ["no-std"] => no_std::run(&repo).map(|summary| println!("{summary}")),

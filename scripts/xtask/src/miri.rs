@@ -20,14 +20,14 @@ const INTERPRETED: [(&str, &[&str]); 2] =
 /// # Errors
 /// When the toolchain cannot be had, or a test fails.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::default();
+    let mut steps = Steps::new();
     add(repo, &mut steps);
     steps.finish()
 }
 
 /// Adds a step for each crate.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
-    if steps.step("Miri", || nightly::find_or_install(repo)) {
+    if steps.step("Miri", || nightly::found_or_installed(repo)) {
         for (package, tests) in INTERPRETED {
             steps.tests(&format!("{package} under Miri"), interpreted(repo, package, tests));
         }

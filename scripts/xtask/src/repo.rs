@@ -46,7 +46,8 @@ impl Repo {
     pub(crate) fn files(&self) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         for entry in entries(&self.root)? {
-            if entry.is_file() {
+            // In a work tree of its own, .git is a file.
+            if entry.is_file() && !entry.ends_with(".git") {
                 found.push(entry);
             }
         }
@@ -104,13 +105,6 @@ impl Repo {
         command
     }
 
-    /// The first line that `name --version` prints, or what to install.
-    pub(crate) fn version(&self, name: &str, advice: &str) -> Result<String, String> {
-        let output = self.command(name).arg("--version").output();
-        let output = output.map_err(|why| format!("{name}: {why}; {advice}"))?;
-        Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned())
-    }
-
     /// What a program prints, without the white space around it.
     pub(crate) fn said(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
         let output =
@@ -140,14 +134,14 @@ impl Repo {
             .ok_or_else(|| "cargo metadata names no target directory".to_owned())
     }
 
-    /// A release binary of the workspace.
+    /// A binary or, as `examples/NAME`, an example of the workspace in the dev profile.
     pub(crate) fn binary(&self, name: &str) -> Result<PathBuf, String> {
         let path =
-            self.target_directory()?.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+            self.target_directory()?.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         if path.is_file() {
             Ok(path)
         } else {
-            Err(format!("{} is missing: run `cargo build --release --workspace`", path.display()))
+            Err(format!("{} is missing: run `cargo build --workspace --bins --examples`", path.display()))
         }
     }
 }

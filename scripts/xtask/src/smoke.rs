@@ -27,11 +27,6 @@ const RUNS: [Smoke; 16] = [
     },
     Smoke {
         binary: "trefoil-bench",
-        arguments: &["exact", "--set", "lfw_facenet128", "--keys", "per-tenant", "--json"],
-        pointers: &["/scores", "/equal", "/equal_to_plain", "/keys"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
         arguments: &["exact", "--set", "lfw_facenet128", "--mode", "shared", "--json"],
         pointers: &["/scores", "/equal", "/equal_to_plain", "/mode"],
     },
@@ -199,6 +194,8 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 impl Smoke {
     fn check(&self, repo: &Repo) -> Result<String, String> {
         let mut command = repo.command(repo.binary(self.binary)?);
+        // They measure nothing, so the quick build will do.
+        command.env("TREFOIL_TEST_ANY_BUILD", "1");
         let output = command.args(self.arguments).output().map_err(|e| format!("{}: {e}", self.binary))?;
         if !output.status.success() {
             return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));

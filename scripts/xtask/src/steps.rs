@@ -1,71 +1,102 @@
-//! A sequence of named steps with headings, timing and a summary. A failed step does not stop the others,
-//! so that one run shows everything that is wrong.
+//! A sequence of named steps with headings, times and a summary. A failed step does not stop the others, so that one run
+//! shows everything that is wrong.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Test counts as libtest prints them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
-    pub(crate) ignored: u64,
+use crate::libtest::Results;
+use crate::tools::Found;
+
+/// How many of the slowest tests the summary names.
+const SLOWEST: usize = 20;
+
+enum Outcome {
+    Passed,
+    Failed(String),
+    /// Why: what is missing on this machine.
+    NotRun(String),
 }
 
-impl Counts {
-    /// Adds a `test result: ok. 3 passed; 0 failed; 0 ignored; ...` line; other lines count nothing.
-    pub(crate) fn add_line(&mut self, line: &str) {
-        let Some((_, results)) =
-            line.trim_start().strip_prefix("test result: ").and_then(|r| r.split_once(". "))
-        else {
-            return;
-        };
-        for part in results.split(';') {
-            let mut words = part.split_whitespace();
-            let (Some(Ok(count)), Some(kind)) = (words.next().map(str::parse::<u64>), words.next()) else {
-                continue;
-            };
-            match kind {
-                "passed" => self.passed += count,
-                "failed" => self.failed += count,
-                "ignored" => self.ignored += count,
-                _ => {}
-            }
-        }
-    }
-}
-
-struct Outcome {
+struct Step {
     name: String,
     took: Duration,
-    failure: Option<String>,
+    outcome: Outcome,
 }
 
 /// Runs steps and remembers how they ended.
-#[derive(Default)]
 pub(crate) struct Steps {
-    outcomes: Vec<Outcome>,
-    tests: Counts,
+    begun: Instant,
+    /// Whether a step whose program is missing fails.
+    demand_all: bool,
+    steps: Vec<Step>,
+    tests: Results,
 }
 
 impl Steps {
+    /// Steps of which one without its program fails.
+    pub(crate) fn new() -> Steps {
+        Steps { begun: Instant::now(), demand_all: true, steps: Vec::new(), tests: Results::default() }
+    }
+
+    /// Steps of which one without its program is named at the end, unless `demand_all`.
+    pub(crate) fn tolerant(demand_all: bool) -> Steps {
+        Steps { demand_all, ..Steps::new() }
+    }
+
+    /// Whether a step without its program fails.
+    pub(crate) fn demand_all(&self) -> bool {
+        self.demand_all
+    }
+
     /// Runs one step; its note, if any, is printed with the result. Returns whether it passed.
     pub(crate) fn step(&mut self, name: &str, body: impl FnOnce() -> Result<String, String>) -> bool {
-        println!("\n==== {name}");
-        flush();
+        self.begin(name);
         let start = Instant::now();
         let result = body();
         let took = start.elapsed();
-        match &result {
-            Ok(note) if note.is_empty() => println!("---- ok: {name} ({:.1} s)", took.as_secs_f64()),
-            Ok(note) => println!("---- ok: {name}: {note} ({:.1} s)", took.as_secs_f64()),
-            Err(why) => println!("---- FAILED: {name}: {why} ({:.1} s)", took.as_secs_f64()),
-        }
-        flush();
         let passed = result.is_ok();
-        self.outcomes.push(Outcome { name: name.to_owned(), took, failure: result.err() });
+        let (said, outcome) = match result {
+            Ok(note) if note.is_empty() => ("ok".to_owned(), Outcome::Passed),
+            Ok(note) => (format!("ok: {note}"), Outcome::Passed),
+            Err(why) => (format!("FAILED: {why}"), Outcome::Failed(why)),
+        };
+        println!("---- {name} {said} ({:.1} s)", took.as_secs_f64());
+        flush();
+        self.steps.push(Step { name: name.to_owned(), took, outcome });
         passed
+    }
+
+    /// Runs one step that needs programs beside Rust and a C compiler.
+    pub(crate) fn step_with<const N: usize>(
+        &mut self,
+        name: &str,
+        needed: [Found; N],
+        body: impl FnOnce() -> Result<String, String>,
+    ) -> bool {
+        let missing: Vec<String> = needed.iter().filter_map(|found| found.as_ref().err()).cloned().collect();
+        if missing.is_empty() {
+            let found: Vec<String> = needed.into_iter().flatten().collect();
+            return self.step(name, || {
+                let note = body()?;
+                Ok(if note.is_empty() { found.join(", ") } else { note })
+            });
+        }
+        let why = missing.join("; ");
+        if self.demand_all {
+            return self.step(name, || Err(why));
+        }
+        self.not_run(name, why);
+        false
+    }
+
+    /// Names a step that could not run.
+    pub(crate) fn not_run(&mut self, name: &str, why: impl Into<String>) {
+        self.begin(name);
+        let why = why.into();
+        println!("---- {name} NOT RUN: {why}");
+        flush();
+        self.steps.push(Step { name: name.to_owned(), took: Duration::ZERO, outcome: Outcome::NotRun(why) });
     }
 
     /// Runs one command as a step. Returns whether it passed.
@@ -78,9 +109,9 @@ impl Steps {
         })
     }
 
-    /// Runs a test command as a step: counts its tests, refuses an empty run and ignored tests.
+    /// Runs a test command as a step: counts and times its tests, refuses an empty run and ignored tests.
     pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
-        let mut counts = Counts::default();
+        let mut results = Results::default();
         self.step(name, || {
             println!("{}", shown(&command));
             flush();
@@ -90,41 +121,50 @@ impl Steps {
             for line in BufReader::new(stdout).split(b'\n') {
                 let line = line.map_err(|e| format!("reading test output: {e}"))?;
                 let line = String::from_utf8_lossy(&line);
-                counts.add_line(&line);
+                results.add_line(&line);
                 println!("{line}");
             }
             let status = child.wait().map_err(|e| format!("{}: {e}", shown(&command)))?;
-            let Counts { passed, failed, ignored } = counts;
-            let note = format!("{passed} passed, {failed} failed, {ignored} ignored");
-            match (status.success(), passed, ignored) {
-                (false, ..) => Err(format!("{status}: {note}")),
-                (true, 0, _) => Err("the command ran no tests".to_owned()),
-                (true, _, 0) => Ok(note),
-                (true, ..) => Err(format!("ignored tests are not allowed: {note}")),
-            }
+            results.judge(status)
         });
-        self.tests.passed += counts.passed;
-        self.tests.failed += counts.failed;
-        self.tests.ignored += counts.ignored;
+        self.tests.add(results);
     }
 
-    /// Prints the table and the two count lines; the last line counts the steps.
+    /// Prints the slowest tests, the table of steps and the counts; the last line counts the steps.
     pub(crate) fn finish(self) -> Result<(), String> {
-        println!("\n==== summary");
-        for outcome in &self.outcomes {
-            let mark = if outcome.failure.is_some() { "FAILED" } else { "ok" };
-            let why = outcome.failure.as_deref().and_then(|f| f.lines().next()).unwrap_or_default();
-            println!("{mark:<7} {:>7.1} s  {}  {why}", outcome.took.as_secs_f64(), outcome.name);
+        let slowest = self.tests.slowest(SLOWEST);
+        if !slowest.is_empty() {
+            println!("\n==== slowest tests");
+            slowest.iter().for_each(|(seconds, test)| println!("{seconds:>8.1} s  {test}"));
         }
-        let failed = self.outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
-        let total: f64 = self.outcomes.iter().map(|outcome| outcome.took.as_secs_f64()).sum();
-        let Counts { passed, failed: tests_failed, ignored } = self.tests;
+        println!("\n==== summary");
+        let (mut passed, mut failed, mut not_run) = (0, 0, 0);
+        for Step { name, took, outcome } in &self.steps {
+            let (mark, why) = match outcome {
+                Outcome::Passed => ("ok", ""),
+                Outcome::Failed(why) => ("FAILED", why.lines().next().unwrap_or_default()),
+                Outcome::NotRun(why) => ("NOT RUN", why.as_str()),
+            };
+            match outcome {
+                Outcome::Passed => passed += 1,
+                Outcome::Failed(_) => failed += 1,
+                Outcome::NotRun(_) => not_run += 1,
+            }
+            println!("{mark:<7} {:>7.1} s  {name}  {why}", took.as_secs_f64());
+        }
         println!(
-            "tests: {passed} passed, {tests_failed} failed, {ignored} ignored; {total:.0} s in all; steps:"
+            "tests: {}; {:.0} s in all; steps:",
+            self.tests.counts(),
+            self.begun.elapsed().as_secs_f64()
         );
-        println!("{} passed, {failed} failed", self.outcomes.len() - failed);
+        println!("{passed} passed, {failed} failed, {not_run} not run");
         flush();
         if failed == 0 { Ok(()) } else { Err(String::new()) }
+    }
+
+    fn begin(&self, name: &str) {
+        println!("\n==== {name} (after {:.0} s)", self.begun.elapsed().as_secs_f64());
+        flush();
     }
 }
 
@@ -146,18 +186,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libtest_summaries_add_up() {
-        let mut counts = Counts::default();
-        counts.add_line("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out");
-        counts.add_line("test result: FAILED. 1 passed; 2 failed; 4 ignored; 0 measured; 0 filtered out");
-        counts.add_line("running 5 tests");
-        counts.add_line("test a::b ... ok");
-        assert_eq!(counts, Counts { passed: 13, failed: 2, ignored: 4 });
-    }
-
-    #[test]
     fn a_failed_step_fails_the_run_but_not_the_next_step() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::new();
         let mut second_ran = false;
         steps.step("first", || Err("broken".to_owned()));
         steps.step("second", || {
@@ -166,5 +196,16 @@ mod tests {
         });
         assert!(second_ran);
         assert!(steps.finish().is_err());
+    }
+
+    #[test]
+    fn a_step_without_its_program_does_not_run_and_fails_where_all_are_demanded() {
+        let missing = || Err("no such program".to_owned());
+        for (demand_all, passes) in [(false, true), (true, false)] {
+            let mut steps = Steps::tolerant(demand_all);
+            assert!(!steps.step_with("needy", [Ok("1.0".to_owned()), missing()], || unreachable!("not run")));
+            assert!(steps.step_with("served", [Ok("1.0".to_owned())], || Ok(String::new())));
+            assert_eq!(steps.finish().is_ok(), passes);
+        }
     }
 }

@@ -1,62 +1,93 @@
-//! The whole check, in the order of what is cheapest to know first.
+//! The three checks of the whole repository, each in the order of what is cheapest to know first. One profile serves every
+//! step of `check` and `test`: what one of them built the next need not build again.
 
+use std::process::Command;
+
+use trefoil_testing::{Scale, VARIABLE};
+
+use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{clients, deny, docs, fuzz, interop, miri, no_std, numbers, processor, smoke, tidy};
 
-/// The crates that are built over either cache, over the baseline map. One command for both: the features of
-/// their dependencies are then united nearly as in the whole workspace, and few are built anew.
-const OVER_BASELINE: [&str; 9] = [
-    "test",
-    "--locked",
-    "--release",
-    "--no-fail-fast",
-    "--package=trefoil-pipeline",
-    "--package=trefoil-server",
-    "--no-default-features",
-    "--features",
-    "trefoil-pipeline/cache-dashmap,trefoil-server/cache-dashmap",
-];
+/// What every change needs.
+pub(crate) fn check(repo: &Repo) -> Result<(), String> {
+    let mut steps = Steps::new();
+    add_check(repo, &mut steps, Scale::Check);
+    steps.finish()
+}
 
-/// Everything uses the release profile: one build of the dependencies serves all steps, and the tests of the
-/// cryptography are far too slow without optimisation.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::default();
-    steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
-    steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
-    steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
-    steps.command(
-        "lints",
-        repo.cargo(&[
-            "clippy",
-            "--locked",
-            "--release",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-    );
-    steps.step("kernels for this processor", || Ok(processor::note()));
-    steps.tests("tests", repo.cargo(&["test", "--locked", "--release", "--workspace", "--no-fail-fast"]));
-    steps.tests("tests over the baseline map", repo.cargo(&OVER_BASELINE));
-    miri::add(repo, &mut steps);
-    fuzz::add(repo, &mut steps);
+/// What a push needs.
+pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
+    let mut steps = Steps::tolerant(demand_all);
+    add_check(repo, &mut steps, Scale::Test);
+    steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     steps.step("verifier without the standard library", || no_std::run(repo));
-    clients::add(repo, &mut steps);
-    // The last test step left a server with the other cache in its place.
-    let built =
-        steps.command("build", repo.cargo(&["build", "--locked", "--release", "--workspace", "--bins"]));
-    if built {
+    // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
+    steps.tests("server over the baseline map", over_baseline(repo, Scale::Test, &[]));
+    let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
+    if steps.command("build", build) {
         smoke::add(repo, &mut steps);
-        clients::add_browser(repo, &mut steps);
         steps.step("commands in README.md", || docs::run(repo).map(|()| String::new()));
+        clients::add_browser(repo, &mut steps);
+        interop::add(repo, &mut steps);
     } else {
         // Older programs may lie in the target directory; running them would show nothing.
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
-    steps.step("signatures across implementations", || interop::run(repo));
-    steps.step("supply chain", || deny::run(repo));
+    clients::add(repo, &mut steps);
+    fuzz::add(repo, &mut steps, Scale::Test);
+    deny::add(repo, &mut steps);
     steps.finish()
+}
+
+/// What takes hours: full volume in the profile that ships, and the interpreter.
+pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
+    let mut steps = Steps::new();
+    steps.step("kernels for this processor", || Ok(processor::note()));
+    steps.tests(
+        "tests",
+        timed_tests(repo, Scale::Soak, &["--workspace", "--release", "--features", "trefoil-bench/pqcrypto"]),
+    );
+    steps.tests("server over the baseline map", over_baseline(repo, Scale::Soak, &["--release"]));
+    fuzz::add(repo, &mut steps, Scale::Soak);
+    miri::add(repo, &mut steps);
+    steps.finish()
+}
+
+fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale) {
+    steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
+    steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
+    steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
+    steps.command(
+        "lints",
+        repo.cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    );
+    let mut documentation = repo.cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
+    // A module may point its readers at its private parts; they read the source.
+    documentation.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
+    steps.command("documentation", documentation);
+    steps.step("kernels for this processor", || Ok(processor::note()));
+    steps.tests("tests", timed_tests(repo, scale, &["--workspace"]));
+}
+
+/// Tests with their times.
+fn timed_tests(repo: &Repo, scale: Scale, which: &[&str]) -> Command {
+    let arguments = [&PERMISSION[..], which, &["--tests"], &WITH_TIMES].concat();
+    cargo_test(repo, scale, &arguments)
+}
+
+fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
+    let mut command = repo.cargo(&["test", "--locked", "--no-fail-fast"]);
+    command.args(arguments).env(VARIABLE, scale.name());
+    command
+}
+
+/// The cache and the pipeline are tested over both maps in every run. Of the server one file knows which it is, so a few
+/// tests suffice: sessions from the first request to the last, across roots and restarts.
+fn over_baseline(repo: &Repo, scale: Scale, more: &[&str]) -> Command {
+    let features = ["--no-default-features", "--features", "cache-dashmap"];
+    let which = [&PERMISSION[..], &["--package=trefoil-server", "--test=it"], &features, more].concat();
+    let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::"]].concat();
+    cargo_test(repo, scale, &arguments)
 }

@@ -7,7 +7,7 @@ use crate::server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 #[derive(clap::Args)]
@@ -55,6 +55,8 @@ impl Serve {
 }
 
 async fn serve(config: Config) -> ExitCode {
+    // Before anything is printed: whoever reads an address may send a signal at once.
+    let signals = signals();
     let server = match Server::start(config, Arc::new(SystemClock::default())).await {
         Ok(server) => server,
         Err(cause) => return fail(&cause, 1),
@@ -64,7 +66,7 @@ async fn serve(config: Config) -> ExitCode {
     println!("certificate   {}", server.certificate_path().display());
     println!("admin token   {}", server.admin_token_path().display());
     println!("trust root    {}", server.trust_root_path().display());
-    match stop_signal().await {
+    match stopped_by(signals).await {
         Ok(name) => tracing::info!(signal = name, "shutting down"),
         Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
     }
@@ -75,8 +77,13 @@ async fn serve(config: Config) -> ExitCode {
     }
 }
 
-async fn stop_signal() -> std::io::Result<&'static str> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+/// SIGTERM and SIGINT, taken from now on.
+fn signals() -> std::io::Result<[Signal; 2]> {
+    Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?])
+}
+
+async fn stopped_by(signals: std::io::Result<[Signal; 2]>) -> std::io::Result<&'static str> {
+    let [mut terminate, mut interrupt] = signals?;
     tokio::select! {
         _ = terminate.recv() => Ok("SIGTERM"),
         _ = interrupt.recv() => Ok("SIGINT"),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trefoil_attest::Attestation;
 use trefoil_matching::Embedding;
+use trefoil_testing::contains;
 
 const PEOPLE: usize = 24;
 
@@ -106,7 +107,7 @@ async fn watch(probe: &str) {
         let regions = memory(pid);
         // Both keep it; what they had for a moment only may be overwritten.
         let known: &[u8] = &people[0].handle;
-        assert!(regions.iter().any(|region| region.windows(known.len()).any(|bytes| bytes == known)));
+        assert!(regions.iter().any(|region| contains(region, known)));
         for region in &regions {
             assert_eq!(search(region, &scores), Vec::<String>::new(), "{process}");
             if probe == "shared" || process == "key-holder" {

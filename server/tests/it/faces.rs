@@ -8,10 +8,11 @@ use std::path::Path;
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::Embedding;
 use trefoil_server::wire::Decision;
+use trefoil_testing::volume;
 
 /// False-match rate 10^-3 on this set.
 const THRESHOLD: i32 = 16_046;
-/// People who enrol, and photographs that each of them shows.
+/// People who enrol at full volume, and photographs that each of them shows.
 const PEOPLE: usize = 24;
 const SHOWN: usize = 12;
 
@@ -35,6 +36,7 @@ fn shown(trials: &Trials, person: usize) -> Vec<[f32; 128]> {
 }
 
 async fn decide_as_the_plain_product_does(probe: &str) {
+    let count = volume(PEOPLE, 6);
     let directory = tempfile::tempdir().unwrap();
     let mut policy = service::policy();
     policy["probe"] = probe.into();
@@ -42,7 +44,7 @@ async fn decide_as_the_plain_product_does(probe: &str) {
     policy["attempts"] = service::unlimited();
     let service = Service::with_policy(service::config(&directory.path().join("data")), policy).await;
     let trials = trials();
-    let mut people = service.people(PEOPLE as u32, 1, 71).await;
+    let mut people = service.people(count as u32, 1, 71).await;
     let devices = Devices::of(&service, probe).await;
     let mut requests = Vec::new();
     let mut wanted = Vec::new();
@@ -55,9 +57,9 @@ async fn decide_as_the_plain_product_does(probe: &str) {
         }
     }
     let matches = wanted.iter().filter(|decision| **decision == Decision::Match).count();
-    assert_eq!(wanted.len(), PEOPLE * SHOWN);
-    assert!(matches > PEOPLE && matches < wanted.len() - PEOPLE, "both occur: {matches}");
-    for (requests, wanted) in requests.chunks(4 * PEOPLE).zip(wanted.chunks(4 * PEOPLE)) {
+    assert_eq!(wanted.len(), count * SHOWN);
+    assert!(matches > count && matches < wanted.len() - count, "both occur: {matches}");
+    for (requests, wanted) in requests.chunks(4 * count).zip(wanted.chunks(4 * count)) {
         let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
         let decided: Vec<Decision> = replies.iter().map(|reply| answer(reply).decision).collect();
         assert_eq!(decided, wanted);

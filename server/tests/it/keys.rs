@@ -100,8 +100,9 @@ fn starts(data: &str) -> Result<(), String> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let first = BufReader::new(child.stdout.take().unwrap()).lines().next();
-    if first.is_some_and(|line| line.unwrap().starts_with("public API")) {
+    // Kept to the end: a service whose output nobody reads ends.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    if lines.next().is_some_and(|line| line.unwrap().starts_with("public API")) {
         assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
         assert!(child.wait().unwrap().success());
         return Ok(());

@@ -5,6 +5,7 @@ mod cli;
 mod connections;
 mod crash;
 mod credentials;
+mod demo;
 mod enrolment;
 mod faces;
 mod flood;

@@ -10,8 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use trefoil_server::config::Config;
 use trefoil_server::wire::{Decision, Vector};
+use trefoil_testing::volume;
 
-/// Subjects, and how many of them log in.
+/// Subjects at full volume, and how many of them log in.
 const SUBJECTS: usize = 352;
 const PEOPLE: usize = 6;
 
@@ -114,7 +115,8 @@ fn rows(vault: &Path, of: &str) -> u64 {
 async fn keys_are_rotated_under_logins_and_over_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let (service, people) = start(service::config(&data), true, SUBJECTS).await;
+    let subjects = volume(SUBJECTS, 60);
+    let (service, people) = start(service::config(&data), true, subjects).await;
     assert_eq!(status(&service).await["state"], "idle");
     let begun = service.admin.post(&path(&service), &json!({})).await;
     assert_eq!((begun.status.as_u16(), &begun.json()["epoch"]), (202, &json!(1)));
@@ -128,7 +130,7 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
     let ended = status(&service).await;
     assert_eq!(
         (&ended["epoch"], &ended["renewed"], &ended["left"]),
-        (&json!(1), &json!(SUBJECTS), &json!(0))
+        (&json!(1), &json!(subjects), &json!(0))
     );
     // Deleted is deleted, and enrolled anew is under the new keys.
     let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
@@ -139,7 +141,7 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
     // The old keys are gone: neither the master key nor a salt is left.
     let vault = data.join("vault.sqlite");
     assert_eq!((rows(&vault, "epochs"), rows(&vault, "epochs WHERE epoch = 1")), (1, 1));
-    assert_eq!((rows(&vault, "subjects"), rows(&vault, "subjects WHERE epoch = 0")), (SUBJECTS as u64, 0));
+    assert_eq!((rows(&vault, "subjects"), rows(&vault, "subjects WHERE epoch = 0")), (subjects as u64, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +150,8 @@ async fn a_rotation_outlives_its_key_holder() {
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
     let mut keyholder = KeyHolder::start(&keys, &listen);
-    let (service, people) = start(keyholder.config(&data), false, 120).await;
+    let subjects = volume(120, 40);
+    let (service, people) = start(keyholder.config(&data), false, subjects).await;
     let nonce = log_in_until(&service, &people, false, 0, |_| true).await;
     assert_eq!(service.admin.post(&path(&service), &json!({})).await.status, 202);
     while status(&service).await["renewed"].as_u64().unwrap() < 5 {
@@ -164,12 +167,12 @@ async fn a_rotation_outlives_its_key_holder() {
         tokio::task::yield_now().await;
     }
     log_in_until(&service, &people, false, nonce, idle).await;
-    assert_eq!(status(&service).await["renewed"], 120);
+    assert_eq!(status(&service).await["renewed"], subjects);
     assert!(service.server.shutdown().await);
     drop(keyholder);
     let vault = keys.join("vault.sqlite");
     assert_eq!((rows(&vault, "epochs"), rows(&vault, "subjects WHERE epoch = 0")), (1, 0));
-    assert_eq!(rows(&vault, "subjects"), 120);
+    assert_eq!(rows(&vault, "subjects"), subjects as u64);
 }
 
 /// The secrets of an epoch as they lie in the key-holder's vault: its master key and its subjects' salts, encrypted.
@@ -265,18 +268,18 @@ impl Killed {
 /// subject and leaves nothing of the old keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_survives_kills_of_either_process_under_logins() {
-    const SUBJECTS: usize = 200;
+    let subjects = volume(200, 80);
     let folder = tempfile::tempdir().unwrap();
     let (vault, listen) = (folder.path().join("keys"), listen());
     let (plan, keyholder) = Plan::apart(folder.path(), &vault, &listen);
     let clock = Arc::new(TestClock::default());
     let gateway = plan.start(&clock);
     let customer = gateway.customer(Arc::clone(&clock), tenant(false)).await;
-    let people = populate(&customer, SUBJECTS).await;
+    let people = populate(&customer, subjects).await;
     let (gateway, keyholder) = (Some(gateway), Some(keyholder));
     let mut killed = Killed { clock, plan, gateway, keyholder, customer, people, nonce: 0 };
     let old = secrets(&vault.join("vault.sqlite"), 0);
-    assert_eq!(old.len(), 1 + SUBJECTS);
+    assert_eq!(old.len(), 1 + subjects);
     assert_eq!(found(&vault, &old), old.len(), "the search finds what is there");
 
     assert_eq!(killed.customer.admin.post(&path(&killed.customer), &json!({})).await.status, 202);
@@ -290,7 +293,8 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
         |gateway, _| gateway.take().unwrap().kill(),
     ];
     let mut interrupted = 0;
-    for (kill, renewed) in kills.into_iter().zip([10, 50, 90, 130]) {
+    for (kill, twentieths) in kills.into_iter().zip([1, 5, 9, 13]) {
+        let renewed = (twentieths * subjects / 20) as u64;
         while status(&killed.customer).await["renewed"].as_u64().unwrap() < renewed {
             tokio::task::yield_now().await;
         }
@@ -303,11 +307,11 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     log_in_until(&killed.customer, &killed.people, false, nonce, idle).await;
     let ended = status(&killed.customer).await;
     let figures = [&ended["epoch"], &ended["renewed"], &ended["left"]];
-    assert_eq!(figures, [&json!(1), &json!(SUBJECTS), &json!(0)], "nobody is lost");
+    assert_eq!(figures, [&json!(1), &json!(subjects), &json!(0)], "nobody is lost");
     killed.gateway.take().unwrap().stop();
     drop(killed.keyholder.take());
     let database = vault.join("vault.sqlite");
     assert_eq!((rows(&database, "epochs"), rows(&database, "subjects WHERE epoch = 0")), (1, 0));
-    assert_eq!(rows(&database, "subjects"), SUBJECTS as u64);
+    assert_eq!(rows(&database, "subjects"), subjects as u64);
     assert_eq!(found(&vault, &old), 0, "neither the old master key nor an old salt is in any file");
 }

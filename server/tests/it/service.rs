@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use trefoil_attest::TrustRoot;
 use trefoil_pipeline::Clock;
 use trefoil_server::clock::SystemClock;
-use trefoil_server::config::{Config, Overrides};
+use trefoil_server::config::{Config, Overrides, Precompute};
 use trefoil_server::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 use trefoil_server::issuer::{public_key, sign as sign_root};
 use trefoil_server::server::Server;
@@ -116,6 +116,8 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
     config.proofs.cache_capacity = 1000;
+    // A service that lives for a second does not earn back more.
+    config.keys.precompute = Precompute::Brief;
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
     config.limits.handshake_timeout_s = 60;

@@ -1,4 +1,4 @@
-//! What every input must satisfy. The fuzzer calls this, and so does `tests/mutations.rs` of trefoil-attest with the
+//! What every input must satisfy. The fuzzer calls this, and so does `tests/it/mutations.rs` of trefoil-attest with the
 //! seeds and deterministic mutants of them, on the stable compiler.
 
 use serde_json::Value;

@@ -4,6 +4,7 @@ use super::malformed::{C0, MASKED, PRIMES, delta, full, get, put, read};
 use super::*;
 use trefoil_bfv::{Drbg, MasterKey, Salt};
 use trefoil_matching::{BlindedTemplate, EncryptedTemplate, KeyHolderError};
+use trefoil_testing::volume;
 
 /// The stored form of `Delta`: as the second polynomial of a template it is `(0, Delta)`.
 pub(super) fn delta_polynomial() -> Vec<u8> {
@@ -255,6 +256,7 @@ const CRAFTED_JOBS: usize = 1_024;
 #[test]
 fn random_jobs_get_no_informative_reply() {
     for (mode, jobs) in Mode::ALL.into_iter().zip([10_000, 2_000]) {
+        let jobs = volume(jobs, 500);
         let mut target = Target::new(mode);
         let (mut bytes, head) = target.honest();
         // The polynomials of one job and the c0 of another are as good as fresh draws, and cheaper.

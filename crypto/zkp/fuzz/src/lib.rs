@@ -1,4 +1,4 @@
-//! What every input must satisfy. The fuzzers call these functions, and so does `tests/fuzz.rs` of trefoil-zkp with
+//! What every input must satisfy. The fuzzers call these functions, and so does `tests/it/fuzz.rs` of trefoil-zkp with
 //! the seeds and deterministic changes of them, on the stable compiler.
 
 use trefoil_zkp::envelope::ProofEnvelope;

@@ -182,8 +182,8 @@ fn accepts(air: &CredentialAir, trace: Trace, statement: &Statement) -> bool {
         .is_some_and(|proof| p3_uni_stark::verify(&config, air, &proof, &values).is_ok())
 }
 
-/// A proof of whatever the trace holds. None in debug builds if the trace breaks a constraint: there, and only
-/// there, the prover checks it and panics.
+/// A proof of whatever the trace holds. None where the prover was built with its assertions and the trace breaks a constraint:
+/// then it checks that and panics. The profiles of this workspace build it without.
 fn forced<A>(config: &Config, air: &A, trace: Trace, values: &[Field]) -> Option<Proof>
 where
     A: QuotientAir<Config> + for<'a> Air<DebugConstraintBuilder<'a, Field>>,

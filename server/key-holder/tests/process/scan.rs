@@ -1,8 +1,9 @@
 //! Looks for scores in bytes and in the memory of a process.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
+
+pub(crate) use trefoil_testing::{Patterns, search};
 
 /// How a number may lie in memory.
 type Form = (&'static str, fn(i32) -> Vec<u8>);
@@ -58,9 +59,6 @@ pub(crate) fn face_patterns<'a>(faces: impl IntoIterator<Item = &'a [f32; 128]>)
     patterns
 }
 
-/// Rows of scores in every form: by its first eight bytes, the whole and its name.
-pub(crate) type Patterns = HashMap<[u8; 8], Vec<(Vec<u8>, String)>>;
-
 /// The patterns of rows of scores. A row needs at least five that are not zero, so that none is found by chance.
 pub(crate) fn patterns<'a>(rows: impl Iterator<Item = &'a [i32]> + Clone) -> Patterns {
     let mut patterns = Patterns::new();
@@ -72,27 +70,6 @@ pub(crate) fn patterns<'a>(rows: impl Iterator<Item = &'a [i32]> + Clone) -> Pat
         }
     }
     patterns
-}
-
-/// Which patterns are in `bytes`.
-pub(crate) fn search(bytes: &[u8], patterns: &Patterns) -> Vec<String> {
-    // One bit for each pair of first bytes, so that most places cost one look-up in a small table.
-    assert!(!patterns.contains_key(&[0; 8]), "a row begins with a number");
-    let mut maybe = vec![false; 1 << 16];
-    patterns.keys().for_each(|first| maybe[usize::from(u16::from_le_bytes([first[0], first[1]]))] = true);
-    let mut found = Vec::new();
-    for at in 0..bytes.len().saturating_sub(7) {
-        let first: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
-        // Most of memory is zero, and no row begins with as many zeros.
-        if u64::from_le_bytes(first) != 0
-            && maybe[usize::from(u16::from_le_bytes([first[0], first[1]]))]
-            && let Some(candidates) = patterns.get(&first)
-        {
-            let here = candidates.iter().filter(|(whole, _)| bytes[at..].starts_with(whole));
-            found.extend(here.map(|(_, name)| name.clone()));
-        }
-    }
-    found
 }
 
 /// All memory that the process can write, region by region: what a core image holds.

@@ -1,14 +1,7 @@
 //! The benchmarks themselves, in process and with parameters so small that their numbers mean nothing.
 
-mod caches;
-#[path = "../report/mod.rs"]
-mod report;
-mod scores;
-
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use report::{POPULATION, assert_keys, number};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
@@ -18,9 +11,7 @@ use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
 use trefoil_zkp::Circuit;
 
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
-}
+use crate::report::{POPULATION, assert_keys, number};
 
 fn caches() -> Vec<CacheChoice> {
     let built = |cache: &CacheChoice| match cache {

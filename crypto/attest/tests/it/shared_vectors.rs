@@ -1,5 +1,4 @@
 //! The shared vectors of `testdata`, with public inputs only.
-#![cfg(feature = "json")]
 
 use std::path::PathBuf;
 

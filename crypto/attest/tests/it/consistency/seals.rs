@@ -7,7 +7,7 @@ use trefoil_attest::log::{Frontier, consistency, inclusion};
 use trefoil_attest::tree::{Hash, MerkleTree, leaf_hash, node_hash};
 use trefoil_attest::{Family, LogError, Seal, SealHeader, Suite, verify_same_log};
 
-use crate::{committed, hashes, hexes, list, text};
+use super::{committed, hashes, hexes, list, text};
 
 /// Runs of zeros from here on are stored as their length: the signatures, which nobody looks at here.
 const ZEROS_MIN: usize = 600;

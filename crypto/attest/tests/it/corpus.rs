@@ -1,14 +1,9 @@
 //! The inputs that the fuzzer kept, through the function that it calls: what coverage feedback once found is tried on
 //! every machine, on the stable compiler. NOTES.md says how the folder is made.
-#![cfg(feature = "json")]
-
-#[path = "../fuzz/src/lib.rs"]
-#[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
-mod target;
 
 use std::path::PathBuf;
 
-use target::{Form, Target};
+use crate::target::{Form, Target};
 
 /// Fewest files that still are the minimised corpus and not what a lost folder left behind.
 const FILES_MIN: usize = 100;

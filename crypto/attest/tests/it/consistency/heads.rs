@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use trefoil_attest::log::{Frontier, consistency};
 use trefoil_attest::tree::{Hash, MerkleTree, leaf_hash, node_hash, verify_consistency};
 
-use crate::{committed, hash, hashes, hexes, list, text};
+use super::{committed, hash, hashes, hexes, list, text};
 
 /// Boundaries of the tree's shape.
 const SIZES: [u64; 23] =

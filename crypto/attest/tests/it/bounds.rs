@@ -1,6 +1,5 @@
 //! The bounds of each check of `verify`, with the shared vectors and public inputs only. A changed seal gets as far as its
 //! signatures where every check before them lets it pass.
-#![cfg(feature = "json")]
 
 use std::path::PathBuf;
 

@@ -1,10 +1,15 @@
 //! What the tests of reports share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use trefoil_bench::{Population, Report};
+
+/// The embedding sets.
+pub(crate) fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
+}
 
 /// Proofs take seconds, so they are made once, and kept between test runs.
 pub(crate) static POPULATION: LazyLock<Arc<Population>> = LazyLock::new(|| {

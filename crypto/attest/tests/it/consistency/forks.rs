@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_attest::tree::{Hash, MerkleTree, leaf_hash, verify_consistency};
 
-use crate::{committed, text};
+use super::{committed, text};
 
 const SEED: &str = "trefoil consistency forks";
 const COUNT: u32 = 1_000;

@@ -117,7 +117,7 @@ fn the_circuit_proves_the_reference_statements() {
 }
 
 fn vectors() -> Value {
-    serde_json::from_str(include_str!("../testdata/vectors.json")).expect("vectors.json is JSON")
+    serde_json::from_str(include_str!("../../testdata/vectors.json")).expect("vectors.json is JSON")
 }
 
 fn witness(member: &Value) -> Witness {

@@ -2,18 +2,14 @@
 //! forms and a witness's note go through every decoder and through verification. Nothing may panic, nothing but the
 //! originals may verify, and whatever decodes must encode to the same bytes.
 //!
-//! The sequence of mutants is fixed. `TREFOIL_FUZZ_EXECUTIONS` lengthens it:
-//! `TREFOIL_FUZZ_EXECUTIONS=10000000 cargo test --release -p trefoil-attest --test mutations -- --nocapture`
-#![cfg(feature = "json")]
+//! The sequence of mutants is fixed; a larger scale only lengthens it.
 
-#[path = "../fuzz/src/lib.rs"]
-#[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
-mod target;
+use crate::target::{Form, Target};
+use trefoil_testing::volume;
 
-use target::{Form, Target};
-
-/// Executions where nothing else is said: seconds.
-const EXECUTIONS: u64 = 60_000;
+/// Mutants at full volume, and the fewest among which some decode in every form.
+const EXECUTIONS: usize = 60_000;
+const EXECUTIONS_MIN: usize = 6_000;
 
 /// Most mutations of one input.
 const MUTATIONS: u64 = 4;
@@ -87,10 +83,7 @@ fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Stream) {
 
 #[test]
 fn no_mutant_panics_verifies_or_has_two_encodings() {
-    let executions = match std::env::var("TREFOIL_FUZZ_EXECUTIONS") {
-        Ok(count) => count.parse().expect("TREFOIL_FUZZ_EXECUTIONS is a number"),
-        Err(_) => EXECUTIONS,
-    };
+    let executions = volume(EXECUTIONS, EXECUTIONS_MIN) as u64;
     let target = Target::new();
     let originals = target.seeds.iter().flat_map(|seed| {
         let taken = target.execute(seed);

@@ -1,22 +1,24 @@
 //! The fuzzers' properties over the seeds and deterministic changes of them: fuzzing in small, on every machine.
 //!
-//! `TREFOIL_BLESS=1 cargo test --release -p trefoil-zkp --test fuzz` makes the seeds anew; they are compiled in, so it fails
+//! `TREFOIL_BLESS=1 cargo test --release -p trefoil-zkp --test it fuzz` makes the seeds anew; they are compiled in, so it fails
 //! and the next run without the variable decides.
 
 use std::path::PathBuf;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use trefoil_testing::volume;
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness, chain::Chain, commitment,
     envelope::ProofEnvelope, leaf, prove, record::ProofRecord, session::SessionKey,
 };
 
-#[path = "../fuzz/src/lib.rs"]
+#[path = "../../fuzz/src/lib.rs"]
 #[expect(unreachable_pub, reason = "public in the fuzzers' own library")]
 mod targets;
 
-/// Changes per target. Those of proofs cost a millisecond each.
+/// Changes per target at full volume, and the fewest. Those of proofs cost a millisecond each.
 const ROUNDS: usize = 1500;
+const ROUNDS_MIN: usize = 200;
 
 #[test]
 fn the_seeds_are_honest_and_few() {
@@ -52,7 +54,7 @@ fn changed(seed: &[u8], stream: u64, target: fn(&[u8])) {
         target(&seed[..length]);
     }
     let rng = &mut StdRng::seed_from_u64(stream);
-    for round in 0..ROUNDS {
+    for round in 0..volume(ROUNDS, ROUNDS_MIN) {
         let mut input = seed.to_vec();
         for _ in 0..=round % 3 {
             // Half of the changes hit the first kilobyte, where fields and lengths are.

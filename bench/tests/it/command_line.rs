@@ -1,13 +1,22 @@
 //! What the program says to wrong commands, and that its exit codes can be relied on.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::report::data;
+
+/// The program, which refuses to measure in a debug build otherwise.
+fn bench_of_any_build() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trefoil-bench"));
+    command.env("TREFOIL_TEST_ANY_BUILD", "1");
+    command
+}
+
 fn bench(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trefoil-bench")).args(arguments).output().expect("trefoil-bench starts")
+    bench_of_any_build().args(arguments).output().expect("trefoil-bench starts")
 }
 
 fn refusal(arguments: &[&str]) -> String {
@@ -15,10 +24,6 @@ fn refusal(arguments: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")
-}
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }
 
 /// A `.npy` file of version 1.0 with the given description, shape and bytes.
@@ -76,8 +81,6 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["exact", "--set", "a", "--protocol", "enrol2"], "enrol1, enrol3"),
         (&["exact", "--set", "a", "--workers", "0"], "1 to 1024"),
         (&["stages", "--mode", "hidden"], "plain, shared"),
-        (&["stages", "--mode", "shared", "--keys", "per-subject"], "use --keys per-tenant"),
-        (&["stages", "--keys", "per-user"], "per-subject, per-tenant"),
         (&["stages", "--users", "33"], "multiple of 32"),
         (&["stages", "--iters", "0"], "1..=100000"),
         (&["run", "--people", "0"], "multiple of 32"),
@@ -101,6 +104,18 @@ fn wrong_commands_are_refused_with_the_remedy() {
         let message = refusal(arguments);
         assert!(message.contains(remedy), "{arguments:?}: {message}");
     }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_debug_build_measures_nothing_and_keeps_no_record() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trefoil-bench"));
+    let output = command.args(["stages", "--users", "32"]).env_remove("TREFOIL_TEST_ANY_BUILD").output();
+    let output = output.expect("trefoil-bench starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("debug build"));
+    let message = refusal(&["exact", "--set", "lfw_dlib128", "--record", "never"]);
+    assert!(message.contains("debug build"), "{message}");
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! The laboratory: the ladder, the overhead, the registry and the model, with parameters so small that their numbers mean
 //! nothing.
 
-mod report;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use report::{POPULATION, assert_keys, number};
 use serde_json::Value;
 use trefoil_bench::in_pipeline::PipelineLoad;
 use trefoil_bench::ladder::{Ladder, LockFamily, ladder};
@@ -15,6 +12,8 @@ use trefoil_bench::overhead::overhead;
 use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::simulate::{Simulate, simulate};
 use trefoil_matching::Tier;
+
+use crate::report::{POPULATION, assert_keys, number};
 
 #[test]
 fn registries_are_read_by_all_threads_and_verified() {

@@ -1,6 +1,5 @@
 //! The vectors of `testdata/consistency.json`: made here with `TREFOIL_BLESS` set, else compared with what is committed, and
 //! decided in every case as stated. The clients in other languages run the same file.
-#![cfg(feature = "json")]
 
 mod forks;
 mod heads;

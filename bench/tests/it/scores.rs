@@ -4,27 +4,19 @@ use trefoil_bench::exact::{Exact, Source, exact};
 use trefoil_bench::fhe_peers::{FhePeers, fhe_peers};
 use trefoil_bench::margin::{Margin, margin};
 use trefoil_bench::match_stages::{MatchStages, match_stages};
-use trefoil_bench::roles::{KeyStructure, ProbeMode};
+use trefoil_bench::roles::ProbeMode;
 use trefoil_dataset::Protocol;
 use trefoil_matching::Tier;
 
-use super::data;
-use super::report::{assert_keys, number};
+use crate::report::{assert_keys, data, number};
 
 #[test]
 fn dlib_scores_equal_their_references() {
     for protocol in [Protocol::Enrol1, Protocol::Enrol3] {
         for tier in Tier::available() {
             let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
-            let report = exact(&Exact {
-                source,
-                protocol,
-                workers: 2,
-                tier,
-                mode: ProbeMode::Plain,
-                keys: KeyStructure::PerSubject,
-            })
-            .expect("runs");
+            let report =
+                exact(&Exact { source, protocol, workers: 2, tier, mode: ProbeMode::Plain }).expect("runs");
             assert_eq!(report.problem, None, "{protocol} {tier:?}");
             assert_eq!(report.result["equal"], true);
             assert_eq!(report.result["sha256"], report.result["expected"]);
@@ -46,7 +38,6 @@ fn dlib_scores_equal_their_references() {
                     "threshold",
                     "decisions_wrong",
                     "mode",
-                    "keys",
                     "jobs",
                     "seconds",
                     "workers",
@@ -58,33 +49,23 @@ fn dlib_scores_equal_their_references() {
 }
 
 #[test]
-fn dlib_scores_in_the_other_modes_equal_their_reference() {
-    for mode in [ProbeMode::Plain, ProbeMode::Shared] {
-        let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
-        let report = exact(&Exact {
-            source,
-            protocol: Protocol::Enrol1,
-            workers: 2,
-            tier: Tier::detected(),
-            mode,
-            keys: KeyStructure::PerTenant,
-        });
-        let report = report.expect("runs");
-        assert_eq!(report.problem, None, "{mode:?}");
-        assert_eq!((&report.result["equal"], &report.result["equal_to_plain"]), (&true.into(), &true.into()));
-    }
+fn dlib_scores_of_shared_probes_equal_their_reference() {
+    let source = Source::Set { data: data(), name: "lfw_dlib128".to_owned() };
+    let (protocol, tier) = (Protocol::Enrol1, Tier::detected());
+    let report = exact(&Exact { source, protocol, workers: 2, tier, mode: ProbeMode::Shared }).expect("runs");
+    assert_eq!(report.problem, None);
+    assert_eq!((&report.result["equal"], &report.result["equal_to_plain"]), (&true.into(), &true.into()));
 }
 
 #[test]
 fn every_mode_is_timed_and_its_scores_verified() {
     let modes = [
-        (ProbeMode::Plain, KeyStructure::PerSubject, &["match", "match_prepacked"][..]),
-        (ProbeMode::Plain, KeyStructure::PerTenant, &["match"]),
-        (ProbeMode::Shared, KeyStructure::PerTenant, &["match", "keyholder_encrypt"]),
+        (ProbeMode::Plain, ["match", "match_prepacked"], 32 * 49_152),
+        (ProbeMode::Shared, ["match", "keyholder_encrypt"], 64 * 49_152),
     ];
-    for (mode, keys, steps) in modes {
+    for (mode, steps, bytes) in modes {
         let parameters =
-            MatchStages { mode, keys, users: 64, iterations: 3, warmup: 1, seed: 7, tier: Tier::detected() };
+            MatchStages { mode, users: 64, iterations: 3, warmup: 1, seed: 7, tier: Tier::detected() };
         let report = match_stages(parameters).expect("runs");
         assert_eq!(report.problem, None);
         let lower = Tier::available().filter(|tier| *tier < Tier::detected());
@@ -96,24 +77,12 @@ fn every_mode_is_timed_and_its_scores_verified() {
             })
             .collect();
         let all = ["sequential_read", "sum", "keyholder"];
-        assert_keys(&report, "/stages_us", &[steps, &all, &lower].concat());
+        assert_keys(&report, "/stages_us", &[&steps[..], &all, &lower].concat());
         let tiers = 1 + lower.len() / 2;
         assert_eq!(number(&report, "/scores"), 128.0 * tiers as f64);
-        let bytes = if keys == KeyStructure::PerSubject { 32 * 49_152 } else { 64 * 49_152 };
         assert_eq!(report.result["bytes_per_batch"], bytes);
         assert!(number(&report, "/gb_per_s") > 0.0 && number(&report, "/share_of_sequential_read") > 0.0);
     }
-    let mode = (ProbeMode::Shared, KeyStructure::PerSubject);
-    let parameters = MatchStages {
-        mode: mode.0,
-        keys: mode.1,
-        users: 32,
-        iterations: 1,
-        warmup: 0,
-        seed: 1,
-        tier: Tier::detected(),
-    };
-    assert!(match_stages(parameters).is_err(), "there is no product under keys per subject");
 }
 
 #[test]
@@ -133,7 +102,7 @@ fn the_longest_vectors_decrypt_with_eight_bits_of_margin() {
         assert_keys(&report, "", &["modes", "failures", "min_margin_bits", "seed", "tier"]);
         assert_eq!(report.result["failures"], 0);
         assert!(number(&report, "/min_margin_bits") >= 8.0);
-        for (mode, lanes) in [("plain_per_subject", 4_096.0), ("shared_per_tenant", 1_024.0)] {
+        for (mode, lanes) in [("plain", 4_096.0), ("shared", 1_024.0)] {
             let keys = [
                 "lanes",
                 "failures",

@@ -1,0 +1,5 @@
+//! The reader of embedding sets, and the committed sets.
+
+mod npy;
+mod reference;
+mod sets;

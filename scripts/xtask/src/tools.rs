@@ -1,0 +1,88 @@
+//! Programs that a step needs beside Rust and a C compiler: what is there, and what to install. A program that is too old
+//! counts as missing.
+
+use crate::repo::Repo;
+
+/// What a step found, or what is missing and how to get it.
+pub(crate) type Found = Result<String, String>;
+
+/// Go, which exchanges signatures.
+pub(crate) fn go(repo: &Repo) -> Found {
+    at_least(repo, "go", "version", (1, 26), "Go from https://go.dev/dl")
+}
+
+/// Node, for the TypeScript client and signatures.
+pub(crate) fn node(repo: &Repo) -> Found {
+    at_least(repo, "node", "--version", (20, 19), "Node from https://nodejs.org")
+}
+
+/// The package manager of Node.
+pub(crate) fn npm(repo: &Repo) -> Found {
+    at_least(repo, "npm", "--version", (0, 0), "npm, which comes with Node from https://nodejs.org")
+}
+
+/// Python with `venv`.
+pub(crate) fn python(repo: &Repo) -> Found {
+    const ADVICE: &str = "Python with venv, such as apt-get install python3 python3-venv";
+    let version = at_least(repo, "python3", "--version", (3, 11), ADVICE)?;
+    repo.said("python3", &["-c", "import ensurepip, venv"])
+        .map_err(|_| format!("python3 has no venv: install {ADVICE}"))?;
+    Ok(version)
+}
+
+/// A browser: its program under the name that Debian, others or its vendor give it.
+pub(crate) fn chromium(repo: &Repo) -> Found {
+    ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| repo.said(name, &["--version"]).is_ok())
+        .map(str::to_owned)
+        .ok_or_else(|| "no browser: install Chromium, such as apt-get install chromium".to_owned())
+}
+
+/// A C++ compiler, for libFuzzer itself.
+pub(crate) fn cxx(repo: &Repo) -> Found {
+    // Only the `cc` crate knows how to read it.
+    match std::env::var("CXX") {
+        Ok(named) => Ok(named),
+        Err(_) => at_least(repo, "c++", "--version", (0, 0), "a C++ compiler, such as apt-get install g++"),
+    }
+}
+
+/// The first line that `name` says about its version, which must be `least` or later.
+fn at_least(repo: &Repo, name: &str, argument: &str, least: (u32, u32), advice: &str) -> Found {
+    let said = repo.said(name, &[argument]).map_err(|_| format!("no {name}: install {advice}"))?;
+    let line = said.lines().next().unwrap_or_default();
+    if version(line).is_some_and(|version| version >= least) {
+        return Ok(line.to_owned());
+    }
+    let (major, minor) = least;
+    Err(format!("{name} is older than {major}.{minor} ({line}): install {advice}"))
+}
+
+/// The first `MAJOR.MINOR` in a line.
+fn version(line: &str) -> Option<(u32, u32)> {
+    line.split(|c: char| !(c.is_ascii_digit() || c == '.')).find_map(|word| {
+        let mut parts = word.split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_each_program_says_them() {
+        for (line, expected) in [
+            ("v20.19.2", Some((20, 19))),
+            ("go version go1.26.0 linux/amd64", Some((1, 26))),
+            ("Python 3.11.2", Some((3, 11))),
+            ("10.8.1", Some((10, 8))),
+            ("c++ (Debian 12.2.0-14) 12.2.0", Some((12, 2))),
+            ("no number", None),
+        ] {
+            assert_eq!(version(line), expected, "{line}");
+        }
+        assert!((20, 9) < (20, 19) && (3, 9) < (3, 11) && (21, 0) > (20, 19));
+    }
+}
