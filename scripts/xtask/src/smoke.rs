@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 16] = [
+const RUNS: [Smoke; 15] = [
     Smoke {
         binary: "trefoil-bench",
         arguments: &["sign", "--alone", "--falcon-salts", "10", "--json"],
