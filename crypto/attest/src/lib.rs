@@ -21,6 +21,7 @@ extern crate alloc;
 
 mod attestation;
 mod cbor;
+mod contradiction;
 mod error;
 mod family;
 #[cfg(feature = "json")]
@@ -41,6 +42,7 @@ mod verify_error;
 pub mod witness;
 
 pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
+pub use contradiction::{Contradicted, Relation, compare, compare_statements};
 pub use error::{DecodeError, Problem};
 pub use family::{
     FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family, ML_DSA_65_PUBLIC_KEY_BYTES,

@@ -1,5 +1,6 @@
 //! The command line `trefoil`.
 
+mod compare;
 mod issuer;
 mod keys;
 mod log;
@@ -43,6 +44,8 @@ enum Command {
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
     /// Check an attestation offline: three signatures, and that it is about what you asked.
     Verify(verify::Verify),
+    /// Check whether two attestations contradict each other: evidence against the service.
+    Compare(compare::Compare),
     /// Keep a tenant's members; sign, publish and audit the roots that say who they are.
     Issuer(issuer::IssuerCommand),
     /// Hold a credential: prove it, open sessions, log in.
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Issuer(issuer) => issuer.run(),
         Command::Wallet(wallet) => wallet.run(),
         Command::Keys(keys) => keys.run(),

@@ -21,7 +21,7 @@ const INVALID: u8 = 1;
 const UNDECIDED: u8 = 3;
 
 /// Largest file that is read: an attestation in base64 inside a JSON answer is below 40 KB.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
+pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(clap::Args)]
 #[command(
@@ -219,14 +219,14 @@ fn refused(cause: &VerifyError) -> Outcome {
 }
 
 /// The attestation inside a file; what is not recognised is left for the verifier to refuse.
-fn attestation_bytes(file: &[u8]) -> Vec<u8> {
+pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
     if let Ok(answer) = serde_json::from_slice::<Authenticated>(file) {
         return answer.attestation.0;
     }
     BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
 }
 
-fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     let size = std::fs::metadata(path).map_err(|cause| named(path, &cause))?.len();
     if size > bytes_max {
         return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
@@ -234,12 +234,12 @@ fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|cause| named(path, &cause))
 }
 
-fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {
+pub(super) fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {
     format!("{}: {cause}", path.display())
 }
 
 /// A check mark or cross, coloured on a terminal unless NO_COLOR is set (no-color.org).
-fn mark(good: bool) -> &'static str {
+pub(super) fn mark(good: bool) -> &'static str {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match (good, std::io::stdout().is_terminal() && !plain) {
         (true, true) => "\u{1b}[32m✓\u{1b}[0m",

@@ -91,6 +91,64 @@ async fn verify_exits_0_1_2_or_3() {
     assert!(service.server.shutdown().await);
 }
 
+/// The shared vectors of contradictions, two of them after the other.
+#[test]
+fn compare_exits_0_1_2_or_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crypto/attest/testdata");
+    let vectors = std::fs::read(testdata.join("contradictions.json")).unwrap();
+    let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();
+    let root = testdata.join("trust-root.json").to_str().unwrap().to_owned();
+    let file = |name: &str, digits: &serde_json::Value| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, hex::decode(digits.as_str().unwrap()).unwrap()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let attestation = |name: &str| file(name, &vectors["attestations"][name]["bytes"]);
+    let seals = [0, 1].map(|number| file(&format!("seal-{number}"), &vectors["seals"][number]));
+    let compare = |one: &str, other: &str, rest: &[&str]| {
+        trefoil(&[&["compare", one, other, "--trust-root", &root], rest].concat())
+    };
+    let sealed = ["--seal", seals[0].as_str()];
+    for pair in vectors["pairs"].as_array().unwrap() {
+        let [one, other] = ["one", "other"].map(|side| pair[side].as_str().unwrap());
+        let expect = pair["expect"].as_str().unwrap();
+        let output = compare(&attestation(one), &attestation(other), &[&sealed[..], &["--json"]].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        if other == "another issuer" {
+            assert_eq!((code(&output), &json["contradiction"]), (3, &serde_json::Value::Null), "{json}");
+            continue;
+        }
+        let contradicts = expect.starts_with("contradiction");
+        assert_eq!(code(&output), i32::from(contradicts), "{pair}: {json}");
+        assert_eq!((&json["relation"], &json["contradiction"]), (&expect.into(), &contradicts.into()));
+    }
+
+    let (matched, denied) = (attestation("match"), attestation("denial"));
+    let text = |output: Output| String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text(compare(&matched, &denied, &sealed)).contains("✗ one request was attested as a match and as")
+    );
+    assert!(text(compare(&matched, &matched, &sealed)).contains("✓ they attest one and the same statement"));
+    // What does not verify says nothing: anybody can write it.
+    let mut forged = std::fs::read(&denied).unwrap();
+    *forged.last_mut().unwrap() ^= 1;
+    let forged = file("forged", &hex::encode(forged).into());
+    let undecided: [(&str, &[&str]); 5] = [
+        (&denied, &[]),
+        (&denied, &["--seal", &seals[1]]),
+        (&denied, &["--seal", &matched]),
+        (&forged, &sealed),
+        ("/nonexistent", &sealed),
+    ];
+    for (other, rest) in undecided {
+        let output = compare(&matched, other, rest);
+        assert_eq!(code(&output), 3, "{other} {rest:?}: {}", text(output));
+    }
+    assert_eq!(code(&trefoil(&["compare", &matched, &denied])), 2);
+    assert_eq!(code(&trefoil(&["compare", &matched, "--trust-root", &root])), 2);
+}
+
 #[test]
 fn configuration_mistakes_are_usage_errors_that_name_the_key() {
     let directory = tempfile::tempdir().unwrap();

@@ -5,6 +5,8 @@ mod bounds;
 #[cfg(feature = "json")]
 mod consistency;
 #[cfg(feature = "json")]
+mod contradictions;
+#[cfg(feature = "json")]
 mod corpus;
 mod history;
 mod log;

@@ -147,7 +147,7 @@ fn verify_seal(py: Python<'_>, seal: &Seal, trust_root: &TrustRoot) -> PyResult<
     attest::verify_seal(&seal.0, &trust_root.0).map_err(|cause| refused(py, &cause))
 }
 
-fn undecodable(cause: &attest::DecodeError) -> PyErr {
+fn undecodable(cause: &impl std::fmt::Display) -> PyErr {
     DecodeError::new_err(cause.to_string())
 }
 
@@ -191,6 +191,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify_seal, module)?)?;
+    module.add_function(wrap_pyfunction!(verified::compare, module)?)?;
     module.add_function(wrap_pyfunction!(log::verify_consistency, module)?)?;
     module.add_function(wrap_pyfunction!(log::verify_same_log, module)?)
 }

@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trefoil_attest as attest;
 
+use crate::undecodable;
+
 /// What was attested.
 #[pyclass(frozen, get_all, module = "trefoil_attest")]
 pub(crate) struct Statement {
@@ -30,15 +32,23 @@ pub(crate) struct Statement {
 }
 
 /// An attestation for which every check passed. Only the verifying functions make one.
-#[pyclass(frozen, get_all, module = "trefoil_attest")]
+#[pyclass(frozen, module = "trefoil_attest")]
 pub(crate) struct Verified {
+    #[pyo3(get)]
     statement: Py<Statement>,
+    #[pyo3(get)]
     statement_digest: Py<PyBytes>,
+    #[pyo3(get)]
     leaf_index: u64,
+    #[pyo3(get)]
     seal_number: u64,
+    #[pyo3(get)]
     sealed_at: u64,
+    #[pyo3(get)]
     key_set_id: Py<PyBytes>,
+    #[pyo3(get)]
     families: Vec<&'static str>,
+    encoded: Vec<u8>,
 }
 
 impl Verified {
@@ -75,6 +85,14 @@ impl Verified {
             sealed_at: verified.seal().time,
             key_set_id: bytes(&verified.seal().key_set_id),
             families: verified.checks().iter().map(|check| check.family.id()).collect(),
+            encoded: found.encode().map_err(|cause| undecodable(&cause))?,
         })
     }
+}
+
+/// How two attestations, in any order, are related: whether they contradict each other.
+#[pyfunction]
+pub(crate) fn compare(one: &Verified, other: &Verified) -> PyResult<&'static str> {
+    let statement = |encoded| attest::Statement::decode(encoded).map_err(|cause| undecodable(&cause));
+    Ok(attest::compare_statements(&statement(&one.encoded)?, &statement(&other.encoded)?).code())
 }

@@ -7,6 +7,7 @@
  */
 
 export { type ProofNode, verifyConsistency } from "./consistency.js";
+export { compare, RELATIONS, type Relation } from "./contradiction.js";
 export { DecodeError, type Problem } from "./decode-error.js";
 export type { FamilyId, PerFamily } from "./family.js";
 export { JsonError } from "./json.js";

@@ -86,6 +86,19 @@ class Verified:
 def verify(attestation: bytes, policy: Policy, now: int) -> Verified: ...
 def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: int) -> Verified: ...
 def verify_seal(seal: Seal, trust_root: TrustRoot) -> None: ...
+def compare(
+    one: Verified, other: Verified
+) -> Literal[
+    "unrelated",
+    "same",
+    "repeated",
+    "contradiction-decision",
+    "contradiction-account",
+    "contradiction-session",
+    "contradiction-tenant",
+    "contradiction-audience",
+    "contradiction-nonce",
+]: ...
 def verify_consistency(
     old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes | str]
 ) -> bool: ...
