@@ -9,8 +9,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Pool, Release, Sealer, Sequence, UNSEALED_MAX,
-    Verdict, Worker,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Origin, Pool, Release, Sealer, Sequence,
+    UNSEALED_MAX, Verdict, Worker,
 };
 
 use crate::audit::{Audit, audit};
@@ -224,7 +224,7 @@ where
         let give_back = move |batches| (0..batches).for_each(|_| give.send(()).unwrap_or_default());
         let (bound, sealer) = Sealer::start(
             keys,
-            self.world.pipeline.issuer().to_owned(),
+            Origin::new(self.world.pipeline.issuer()),
             ChainHead::GENESIS,
             Sequence { cadence, overlapping: placement.spares_two_cores },
             Arc::clone(&self.clock) as Arc<dyn Clock>,

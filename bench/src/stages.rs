@@ -7,7 +7,7 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Outcome, Pipeline, Pool, Release, Sealer, Sequence, StageTimes,
+    Bound, Cadence, ChainHead, Clock, Origin, Outcome, Pipeline, Pool, Release, Sealer, Sequence, StageTimes,
     Verdict, Worker,
 };
 
@@ -126,7 +126,7 @@ fn seal_alone<C: Cache<Verdict>>(
     let ledger = Arc::new(Ledger::new(Arc::clone(clock), SAMPLES));
     let (sender, sealer) = Sealer::start(
         keys,
-        pipeline.issuer().to_owned(),
+        Origin::new(pipeline.issuer()),
         ChainHead::GENESIS,
         Sequence { cadence: Cadence::PerBatch, overlapping: false },
         Arc::clone(clock) as Arc<dyn Clock>,

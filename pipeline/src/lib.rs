@@ -20,16 +20,18 @@ mod sealer;
 mod service;
 mod steps;
 mod tenant;
+mod vaults;
 mod verdict;
 
 pub use batcher::{Batcher, Delay, Gathered};
 pub use clock::Clock;
 pub use pool::{Pool, PoolError};
 pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, SessionId};
-pub use sealer::{Bound, Cadence, ChainHead, Release, Sealed, SealedTree, Sealer, Sequence};
+pub use sealer::{Bound, Cadence, ChainHead, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Outcome, Pipeline, StageTimes, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant};
+pub use vaults::SeenVaults;
 pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
 
 /// A tenant's identifier.

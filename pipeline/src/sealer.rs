@@ -33,6 +33,7 @@ use self::signing::Signing;
 use crate::clock::Clock;
 use crate::request::{BoundLane, Refusal};
 use crate::steps::StageTimes;
+use crate::vaults::SeenVaults;
 
 /// How many batches one seal covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,22 @@ pub struct Sequence {
     pub cadence: Cadence,
     /// Whether one is signed while the one before it is checked, which takes a second thread.
     pub overlapping: bool,
+}
+
+/// What every seal says of the service that seals.
+#[derive(Clone)]
+pub struct Origin {
+    /// Its name.
+    pub issuer: String,
+    /// Its key-holders' vaults.
+    pub vaults: Arc<SeenVaults>,
+}
+
+impl Origin {
+    /// A service of which nobody looks at the vaults.
+    pub fn new(issuer: impl Into<String>) -> Origin {
+        Origin { issuer: issuer.into(), vaults: Arc::default() }
+    }
 }
 
 /// Most batches under one seal: an inclusion path then has at most 15 hashes. A service lets no more in at a time
@@ -140,7 +157,7 @@ impl Sealer {
     /// When the system refuses a thread.
     pub fn start<R: Send + 'static>(
         keys: SigningKeys,
-        issuer: String,
+        origin: Origin,
         head: ChainHead,
         sequence: Sequence,
         clock: Arc<dyn Clock>,
@@ -158,7 +175,7 @@ impl Sealer {
         let (withdraw, withdrawn) = unbounded();
         let checker = keys.checker();
         let checking = Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release };
-        let signing = Signing { keys, issuer, head, batches, cadence: sequence.cadence, withdrawn, clock };
+        let signing = Signing { keys, origin, head, batches, cadence: sequence.cadence, withdrawn, clock };
         if !sequence.overlapping {
             let checking = thread("sealer", move || checking.finish_all(signing, after_group))?;
             return Ok((sender, Sealer { signing: None, checking }));

@@ -22,8 +22,9 @@ use crate::batcher::{Batcher, Delay, Gathered};
 use crate::clock::Clock;
 use crate::pool::{Pool, PoolError};
 use crate::request::{Batch, LaneRequest};
-use crate::sealer::{Bound, Cadence, ChainHead, Release, Sealer, Sequence};
+use crate::sealer::{Bound, Cadence, ChainHead, Origin, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
+use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
 
 /// Batches in the pool per worker: one running, three waiting hide the hand-over.
@@ -42,6 +43,8 @@ pub struct Config {
     pub cadence: Cadence,
     /// Requests that may wait in the intake.
     pub intake: usize,
+    /// What seals say of the key-holders' vaults.
+    pub vaults: Arc<SeenVaults>,
 }
 
 /// The service could not start.
@@ -119,10 +122,10 @@ impl<R: Send + 'static> Service<R> {
             let events = events.clone();
             move |batches| drop(events.send(Event::Sealed(batches)))
         };
-        let issuer = pipeline.issuer().to_owned();
+        let origin = Origin { issuer: pipeline.issuer().to_owned(), vaults: config.vaults };
         let (bound, sealer) = Sealer::start(
             keys,
-            issuer,
+            origin,
             head,
             Sequence { cadence: config.cadence, overlapping: config.placement.spares_two_cores },
             Arc::clone(&clock),

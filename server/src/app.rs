@@ -83,6 +83,14 @@ impl App {
         unready.or_else(away).or_else(|| self.key_holder.older_vault())
     }
 
+    /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
+    pub(crate) fn check_vaults(&self) -> Result<(), Problem> {
+        match self.key_holder.older_vault() {
+            None => Ok(()),
+            Some(why) => Err(Problem::new(Code::KeyHolderUnavailable, why)),
+        }
+    }
+
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges {
         Gauges {

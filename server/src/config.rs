@@ -119,8 +119,8 @@ pub struct Overrides {
     /// which decide; absent: in this process.
     #[arg(long, value_name = "URL")]
     pub key_holder: Vec<String>,
-    /// Go on with a key-holder whose vault is an older copy than the newest seal shows. Budgets and templates are as they were then; every
-    /// seal shows that it happened.
+    /// Take a vault in the data directory that is an older copy than the newest seal shows. Budgets and templates are as they
+    /// were then, and every seal shows that it happened. A key-holder that runs apart has a flag of this name itself.
     #[arg(long)]
     pub accept_older_vault: bool,
 }

@@ -2,7 +2,8 @@
 //!
 //! The auditor keeps a [`Head`]: how many seals it has seen, the digest of the last, and the right edge of the tree over
 //! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
-//! to. A log that was cut, or that shows another history than before, cannot pass.
+//! to. A log that was cut, or that shows another history than before, cannot pass. Nor can one whose seals show an older copy
+//! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one.
 
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -10,12 +11,16 @@ use thiserror::Error;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{Seal, TrustRoot, VerifyError, verify_seal};
+use trefoil_attest::{Seal, TrustRoot, VAULTS_MAX, VaultState, VerifyError, verify_seal};
 
 use crate::wire::Hex;
 
+mod vaults;
+
+pub(crate) use vaults::{Notice, Vaults};
+
 /// Name and version of the saved form of a head.
-const FORMAT: &str = "trefoil:log-head/1";
+const FORMAT: &str = "trefoil:log-head/2";
 
 /// Where the seals come from.
 pub(crate) trait Source {
@@ -38,6 +43,8 @@ pub(crate) struct Head {
     pub(crate) last: [u8; 32],
     /// The log that the last of them signs: all seals before it.
     pub(crate) signed: Option<(u64, Hash)>,
+    /// What they say of the key-holders' vaults.
+    pub(crate) vaults: Vaults,
 }
 
 /// Why a log did not pass, or could not be audited.
@@ -74,6 +81,22 @@ pub(crate) enum AuditError {
     /// A seal commits to another tree than the one over the seals before it.
     #[error("seal {0} commits to another log than the seals before it")]
     LogRoot(u64),
+    /// A seal shows an older copy of a vault than seals before it.
+    #[error(
+        "seal {seal} shows an older vault of key-holder {seat} than seals before it: {} transactions and {} restorations, after {} and {}. \
+         The service went on with old attempt budgets and with templates that were deleted",
+        now.generation, now.restored, before.generation, before.restored
+    )]
+    OlderVault {
+        /// The seal.
+        seal: u64,
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// What was seen before.
+        before: VaultState,
+        /// What this seal says.
+        now: VaultState,
+    },
     /// The proof of the source is wrong.
     #[error("the consistency proof from {old_size} to {size} seals does not verify")]
     Consistency {
@@ -104,13 +127,14 @@ pub(crate) enum AuditError {
 }
 
 /// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
-/// lie between what was seen and what is signed now, and be on this log.
+/// lie between what was seen and what is signed now, and be on this log. Returns what was seen then, and what an auditor
+/// should know besides.
 pub(crate) fn audit(
     source: &dyn Source,
     trust_root: &TrustRoot,
     seen: &Head,
     checkpoint: Option<&Checkpoint>,
-) -> Result<Head, AuditError> {
+) -> Result<(Head, Vec<Notice>), AuditError> {
     let newest = source.newest().map_err(AuditError::Source)?;
     let (before, found) = (seen.log.size(), newest.map_or(0, |number| number.saturating_add(1)));
     if found < before {
@@ -122,15 +146,16 @@ pub(crate) fn audit(
         return Err(AuditError::Forked(last));
     }
     check_checkpoint(checkpoint, trust_root, before, found.saturating_sub(1))?;
-    let mut head = seen.clone();
+    let (mut head, mut notices) = (seen.clone(), Vec::new());
     for number in before..found {
         compare(checkpoint, &head)?;
         let seal = fetch(source, number)?;
         head.follow(number, &seal, trust_root)?;
+        head.vaults.follow(number, &seal.header.vaults, &mut notices)?;
     }
     compare(checkpoint, &head)?;
     check_proof(source, seen, &head)?;
-    Ok(head)
+    Ok((head, notices))
 }
 
 fn fetch(source: &dyn Source, number: u64) -> Result<Seal, AuditError> {
@@ -212,6 +237,12 @@ impl Head {
             last: Hex(self.last),
             signed_root: self.signed.map(|(_, root)| Hex(root)),
             nodes: self.log.roots().iter().copied().map(Hex).collect(),
+            vaults: self
+                .vaults
+                .0
+                .iter()
+                .map(|vault| vault.map(|state| (state.generation, state.restored)))
+                .collect(),
         };
         serde_json::to_string_pretty(&file).expect("strings and numbers have a JSON form") + "\n"
     }
@@ -234,7 +265,12 @@ impl Head {
         let next = |_, _| Ok::<_, Infallible>(nodes.next().map_or([0; 32], |node| node.0));
         let Ok(log) = Frontier::load(file.seals, next);
         let signed = file.signed_root.map(|root| (file.seals - 1, root.0));
-        Ok(Head { log, last: file.last.0, signed })
+        if file.vaults.len() > VAULTS_MAX {
+            return Err(format!("{} vaults, at most {VAULTS_MAX} are known", file.vaults.len()));
+        }
+        let state = |(generation, restored)| VaultState { generation, restored };
+        let vaults = Vaults(file.vaults.into_iter().map(|vault| vault.map(state)).collect());
+        Ok(Head { log, last: file.last.0, signed, vaults })
     }
 }
 
@@ -247,6 +283,8 @@ struct File {
     last: Hex<32>,
     signed_root: Option<Hex<32>>,
     nodes: Vec<Hex<32>>,
+    /// Generation and restorations of each.
+    vaults: Vec<Option<(u64, u64)>>,
 }
 
 #[cfg(test)]

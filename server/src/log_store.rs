@@ -9,7 +9,7 @@ use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{Family, Seal, SealHeader, TrustRoot};
+use trefoil_attest::{Family, Seal, SealHeader, TrustRoot, VaultState};
 use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
@@ -75,6 +75,17 @@ pub(crate) fn chain_head(
         return Err(refused("the stored tree over the seals is not the one that it commits to".to_owned()));
     }
     Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))? })
+}
+
+/// The newest seal's number, and what it says of the key-holders' vaults.
+pub(crate) type SealedVaults = (u64, Vec<Option<VaultState>>);
+
+/// What the newest seal says of the vaults; nothing where nothing was sealed.
+pub(crate) fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError> {
+    match store.last_seal()? {
+        None => Ok(None),
+        Some(_) => newest(store).map(|header| Some((header.seal_number, header.vaults))),
+    }
 }
 
 /// A seal, which is part of the log that the newest one signs, or is the newest; none where there is none of this number.
@@ -179,6 +190,7 @@ mod tests {
                 root: [number as u8; 32],
                 time: 4,
                 suite: Suite::One,
+                vaults: Vec::new(),
             };
             let signatures = trefoil_attest::Family::ALL.map(|family| vec![0; family.signature_bytes()]);
             let completed = head.log.clone().push(&header.digest());

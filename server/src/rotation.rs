@@ -118,6 +118,7 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
 fn begin(app: &App, tenant: &TenantId) -> Result<(), Problem> {
     let current = app.directory.tenant(tenant)?;
     if current.keys.len() == 1 {
+        app.check_vaults()?;
         let next = app.keyholder.begin_rotation(*tenant)?;
         app.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
     }
@@ -157,7 +158,7 @@ fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Problem> {
 /// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
 fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Problem>) -> Result<Option<T>, Problem> {
     while !app.draining.load(Ordering::Relaxed) {
-        match step() {
+        match app.check_vaults().and_then(|()| step()) {
             Ok(done) => return Ok(Some(done)),
             Err(cause) if matches!(cause.code(), Code::KeyHolderUnavailable | Code::Overloaded) => {
                 std::thread::sleep(PAUSE);

@@ -130,6 +130,7 @@ mod tests {
             root: [3; 32],
             time: 4,
             suite: Suite::One,
+            vaults: Vec::new(),
         }
     }
 

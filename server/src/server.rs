@@ -5,8 +5,9 @@ use crate::chains::Chains;
 use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
-use crate::key_holder_watch::KeyHolderWatch;
+use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
+use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
@@ -30,13 +31,13 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use trefoil_attest::TrustRoot;
+use trefoil_attest::{TrustRoot, VaultState};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, Service};
+use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, SeenVaults, Service};
 use trefoil_sign::SigningKeys;
 use zeroize::Zeroizing;
 
@@ -77,6 +78,20 @@ pub enum StartError {
         address: SocketAddr,
         /// Reason.
         cause: std::io::Error,
+    },
+    /// The vault is older than a seal shows.
+    #[error(
+        "the vault is older than seal {seal}: it counts {} transactions and was restored {} times, the seal says {} and {}. Budgets \
+         that were spent and templates that were deleted since would be back: restore the newest vault, or, if there is none, start \
+         once with --accept-older-vault, which every seal will show", found.generation, found.restored, sealed.generation, sealed.restored
+    )]
+    OlderVault {
+        /// The newest seal.
+        seal: u64,
+        /// What the vault says.
+        found: VaultState,
+        /// What the seal says.
+        sealed: VaultState,
     },
     /// What is stored does not open, or contradicts itself.
     #[error("{what}: {cause}")]
@@ -119,9 +134,11 @@ impl Server {
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let store = open_store(&directory)?;
-        let keyholder = key_holder(&config.keyholder, &directory, &clock)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
+        let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        let keyholder = key_holder(&config.keyholder, &directory, &clock, sealed.as_ref())?;
+        let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&keyholder),
@@ -149,13 +166,13 @@ impl Server {
             Arc::clone(&broken),
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release)?;
+        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, watch.vaults())?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
             store,
             directory: accounts,
             keyholder,
-            key_holder: Arc::new(KeyHolderWatch::new(Vec::new(), config.keyholder.accept_older_vault)),
+            key_holder: Arc::new(watch),
             verdicts,
             proofs: ProofPool::start(
                 proof_pool(&config.proofs),
@@ -304,6 +321,7 @@ fn key_holder(
     config: &config::KeyHolder,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
+    sealed: Option<&SealedVaults>,
 ) -> Result<Arc<dyn KeyHolding>, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join("vault.sqlite");
@@ -334,10 +352,34 @@ fn key_holder(
     }
     let secret = directory.secret::<32>("vault.key")?;
     let vault = SqliteVault::open(&path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    check_vault(&vault, &path, sealed, config.accept_older_vault)?;
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     let clock = Arc::clone(clock);
     Ok(Arc::new(Local::with_clock(keyholder.into(), move || clock.unix_s())))
+}
+
+/// A vault in this process has no job log beside it: the newest seal says what it was.
+fn check_vault(
+    vault: &SqliteVault,
+    path: &Path,
+    sealed: Option<&SealedVaults>,
+    accept_older: bool,
+) -> Result<(), StartError> {
+    let Some((seal, [Some(sealed)])) = sealed.map(|(number, vaults)| (*number, vaults.as_slice())) else {
+        return Ok(());
+    };
+    let (found, sealed) = (key_holder_watch::shown(vault.state()), *sealed);
+    if !found.is_older_than(&sealed) {
+        return Ok(());
+    }
+    if !accept_older {
+        return Err(StartError::OlderVault { seal, found, sealed });
+    }
+    tracing::warn!(seal, ?found, ?sealed, "an older vault is taken");
+    let VaultState { generation, restored } = sealed;
+    let remembered = trefoil_matching::VaultState { generation, restored };
+    vault.accept_older(remembered).map_err(|cause| not_opened(path, cause))
 }
 
 fn not_opened(path: &Path, cause: StoreError) -> StartError {
@@ -351,6 +393,7 @@ fn start_pipeline(
     head: ChainHead,
     clock: &Arc<dyn Clock>,
     release: SealLog,
+    vaults: Arc<SeenVaults>,
 ) -> Result<Service<Reply>, StartError> {
     let config::Pipeline { workers, cadence, batch_delay_us, queue } = config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
@@ -365,6 +408,7 @@ fn start_pipeline(
             config::Cadence::PerBatch => Cadence::PerBatch,
         },
         intake: queue,
+        vaults,
     };
     Service::start(Arc::new(pipeline), keys, head, config, Arc::clone(clock), Arc::new(release))
         .map_err(|cause| StartError::Thread(cause.to_string()))

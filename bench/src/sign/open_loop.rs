@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
-    Bound, BoundLane, Cadence, ChainHead, Clock, Refusal, Release, Sealed, Sealer, Sequence, StageTimes,
-    UNSEALED_MAX,
+    Bound, BoundLane, Cadence, ChainHead, Clock, Origin, Refusal, Release, Sealed, Sealer, Sequence,
+    StageTimes, UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
 
@@ -127,7 +127,7 @@ impl Service {
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
         let (batches, sealer) = Sealer::start(
             keys,
-            ISSUER.to_owned(),
+            Origin::new(ISSUER),
             ChainHead::GENESIS,
             Sequence { cadence: Cadence::Group, overlapping },
             Arc::clone(&clock) as Arc<dyn Clock>,

@@ -36,6 +36,7 @@ mod statement;
 mod suite;
 pub mod tree;
 mod trust_root;
+mod vault;
 mod verify;
 mod verify_error;
 #[cfg(feature = "json")]
@@ -62,5 +63,6 @@ pub use suite::Suite;
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };
+pub use vault::{VAULTS_MAX, VaultState};
 pub use verify::{Check, Verified, verify, verify_seal, verify_with_seal};
 pub use verify_error::VerifyError;

@@ -12,9 +12,10 @@ use crate::key_set::KeySetId;
 use crate::statement::{NAME_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite};
 use crate::suite::Suite;
 use crate::tree::{EMPTY_ROOT, Hash};
+use crate::vault::{VAULTS_MAX, VaultState};
 
 /// Name and version of the seal format; inside the signed bytes it separates them from everything else.
-pub const SEAL_FORMAT: &str = "trefoil:seal/1";
+pub const SEAL_FORMAT: &str = "trefoil:seal/2";
 /// Upper bound on an encoded seal.
 pub const SEAL_BYTES_MAX: usize = 24 * 1024;
 
@@ -54,6 +55,9 @@ pub struct SealHeader {
     pub time: u64,
     /// The families that sign.
     pub suite: Suite,
+    /// The state of each key-holder's vault as the service saw it last, in the order of the seats; `None` where it never
+    /// saw it. Empty where no key-holder has a vault, at most [`VAULTS_MAX`] otherwise.
+    pub vaults: Vec<Option<VaultState>>,
 }
 
 /// A header with its three signatures, in the order of [`Family::ALL`].
@@ -80,6 +84,9 @@ impl SealHeader {
         }
         if self.seal_number == 0 && self.previous != [0; 32] {
             return refuse("seal.previous", "zeros for seal number 0");
+        }
+        if self.vaults.len() > VAULTS_MAX {
+            return refuse("seal.vaults", "at most 3");
         }
         if self.seal_number == 0 && self.log_root != EMPTY_ROOT {
             return refuse("seal.log_root", "the root of the empty tree for seal number 0");
@@ -132,12 +139,13 @@ impl SealHeader {
         w.key(1).text(&self.issuer);
         w.key(6).uint(self.time);
         w.key(265).text(SEAL_FORMAT);
-        w.key(TREFOIL_CLAIM).map(5);
+        w.key(TREFOIL_CLAIM).map(6);
         w.key(1).uint(self.suite.number());
         w.key(2).uint(self.seal_number);
         w.key(3).bytes(&self.previous);
         w.key(4).uint(self.tree_size);
         w.key(5).bytes(&self.log_root);
+        VaultState::write_all(&self.vaults, w.key(6));
     }
 
     /// Reads the protected header of the first family; the root comes from beside it.
@@ -150,15 +158,26 @@ impl SealHeader {
         let issuer = r.key("seal.iss", 1)?.text("seal.iss", NAME_BYTES_MAX)?.into();
         let time = r.key("seal.iat", 6)?.uint("seal.iat")?;
         r.key("seal.eat_profile", 265)?.format("seal.eat_profile", SEAL_FORMAT)?;
-        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 5)?;
+        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 6)?;
         let suite = read_suite(r.key("seal.suite", 1)?)?;
         let seal_number = r.key("seal.number", 2)?.uint("seal.number")?;
         let previous = r.key("seal.previous", 3)?.fixed("seal.previous")?;
         let tree_size = r.key("seal.tree_size", 4)?.uint("seal.tree_size")?;
         let log_root = r.key("seal.log_root", 5)?.fixed("seal.log_root")?;
+        let vaults = VaultState::read_all(r.key("seal.vaults", 6)?)?;
         let end = r.clone();
-        let header =
-            Self { issuer, key_set_id, seal_number, previous, log_root, tree_size, root, time, suite };
+        let header = Self {
+            issuer,
+            key_set_id,
+            seal_number,
+            previous,
+            log_root,
+            tree_size,
+            root,
+            time,
+            suite,
+            vaults,
+        };
         header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
         r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
         r.finish("seal.protected")?;

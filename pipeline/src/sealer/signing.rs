@@ -7,7 +7,7 @@ use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{SealHeader, Suite};
 use trefoil_sign::{SigningKeys, UncheckedSeal, seal_tree};
 
-use super::{BATCHES_MAX, Bound, Cadence, ChainHead};
+use super::{BATCHES_MAX, Bound, Cadence, ChainHead, Origin};
 use crate::clock::Clock;
 
 /// A group of batches between the two halves.
@@ -22,7 +22,7 @@ pub(super) struct Group<R> {
 /// Signs one group after the other, until nobody sends batches any more.
 pub(super) struct Signing<R> {
     pub(super) keys: SigningKeys,
-    pub(super) issuer: String,
+    pub(super) origin: Origin,
     /// What the next seal follows: the last one signed, which may be unchecked yet.
     pub(super) head: ChainHead,
     pub(super) batches: Receiver<Bound<R>>,
@@ -60,7 +60,7 @@ impl<R> Signing<R> {
     fn sign(&mut self, digests: &[[u8; 32]]) -> Option<(UncheckedSeal, MerkleTree)> {
         let tree = seal_tree(digests)?;
         let header = SealHeader {
-            issuer: self.issuer.clone(),
+            issuer: self.origin.issuer.clone(),
             key_set_id: self.keys.public().id(),
             seal_number: self.head.next_number(),
             previous: self.head.previous,
@@ -69,6 +69,7 @@ impl<R> Signing<R> {
             root: tree.root(),
             time: self.clock.unix_s(),
             suite: Suite::One,
+            vaults: self.origin.vaults.states(),
         };
         let seal = self.keys.sign_seal_unchecked(header, &mut rand::rng()).ok()?;
         Some((seal, tree))

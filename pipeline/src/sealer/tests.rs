@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossbeam_channel::after;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_attest::Decision;
+use trefoil_attest::{Decision, VaultState};
 
 use super::*;
 
@@ -62,10 +62,10 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let checker = keys.checker();
     let mut checking =
         Checking { checker, head: ChainHead::GENESIS, withdraw, clock: clock.clone(), release };
-    let issuer = "https://auth.example".to_owned();
+    let origin = Origin::new("https://auth.example");
     let (sender, batches) = unbounded();
     let (head, cadence) = (ChainHead::GENESIS, Cadence::Group);
-    let mut signing = Signing { keys, issuer, head, batches, cadence, withdrawn, clock };
+    let mut signing = Signing { keys, origin, head, batches, cadence, withdrawn, clock };
     let mut sign = |replies: &[u64]| {
         replies.iter().for_each(|&reply| sender.send(batch(reply)).expect("it signs"));
         signing.next().expect("a group")
@@ -101,7 +101,7 @@ fn a_backlog_that_is_longer_than_a_group_may_be_is_split() {
     let (sender, batches) = unbounded();
     let mut signing = Signing {
         keys: keys(5),
-        issuer: "https://auth.example".to_owned(),
+        origin: Origin::new("https://auth.example"),
         head: ChainHead::GENESIS,
         batches,
         cadence: Cadence::Group,
@@ -148,7 +148,7 @@ fn one_after_the_other(overlapping: bool) {
     let (told, groups) = mpsc::channel();
     let (batches, sealer) = Sealer::start(
         keys(3),
-        "https://auth.example".to_owned(),
+        Origin::new("https://auth.example"),
         ChainHead::GENESIS,
         Sequence { cadence: Cadence::PerBatch, overlapping },
         Arc::new(Noon),
@@ -188,7 +188,7 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
     for overlapping in [false, true] {
         let (batches, sealer) = Sealer::start(
             keys(4),
-            "https://auth.example".to_owned(),
+            Origin::new("https://auth.example"),
             ChainHead::GENESIS,
             Sequence { cadence: Cadence::Group, overlapping },
             Arc::new(Noon),
@@ -201,4 +201,42 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
         wait_for(|| batches.send(batch(1)).is_err());
         assert_eq!(sealer.join(), None);
     }
+}
+
+/// Hands on what each seal says of the vaults.
+struct Shown(Sender<Vec<Option<VaultState>>>);
+
+impl Release<u64> for Shown {
+    fn sealed(&self, sealed: Sealed<u64>) {
+        self.0.send(sealed.under.seal.header.vaults.clone()).expect("the test waits");
+    }
+
+    fn refused(&self, _: u64, _: Refusal) {
+        panic!("the keys sign");
+    }
+}
+
+#[test]
+fn every_seal_says_what_was_seen_of_the_vaults_last() {
+    let (send, shown) = bounded(0);
+    let origin = Origin::new("https://auth.example");
+    let seen = Arc::clone(&origin.vaults);
+    let (batches, sealer) = Sealer::start(
+        keys(6),
+        origin,
+        ChainHead::GENESIS,
+        Sequence { cadence: Cadence::Group, overlapping: false },
+        Arc::new(Noon),
+        Arc::new(Shown(send)),
+        |_| {},
+    )
+    .expect("threads");
+    let state = |generation| Some(VaultState { generation, restored: 0 });
+    for states in [vec![], vec![None], vec![state(7)], vec![state(8), None, state(3)]] {
+        seen.set(states.clone());
+        batches.send(batch(0)).expect("the sealer runs");
+        assert_eq!(shown.recv(), Ok(states));
+    }
+    drop(batches);
+    assert_eq!(sealer.join().map(|head| head.next_number()), Some(4));
 }

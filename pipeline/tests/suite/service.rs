@@ -65,8 +65,8 @@ where
     C::Session: 'static,
 {
     let (keys, trust_root) = signing_keys();
-    let config =
-        Config { placement: Placement::new(Some(2), Pin::Auto), delay: Delay::default(), cadence, intake };
+    let (placement, vaults) = (Placement::new(Some(2), Pin::Auto), Arc::default());
+    let config = Config { placement, delay: Delay::default(), cadence, intake, vaults };
     let pipeline = world.pipeline_with(keyholder);
     let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
         .expect("service");

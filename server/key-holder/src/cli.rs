@@ -50,8 +50,8 @@ pub struct KeyHolderArgs {
     /// Print the effective configuration as TOML and exit.
     #[arg(long)]
     print_config: bool,
-    /// Go on with a vault that is an older copy than the job log has seen. Budgets and templates are as they were then; every attestation
-    /// says that it happened.
+    /// Take a vault that is an older copy than the job log or the gateway's seals show. Budgets and templates are as they were
+    /// then. Give it for one start: each start with it counts, and every seal shows the count.
     #[arg(long)]
     accept_older_vault: bool,
 }

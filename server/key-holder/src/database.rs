@@ -72,7 +72,7 @@ struct Write {
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
     /// The file is taken although somebody remembers this count.
-    older_than: Option<u64>,
+    older_than: Option<VaultState>,
 }
 
 /// An open database. Dropping it finishes the writes that wait.
@@ -140,8 +140,8 @@ impl Database {
         }
     }
 
-    /// Takes this file although somebody remembers a higher count of its transactions. It goes on above that.
-    pub fn accept_older(&self, remembered: u64) -> Result<(), StoreError> {
+    /// Takes this file although somebody remembers a later state of it. Both counts go on above that.
+    pub fn accept_older(&self, remembered: VaultState) -> Result<(), StoreError> {
         let (answer, wait) = sync_channel(1);
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
         let stopped = || StoreError::Fault("the writer has stopped".to_owned());
@@ -276,7 +276,7 @@ impl Writer {
             let set = self.synchronise(survives, &mut synchronous);
             let mark = self.rows.as_ref().map(Rows::mark);
             let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE"));
-            let older_than = writes.iter().filter_map(|write| write.older_than).max();
+            let older_than = writes.iter().find_map(|write| write.older_than);
             let mut acknowledgements = Vec::with_capacity(writes.len());
             for write in writes {
                 acknowledgements.push((write.run)(begun.clone().map(|()| &*self)));
@@ -317,7 +317,7 @@ impl Writer {
     }
 
     /// Ends the transaction with the count and sum of its rows. Without a commit both are what they were.
-    fn commit(&mut self, mark: Option<[u8; 32]>, older_than: Option<u64>) -> Result<(), StoreError> {
+    fn commit(&mut self, mark: Option<[u8; 32]>, older_than: Option<VaultState>) -> Result<(), StoreError> {
         let before = self.rows.as_ref().map(Rows::state);
         let sealed = match (&mut self.rows, mark) {
             (Some(rows), Some(mark)) => match older_than {

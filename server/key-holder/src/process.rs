@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
-use trefoil_matching::{KeyHolder, Vault as _, unix_s};
+use trefoil_matching::{KeyHolder, Vault as _, VaultState, unix_s};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";
@@ -72,7 +72,7 @@ pub enum StartError {
     #[error(
         "the vault is older than the job log: it counts {found} transactions, the log has seen {remembered}. Budgets that were spent and \
          templates that were deleted since would be back: restore the newest vault, or, if there is none, start once with \
-         --accept-older-vault, which every attestation will say"
+         --accept-older-vault, which every seal will show"
     )]
     OlderVault {
         /// What the vault counts.
@@ -196,13 +196,20 @@ fn open_desk(
     let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive.into()));
     let log = JobLog::open(directory)?;
     let (found, remembered) = (vault.state().generation, log.head().vault);
-    if found < remembered {
-        if !accept_older {
-            return Err(StartError::OlderVault { found, remembered });
-        }
-        vault.accept_older(remembered).map_err(failed)?;
+    if found < remembered && !accept_older {
+        return Err(StartError::OlderVault { found, remembered });
+    }
+    // Also where the log knows of nothing newer: it may be an older copy too, and a gateway's seals say more.
+    if accept_older {
+        let newest = VaultState { generation: remembered, restored: 0 };
+        vault.accept_older(newest).map_err(failed)?;
         let restored = vault.state();
-        tracing::warn!(found, remembered, times = restored.restored, "an older vault was taken");
+        tracing::warn!(
+            found,
+            remembered,
+            times = restored.restored,
+            "the vault counts as an older copy that was taken"
+        );
         let mut entry = Entry::begun(unix_s(), "the one who started it");
         (entry.op, entry.outcome) = ("accept-older-vault".to_owned(), "done".to_owned());
         entry.vault = restored.generation;

@@ -69,11 +69,11 @@ impl SqliteVault {
         self.owners.load().get(tenant).is_some_and(|owner| owner == client)
     }
 
-    /// Goes on with this vault although the log, or a gateway, remembers a later generation.
+    /// Goes on with this vault although the job log or a seal remembers a later state. Both counts go on above that.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn accept_older(&self, remembered: u64) -> Result<(), StoreError> {
+    pub fn accept_older(&self, remembered: VaultState) -> Result<(), StoreError> {
         self.database.accept_older(remembered)
     }
 

@@ -20,7 +20,11 @@ pub(super) async fn create_tenant(
     request: Request,
 ) -> Result<Response, Problem> {
     let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
-    let created = blocking(move || app.directory.create_tenant(request, app.now())).await?;
+    let created = blocking(move || {
+        app.check_vaults()?;
+        app.directory.create_tenant(request, app.now())
+    })
+    .await?;
     body::answer(StatusCode::CREATED, &created)
 }
 
@@ -43,12 +47,15 @@ pub(super) async fn reset_malformed(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<StatusCode, Problem> {
-    blocking(move || match app.keyholder.forgive_malformed(tenant) {
-        Ok(()) => Ok(StatusCode::NO_CONTENT),
-        Err(KeyHolderError::UnknownTenant) => {
-            Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
+    blocking(move || {
+        app.check_vaults()?;
+        match app.keyholder.forgive_malformed(tenant) {
+            Ok(()) => Ok(StatusCode::NO_CONTENT),
+            Err(KeyHolderError::UnknownTenant) => {
+                Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
+            }
+            Err(cause) => Err(cause.into()),
         }
-        Err(cause) => Err(cause.into()),
     })
     .await
 }

@@ -38,10 +38,11 @@ pub(super) async fn authenticate(
     if !tenant.policy.audiences.contains(&request.audience) {
         return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
     }
-    if app.keyholder.unready().is_some() || app.key_holder.older_vault().is_some() {
-        // Before anything is spent: the same request may come again.
+    // Before anything is spent: the same request may come again.
+    if app.keyholder.unready().is_some() {
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
+    app.check_vaults()?;
     let now = app.now();
     check_fresh(&app, request.issued_at, now)?;
     let probe = probe(tenant, &request)?;

@@ -61,7 +61,10 @@ pub(super) async fn enrol(
                 Code::IdempotencyKeyReused,
                 "this Idempotency-Key was used with another request; use a fresh one",
             )),
-            None => store(&app, &tenant, handle, face, consent_ref, (key, digest)).map(|body| (body, false)),
+            None => {
+                app.check_vaults()?;
+                store(&app, &tenant, handle, face, consent_ref, (key, digest)).map(|body| (body, false))
+            }
         }
     })
     .await?;
@@ -83,6 +86,7 @@ pub(super) async fn delete(
     caller.require(Scope::Enrol)?;
     let tenant = caller.tenant.id;
     blocking(move || {
+        app.check_vaults()?;
         let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
         let name = |generation| TemplateName { tenant, handle, generation };
         app.keyholder.shred(name(template.generation))?;

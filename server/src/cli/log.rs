@@ -40,7 +40,7 @@ pub(super) struct Log {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check every seal that was not seen before: signatures, chain, tree; then save what was seen.
+    /// Check every seal that was not seen before: signatures, chain, tree, key-holders' vaults; then save what was seen.
     Audit(Audit),
     /// Make a witness's key and print its public side.
     WitnessKey {
@@ -162,8 +162,8 @@ impl Audit {
             (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
         };
         let checkpoint = self.checkpoint(source.as_ref())?;
-        let head =
-            log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref()).map_err(|cause| {
+        let (head, notices) = log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref())
+            .map_err(|cause| {
                 let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
                 (cause.to_string(), code)
             })?;
@@ -178,6 +178,9 @@ impl Audit {
             "{} seals checked, {after} seen in all: signatures, chain and tree are right",
             after - before
         );
+        for notice in notices {
+            println!("notice: {notice}");
+        }
         match checkpoint {
             Some(Checkpoint { size, .. }) => {
                 println!("the log of {size} seals is cosigned by {} witnesses or more", self.witnesses)

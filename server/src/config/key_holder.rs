@@ -17,7 +17,8 @@ pub struct KeyHolder {
     pub timeout_ms: u64,
     /// Decisions under way at the same time, with each key-holder.
     pub connections: usize,
-    /// Whether a vault may be an older copy than the newest seal shows. From the command line only: it is for one start.
+    /// Whether the vault in the data directory may be an older copy than the newest seal shows. From the command line only:
+    /// it is for one start.
     #[serde(skip)]
     pub accept_older_vault: bool,
 }
@@ -42,6 +43,11 @@ impl KeyHolder {
         let read = |key, text: &String| text.parse().map_err(|cause| ConfigError::Range { key, cause });
         match (&self.url[..], &self.quorum[..]) {
             ("", []) => Ok(Place::Here),
+            _ if self.accept_older_vault => {
+                let cause =
+                    "the vault is with the key-holder: start the key-holder itself with this flag".to_owned();
+                Err(ConfigError::Range { key: "--accept-older-vault", cause })
+            }
             (_, []) => read("keyholder.url", &self.url).map(Place::One),
             ("", [one, two, three]) => {
                 let [one, two, three] = [one, two, three].map(|text| read("keyholder.quorum", text));

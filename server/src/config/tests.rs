@@ -68,6 +68,15 @@ fn key_holders_are_none_one_or_three() {
     };
     let three = [url("1"), url("2"), url("3")];
     assert_eq!(load(&[]).unwrap(), Place::Here);
+    let mut elsewhere = Config::embedded();
+    elsewhere.keyholder.accept_older_vault = true;
+    assert_eq!(elsewhere.keyholder.place().unwrap(), Place::Here);
+    elsewhere.keyholder.url = url("1");
+    let cause = elsewhere.keyholder.place().unwrap_err().to_string();
+    assert!(
+        cause.contains("--accept-older-vault") && cause.contains("start the key-holder itself"),
+        "{cause}"
+    );
     assert_eq!(load(&three[..1]).unwrap(), Place::One(three[0].parse().unwrap()));
     assert!(matches!(load(&three).unwrap(), Place::Three(places) if places[2] == three[2].parse().unwrap()));
     let refused = |urls: &[String], why: &str| {

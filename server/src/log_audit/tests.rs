@@ -65,6 +65,17 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 fn seal(keys: &mut SigningKeys, head: &mut ChainHead, number: u64, history: u8) -> Vec<u8> {
+    let vaults = vec![Some(VaultState { generation: 10 + number, restored: 0 })];
+    seal_of(keys, head, number, [history; 32], vaults)
+}
+
+fn seal_of(
+    keys: &mut SigningKeys,
+    head: &mut ChainHead,
+    number: u64,
+    root: Hash,
+    vaults: Vec<Option<VaultState>>,
+) -> Vec<u8> {
     let header = SealHeader {
         issuer: ISSUER.to_owned(),
         key_set_id: keys.id(),
@@ -72,9 +83,10 @@ fn seal(keys: &mut SigningKeys, head: &mut ChainHead, number: u64, history: u8) 
         previous: head.previous,
         log_root: head.log.root(),
         tree_size: 1,
-        root: [history; 32],
+        root,
         time: NOW + number,
         suite: Suite::One,
+        vaults,
     };
     head.follow(&header);
     keys.sign_seal(header, &mut rand::rng()).unwrap().encode()
@@ -85,7 +97,7 @@ fn cut(log: &Seals, length: usize) -> Seals {
 }
 
 fn run(log: &Seals, seen: &Head) -> Result<Head, AuditError> {
-    audit(log, &WORLD.trust_root, seen, None)
+    audit(log, &WORLD.trust_root, seen, None).map(|(head, _)| head)
 }
 
 #[test]
@@ -233,4 +245,33 @@ fn a_source_with_false_proofs_is_found() {
     let seen = run(&cut(&WORLD.log, 5), &Head::default()).unwrap();
     let refused = audit(&Lying(WORLD.log.clone()), &WORLD.trust_root, &seen, None).unwrap_err();
     assert!(matches!(refused, AuditError::Consistency { old_size: 5, size: 8 }));
+}
+
+/// The whole log as it goes back and is taken by name, with everything else about it right.
+#[test]
+fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_one_is_a_notice() {
+    let mut keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let trust_root = TrustRoot::new(ISSUER, vec![active]).unwrap();
+    let mut log_of = |states: &[Option<(u64, u64)>]| {
+        let mut head = ChainHead::GENESIS;
+        let state = |(generation, restored)| VaultState { generation, restored };
+        let sealed = (0..)
+            .zip(states)
+            .map(|(number, vault)| seal_of(&mut keys, &mut head, number, [0; 32], vec![vault.map(state)]));
+        Seals(sealed.collect())
+    };
+    let lying = log_of(&[Some((7, 0)), None, Some((5, 0))]);
+    let honest = log_of(&[Some((7, 0)), None, Some((5, 1))]);
+    for seen in 0..=2 {
+        let saved = |log: &Seals| {
+            let (head, notices) = audit(&cut(log, seen), &trust_root, &Head::default(), None).unwrap();
+            assert_eq!(notices, []);
+            Head::from_json(head.to_json(ISSUER).as_bytes(), ISSUER).unwrap()
+        };
+        let found = audit(&lying, &trust_root, &saved(&lying), None).unwrap_err();
+        assert!(matches!(found, AuditError::OlderVault { seal: 2, seat: 1, .. }), "{seen}: {found}");
+        let (_, notices) = audit(&honest, &trust_root, &saved(&honest), None).unwrap();
+        assert!(matches!(notices[..], [Notice::Restored { seal: 2, seat: 1, .. }]), "{seen}: {notices:?}");
+    }
 }

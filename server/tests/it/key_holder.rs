@@ -79,13 +79,13 @@ impl Drop for KeyHolder {
     }
 }
 
-fn trefoil(command: &[&str], keys: &Path, listen: &str) -> Command {
+pub(crate) fn trefoil(command: &[&str], keys: &Path, listen: &str) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
     program.args(command).args(["--data-dir", keys.to_str().unwrap(), "--listen", listen]);
     program
 }
 
-async fn wait_for(service: &Service, status: u16) -> String {
+pub(crate) async fn wait_for(service: &Service, status: u16) -> String {
     loop {
         let ready = service.admin.get("/readyz").await;
         if ready.status == status {

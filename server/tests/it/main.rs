@@ -27,3 +27,4 @@ mod service;
 mod session;
 mod sessions;
 mod shutdown;
+mod vaults;

@@ -2,14 +2,34 @@
 
 use crate::key_holder::KeyHolder;
 use crate::service::{self, Service, answer};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use trefoil_server::wire::Decision;
 
 /// One of three.
-fn start(config: &Path) -> KeyHolder {
+pub(crate) fn start(config: &Path) -> KeyHolder {
     let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
     KeyHolder::run(program.args(["key-holder", "--config", config.to_str().unwrap()]))
+}
+
+/// Makes three key-holders and their gateway; the configurations of the three.
+pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
+    // Three addresses that nobody else has.
+    let listen = [(); 3].map(|()| crate::key_holder::listen());
+    let init = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["key-holder", "init-quorum", "--dir", three.to_str().unwrap()])
+        .args(["--gateway", gateway.to_str().unwrap(), "--listen"])
+        .args(&listen)
+        .output()
+        .unwrap();
+    assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+    let configs = ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name));
+    for config in &configs {
+        // On a busy machine too, nothing that is needed comes late.
+        let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
+        std::fs::write(config, toml).unwrap();
+    }
+    configs
 }
 
 async fn until_ready(service: &Service, what: impl Fn(u16, &str) -> bool) {
@@ -25,22 +45,8 @@ async fn until_ready(service: &Service, what: impl Fn(u16, &str) -> bool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     let folder = tempfile::tempdir().unwrap();
-    let (three, data) = (folder.path().join("three"), folder.path().join("data"));
-    // Three addresses that nobody else has.
-    let listen = [(); 3].map(|()| crate::key_holder::listen());
-    let init = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["key-holder", "init-quorum", "--dir", three.to_str().unwrap()])
-        .args(["--gateway", data.to_str().unwrap(), "--listen"])
-        .args(&listen)
-        .output()
-        .unwrap();
-    assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
-    let configs = ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name));
-    for config in &configs {
-        // On a busy machine too, nothing that is needed comes late.
-        let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
-        std::fs::write(config, toml).unwrap();
-    }
+    let data = folder.path().join("data");
+    let configs = init(&folder.path().join("three"), &data);
     let mut holders = configs.each_ref().map(|config| start(config));
     let mut config = service::config(&data);
     config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();

@@ -175,7 +175,17 @@ impl Service {
 
     /// The same service started again.
     pub(crate) async fn restart(self, config: Config) -> Service {
+        self.restart_after(config, async |_| ()).await
+    }
+
+    /// The same, and between the two nobody runs.
+    pub(crate) async fn restart_after(
+        self,
+        config: Config,
+        between: impl AsyncFnOnce(&Arc<TestClock>),
+    ) -> Service {
         assert!(self.server.shutdown().await);
+        between(&self.customer.clock).await;
         let Service { trust_root, mut customer, .. } = self;
         // Requests issued before a start are refused.
         customer.clock.advance(1);

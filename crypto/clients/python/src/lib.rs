@@ -108,6 +108,14 @@ impl Seal {
         PyBytes::new(py, &self.0.header.log_root)
     }
 
+    /// The state of each key-holder's vault as the service saw it last, in the order of the seats: its generation, and how
+    /// often an older copy was taken for it; `None` where the service never saw it.
+    #[getter]
+    fn vaults(&self) -> Vec<Option<(u64, u64)>> {
+        let state = |state: attest::VaultState| (state.generation, state.restored);
+        self.0.header.vaults.iter().map(|vault| vault.map(state)).collect()
+    }
+
     /// Time of signing, Unix seconds.
     #[getter]
     fn time(&self) -> u64 {

@@ -90,6 +90,11 @@ export class Writer {
     return this;
   }
 
+  null(): this {
+    this.#out.push(NULL);
+    return this;
+  }
+
   finish(): Uint8Array {
     return Uint8Array.from(this.#out);
   }

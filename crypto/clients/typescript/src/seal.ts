@@ -9,7 +9,7 @@ import { NAME_BYTES_MAX, readSuite, type Suite, TREFOIL_CLAIM } from "./statemen
 import { EMPTY_ROOT, HASH_BYTES } from "./tree.js";
 
 /** Name and version of the seal format; inside the signed bytes it separates them from everything else. */
-const SEAL_FORMAT = "trefoil:seal/1";
+const SEAL_FORMAT = "trefoil:seal/2";
 /** Upper bound on an encoded seal, checked before anything is read. */
 const SEAL_BYTES_MAX = 24 * 1024;
 
@@ -24,6 +24,17 @@ const VDS_RFC9162_SHA256 = 1;
 const COSE_SIGN1 = 18;
 /** Longest protected header; bounds the reader. */
 const PROTECTED_BYTES_MAX = 512;
+
+/** Most vaults that a seal shows: one, or one for each of three key-holders. */
+const VAULTS_MAX = 3;
+
+/** What a key-holder says of its vault. */
+export interface VaultState {
+  /** Counts the transactions of the vault. */
+  readonly generation: bigint;
+  /** How often its operator took an older copy for it, on purpose. */
+  readonly restored: bigint;
+}
 
 /** What a seal says about its tree. All of it is signed. */
 export interface SealHeader {
@@ -45,6 +56,11 @@ export interface SealHeader {
   readonly time: bigint;
   /** The families that sign. */
   readonly suite: Suite;
+  /**
+   * The state of each key-holder's vault as the service saw it last, in the order of the seats; `undefined` where it never
+   * saw it. Empty where no key-holder has a vault.
+   */
+  readonly vaults: readonly (VaultState | undefined)[];
 }
 
 /** The name of a seal. */
@@ -132,12 +148,17 @@ function writeClaims(w: Writer, header: SealHeader): void {
   w.int(1).text(header.issuer);
   w.int(6).uint(header.time);
   w.int(265).text(SEAL_FORMAT);
-  w.int(TREFOIL_CLAIM).map(5);
+  w.int(TREFOIL_CLAIM).map(6);
   w.int(1).int(header.suite);
   w.int(2).uint(header.sealNumber);
   w.int(3).bytes(header.previous);
   w.int(4).uint(header.treeSize);
   w.int(5).bytes(header.logRoot);
+  w.int(6).array(header.vaults.length);
+  for (const state of header.vaults) {
+    if (state === undefined) w.null();
+    else w.array(2).uint(state.generation).uint(state.restored);
+  }
 }
 
 /** Reads the protected header of the first family; the root comes from beside it. */
@@ -150,18 +171,29 @@ function decodeProtected(bytes: Uint8Array, root: Uint8Array): SealHeader {
   const issuer = r.key("seal.iss", 1).text("seal.iss", NAME_BYTES_MAX);
   const time = r.key("seal.iat", 6).uint("seal.iat");
   r.key("seal.eat_profile", 265).format("seal.eat_profile", SEAL_FORMAT);
-  r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 5);
+  r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 6);
   const suite = readSuite(r.key("seal.suite", 1));
   const sealNumber = r.key("seal.number", 2).uint("seal.number");
   const previous = r.key("seal.previous", 3).bytes("seal.previous", 32);
   const treeSize = r.key("seal.tree_size", 4).uint("seal.tree_size");
   const logRoot = r.key("seal.log_root", 5).bytes("seal.log_root", HASH_BYTES);
+  const vaults = Array.from({ length: r.key("seal.vaults", 6).array("seal.vaults", 0, VAULTS_MAX) }, () => readVault(r));
   if (treeSize === 0n) throw r.outOfRange("seal.tree_size");
   if (sealNumber === 0n && previous.some((byte) => byte !== 0)) throw r.outOfRange("seal.previous");
   if (sealNumber === 0n && !equal(logRoot, EMPTY_ROOT)) throw r.outOfRange("seal.log_root");
   r.key("seal.vds", VDS).key("seal.vds", VDS_RFC9162_SHA256);
   r.finish("seal.protected");
-  return { issuer, keySetId, sealNumber, previous, logRoot, treeSize, root, time, suite };
+  return { issuer, keySetId, sealNumber, previous, logRoot, treeSize, root, time, suite, vaults: Object.freeze(vaults) };
+}
+
+function readVault(r: Reader): VaultState | undefined {
+  if (r.isNull()) {
+    r.null("seal.vault");
+    return undefined;
+  }
+  r.array("seal.vault", 2);
+  const generation = r.uint("seal.vault.generation");
+  return Object.freeze({ generation, restored: r.uint("seal.vault.restored") });
 }
 
 function readReceipt(r: Reader, family: Family): { protectedHeader: Uint8Array; signature: Uint8Array } {

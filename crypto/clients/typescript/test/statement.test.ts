@@ -36,9 +36,9 @@ test("every field reads as in the Rust implementation", () => {
   assert.deepEqual(statement, expected);
   assert.equal(toHex(statementDigest), "5dc4e2f93728ad8bccb45dc86843d6c96dcf37d0f85d202b017e1787223fa4df");
   assert.equal(leafIndex, 4n);
-  const { issuer, sealNumber, previous, logRoot, treeSize, time, suite } = seal;
+  const { issuer, sealNumber, previous, logRoot, treeSize, time, suite, vaults } = seal;
   assert.deepEqual(
-    { issuer, sealNumber, previous, logRoot, treeSize, time, suite },
+    { issuer, sealNumber, previous, logRoot, treeSize, time, suite, vaults },
     {
       issuer: "https://auth.example",
       sealNumber: 17n,
@@ -47,6 +47,11 @@ test("every field reads as in the Rust implementation", () => {
       treeSize: 11n,
       time: 1_800_000_009n,
       suite: 1,
+      vaults: [
+        { generation: 7n, restored: 0n },
+        undefined,
+        { generation: 2n ** 53n + 1n, restored: 300n },
+      ],
     },
   );
 });

@@ -32,6 +32,7 @@ pub(super) fn header(keys: &SigningKeys, seal_number: u64) -> SealHeader {
         root: [7; 32],
         time: NOW,
         suite: Suite::One,
+        vaults: Vec::new(),
     }
 }
 

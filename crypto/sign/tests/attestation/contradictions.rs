@@ -10,7 +10,7 @@ use trefoil_attest::{
 };
 use trefoil_sign::SigningKeys;
 
-use crate::fixture::{ISSUED_AT, ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng, statement};
+use crate::fixture::{ISSUED_AT, ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng, statement, vaults};
 
 const OTHER_ISSUER: &str = "https://other.example";
 
@@ -95,6 +95,7 @@ fn make() -> Value {
             root: tree.root(),
             time: ISSUED_AT + 2,
             suite: statement().suite,
+            vaults: vaults(),
         };
         let seal = keys.sign_seal(header, &mut rng).unwrap();
         for (leaf_index, (name, statement)) in (0..).zip(&encoded) {

@@ -6,7 +6,7 @@ use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
     Attestation, Decision, Evidence, Family, KeySetStatus, Nonce, Policy, ProbeMode, Proof, PublicKeySet,
-    Reveal, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, statement_digest,
+    Reveal, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, VaultState, statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
@@ -66,6 +66,12 @@ pub(crate) fn revealing() -> Statement<'static> {
     Statement { place: REVEALING_LEAF as u8, reveal, ..statement() }
 }
 
+/// States of three vaults: one that was never seen, and counts of every length.
+pub(crate) fn vaults() -> Vec<Option<VaultState>> {
+    let state = |generation, restored| Some(VaultState { generation, restored });
+    vec![state(7, 0), None, state((1 << 53) + 1, 300)]
+}
+
 /// A sealed tree in which leaf [`LEAF`] is a given statement.
 pub(crate) struct Issued {
     pub(crate) keys: SigningKeys,
@@ -101,6 +107,7 @@ impl Issued {
             root: tree.root(),
             time: ISSUED_AT + 1,
             suite: Suite::One,
+            vaults: vaults(),
         });
         let seal = keys.sign_seal(header, &mut rng).unwrap();
         Self { keys, rng, statement, revealing, tree, seal }

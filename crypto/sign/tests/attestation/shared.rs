@@ -185,6 +185,9 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
     // The receipts' first two bytes after the tag: array(4), then the protected header.
     let receipt = find(full, &[0xd2, 0x84]);
     let unprotected = find(full, &[0xa0, 0xf6]);
+    let seal_profile = find(full, b"trefoil:seal/2") + 13;
+    // A list of three: two counts, null, and two counts again.
+    let vaults = find(full, &[6, 0x83, 0x82, 7, 0, 0xf6, 0x82]) + 1;
     vec![
         refused("empty", &[edit(0, end, &[])]),
         refused("last byte missing", &[edit(end - 1, 1, &[])]),
@@ -201,6 +204,15 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
         refused("another tag", &[edit(receipt, 1, &[0xd1])]),
         refused("unprotected header not empty", &[edit(unprotected, 1, &[0xa1, 1, 1])]),
         refused("payload attached", &[edit(unprotected + 1, 1, &[0x40])]),
+        refused("a seal of version 1", &[edit(seal_profile, 1, b"1")]),
+        refused("vault states that are no list", &[edit(vaults, 1, &[0xa3])]),
+        refused("four vault states", &[edit(vaults, 1, &[0x84])]),
+        refused("two vault states and a third", &[edit(vaults, 1, &[0x82])]),
+        refused("a vault state of one count", &[edit(vaults + 1, 1, &[0x81])]),
+        refused("a vault state of three counts", &[edit(vaults + 1, 1, &[0x83])]),
+        refused("a negative generation", &[edit(vaults + 2, 1, &[0x27])]),
+        refused("an undefined vault state", &[edit(vaults + 4, 1, &[0xf7])]),
+        refused("another generation in one receipt", &[edit(vaults + 2, 1, &[8])]),
         case("unknown suite", "full.cbor", false, &[edit(suite, 1, &[2])], "unknown-suite"),
     ]
 }

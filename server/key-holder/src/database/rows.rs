@@ -207,15 +207,16 @@ impl Rows {
         self.put(connection, state)
     }
 
-    /// Notes that this file is an older copy than somebody remembers, and goes on: with a count above the one that is remembered.
+    /// Notes that this file is an older copy than somebody remembers, and goes on with both counts above those remembered.
     pub(super) fn accept_older(
         &mut self,
         connection: &Connection,
-        remembered: u64,
+        remembered: VaultState,
     ) -> Result<(), StoreError> {
         let VaultState { generation, restored } = self.state;
-        let generation = generation.max(remembered) + 1;
-        self.put(connection, VaultState { generation, restored: restored + 1 })
+        let generation = generation.max(remembered.generation) + 1;
+        let restored = restored.max(remembered.restored) + 1;
+        self.put(connection, VaultState { generation, restored })
     }
 
     fn put(&mut self, connection: &Connection, state: VaultState) -> Result<(), StoreError> {

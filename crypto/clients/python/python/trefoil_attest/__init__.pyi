@@ -29,6 +29,7 @@ class TrustRoot:
 class Seal:
     seal_number: int
     log_root: bytes
+    vaults: list[tuple[int, int] | None]
     time: int
     digest: bytes
     @staticmethod

@@ -143,13 +143,17 @@ fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
     assert_eq!(open(&path).unwrap().state(), older);
 
     let database = open(&copy).unwrap();
-    database.accept_older(newer.generation).unwrap();
+    database.accept_older(newer).unwrap();
     let accepted = database.state();
     assert_eq!(
         (accepted.generation, accepted.restored),
         (newer.generation + 1, 1),
         "above what is remembered"
     );
+    // A copy of a file that was taken for an older one before: both were.
+    database.accept_older(VaultState { generation: 0, restored: 5 }).unwrap();
+    assert_eq!(database.state(), VaultState { generation: accepted.generation + 1, restored: 6 });
+    let accepted = database.state();
     drop(database);
     assert_eq!(open(&copy).unwrap().state(), accepted);
 }
