@@ -36,6 +36,7 @@ pub mod hit_ratio;
 mod host;
 pub mod in_pipeline;
 pub mod ladder;
+pub mod liar;
 pub mod margin;
 pub mod match_stages;
 mod opener;

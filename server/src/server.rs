@@ -337,7 +337,7 @@ fn key_holder(
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     let clock = Arc::clone(clock);
-    Ok(Arc::new(Local::with_clock(keyholder.into(), move || clock.unix_s())))
+    Ok(Arc::new(Local::new(keyholder.into(), move || clock.unix_s())))
 }
 
 fn not_opened(path: &Path, cause: StoreError) -> StartError {

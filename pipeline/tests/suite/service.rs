@@ -106,7 +106,7 @@ fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
 }
 
 fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
-    Arc::new(Local::with_clock(Arc::clone(&world.keyholder), || NOW))
+    Arc::new(Local::new(Arc::clone(&world.keyholder), || NOW))
 }
 
 pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)

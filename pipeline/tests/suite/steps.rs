@@ -255,7 +255,7 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
     world.prove_all();
     let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
     world.keyholder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     let mut worker = pipeline.worker();
@@ -264,7 +264,9 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
         let lanes = people.map(|i| world.request(i, i, i)).collect();
         let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock);
         assert!(outcome.refused.is_empty());
-        outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect::<Vec<_>>()
+        let mut replies: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+        replies.sort_by_key(|(reply, _)| *reply);
+        replies
     };
     let of = |people: std::ops::Range<usize>, decision| people.map(move |i| (i, decision));
     for _ in 0..2 {
@@ -287,7 +289,7 @@ pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdic
     let stale = world.key.clone();
     malform(&world);
     assert_ne!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     for jobs_so_far in [2, 3] {
@@ -343,7 +345,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         request
     };
     let (send, late) = unbounded();
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let pipeline = world.pipeline_with(Arc::new(Late { inner, late }));
     // Both calls look whether somebody is late.
     send.send(LaneSet::EMPTY).expect("the receiver is here");

@@ -11,6 +11,7 @@ mod address;
 mod channel;
 pub mod cli;
 pub mod clients;
+mod clock;
 pub mod config;
 pub mod data_dir;
 pub mod database;
@@ -30,5 +31,6 @@ pub mod vault;
 pub mod wrap;
 
 pub use address::Address;
+pub use clock::unix_s;
 pub use quorum::Quorum;
 pub use remote::{Bounds, Remote};

@@ -14,7 +14,7 @@ use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
 use crate::vault::SqliteVault;
-use crate::{quorum, tls};
+use crate::{quorum, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
 use std::collections::HashMap;
 use std::io;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
-use trefoil_matching::{KeyHolder, Vault as _, unix_s};
+use trefoil_matching::{KeyHolder, Vault as _};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";

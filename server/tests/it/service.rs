@@ -44,7 +44,7 @@ impl TestClock {
     /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
     pub(crate) fn of_machine() -> TestClock {
         let clock = TestClock::default();
-        clock.advance(trefoil_matching::unix_s().wrapping_sub(START));
+        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
         clock
     }
 

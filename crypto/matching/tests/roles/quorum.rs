@@ -3,12 +3,14 @@
 use crate::attacks::{add_to_end, made_up};
 use crate::malformed::MASKED;
 use crate::three::{PRIMES, Three, alone, job_of, seat_enrolment};
-use crate::{NOW, TENANT, lane_of, lenient, named, policy, random_face};
+use crate::{NOW, TENANT, handle, lane_of, lenient, named, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
+use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
 use trefoil_matching::{
-    Embedding, JobError, KeyHolderError, KeyStructure, MatchJob, PublicKey, PublicKeyError, split,
+    Embedding, JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey,
+    PublicKeyError, Vault as _, split,
 };
 
 /// Bytes before the witness of a seat's job: seat, version, four tags.
@@ -299,28 +301,27 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
 }
 
 #[test]
-fn the_salt_of_an_enrolment_depends_on_what_each_of_the_three_contributes() {
+fn the_salt_of_an_enrolment_is_a_digest_of_what_each_of_the_three_contributes() {
     let mut rng = StdRng::seed_from_u64(6);
     let [pieces, ..] = Pieces::deal(&mut rng);
     let (share, _) = split(&random_face(&mut rng), &mut rng);
-    // The same generator each time, hence the same contribution of this seat's own.
-    let enrolled = |changed: Option<usize>| {
-        let holder = QuorumHolder::new(alone(4), Pieces::from_bytes(&pieces.to_bytes()).unwrap()).unwrap();
-        holder.create_tenant(TENANT, policy(0)).unwrap();
-        if changed == Some(0) {
-            holder.contribute(named(2, 0), NOW).unwrap();
-        }
-        let mut contributions = [holder.contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
-        if let Some(seat @ 1..) = changed {
-            contributions[seat][31] ^= 1;
-        }
-        let enrolment = seat_enrolment(named(1, 0), lane_of(3), &share, contributions);
-        holder.enrol(&enrolment).unwrap().map(|part| part.to_bytes())
-    };
-    let first = enrolled(None);
-    assert!(first == enrolled(None), "the same salt makes the same bytes");
-    for seat in 0..3 {
-        assert!(first.iter().zip(enrolled(Some(seat))).all(|(one, other)| *one != other), "seat {seat}");
+    let vault = Arc::new(MemoryVault::default());
+    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
+    let holder = QuorumHolder::new(Arc::new(keyholder), pieces).unwrap();
+    holder.create_tenant(TENANT, policy(0)).unwrap();
+    let mut before = None;
+    for name in 0..4 {
+        let own = holder.contribute(named(name, 0), NOW).unwrap();
+        assert_ne!(before.replace(own), Some(own), "each is new");
+        let contributions = [own, [2; 32], [name; 32]];
+        holder.enrol(&seat_enrolment(named(name, 0), lane_of(3), &share, contributions)).unwrap();
+        let parts =
+            [&b"trefoil/quorum/salt/1"[..], &TENANT, &handle(name), &[0; 4], contributions.as_flattened()];
+        let mut digest = [[0; 32]];
+        keccak::sha3_256(Cpu::detected(), &[&parts.concat()], &mut digest);
+        let subjects = vault.subjects(&TENANT).unwrap();
+        let record = subjects.iter().find(|record| record.handle == handle(name)).unwrap();
+        assert_eq!([record.salt], digest);
     }
 }
 
