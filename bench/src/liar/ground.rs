@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand::rngs::StdRng;
-use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand::{Rng as _, RngExt as _};
 use serde_json::{Value, json};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, KeyHolderError, KeyHolding, KeyStructure, Lane,
@@ -68,12 +68,8 @@ pub(super) enum Told {
 }
 
 impl Ground {
-    pub(super) fn new(
-        role: Arc<dyn KeyHolding>,
-        policy: DecisionPolicy,
-        seed: u64,
-    ) -> Result<Ground, Failure> {
-        let mut rng = StdRng::seed_from_u64(seed);
+    pub(super) fn new(role: Arc<dyn KeyHolding>, policy: DecisionPolicy) -> Result<Ground, Failure> {
+        let mut rng: StdRng = rand::make_rng();
         let ((tenant, key, victim, truth), own) = (people(&*role, policy, &mut rng)?, Vec::new());
         let matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
         let tally = Tally { victims: 1, ..Tally::default() };

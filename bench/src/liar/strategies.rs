@@ -32,7 +32,7 @@ pub(super) const STRATEGIES: [Strategy; 7] = [
 
 /// Reads the template by shifting its scores, and goes on asking when attempts have ended.
 fn quantiles(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let (mut ground, mut questions) = (Ground::new(role, policy, 1)?, Quantiles::new());
+    let (mut ground, mut questions) = (Ground::new(role, policy)?, Quantiles::new());
     for _ in 0..jobs {
         let (at, job) = questions.question(&mut ground)?;
         let told = ground.ask(job)?;
@@ -45,7 +45,7 @@ fn quantiles(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
 /// A small `c1`, whose product with the key is one digit of it, and an error at the edge, so that the digit decides between an answer and
 /// "malformed". Larger and smaller ones in turn; after a freeze, somebody else.
 fn key_digits(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let mut ground = Ground::new(role, policy, 2)?;
+    let mut ground = Ground::new(role, policy)?;
     let face = ground.face()?;
     let mut honest = ground.about_victim(&face)?;
     for turn in 0..jobs {
@@ -65,7 +65,7 @@ fn key_digits(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) ->
 /// Asks about the person without naming the person: the ciphertext under another's name in the same lane, or added to
 /// that of 32 others.
 fn unnamed(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let mut ground = Ground::new(role, policy, 3)?;
+    let mut ground = Ground::new(role, policy)?;
     let probe = ground.face()?;
     let mut batches = None;
     for turn in 0..jobs {
@@ -92,7 +92,7 @@ fn unnamed(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Re
 
 /// Guesses: a `c1` of random residues, or one monomial in place of all.
 fn forged_c1(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let mut ground = Ground::new(role, policy, 4)?;
+    let mut ground = Ground::new(role, policy)?;
     let face = ground.face()?;
     let mut honest = ground.about_victim(&face)?;
     for turn in 0..jobs {
@@ -113,7 +113,7 @@ fn forged_c1(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
 
 /// An honest batch whose error is moved towards the edge of the band, in halves, to read the error's secret part.
 fn band_edge(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let mut ground = Ground::new(role, policy, 5)?;
+    let mut ground = Ground::new(role, policy)?;
     let face = ground.face()?;
     let mut honest = ground.about_victim(&face)?;
     let (mut low, mut high) = (0, 4 * FLOOD_MAX);
@@ -137,7 +137,7 @@ fn band_edge(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
 
 /// The same subject on four connections at the same moment, to be answered more often than is counted.
 fn at_once(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let mut ground = Ground::new(Arc::clone(&role), policy, 6)?;
+    let mut ground = Ground::new(Arc::clone(&role), policy)?;
     let face = ground.face()?;
     let honest = Forgery::of(&ground.about_victim(&face)?);
     for turn in 0..jobs / 4 {
@@ -162,7 +162,7 @@ fn at_once(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Re
 /// Asks as [`quantiles`] does, and tries between the questions to have attempts counted from the beginning: a rotation, a
 /// policy, a reset, an enrolment of the same name.
 fn start_afresh(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
-    let (mut ground, mut questions) = (Ground::new(role, policy, 7)?, Quantiles::new());
+    let (mut ground, mut questions) = (Ground::new(role, policy)?, Quantiles::new());
     for turn in 0..jobs {
         if turn % 1_000 == 999 {
             reset(&mut ground, turn / 1_000)?;

@@ -9,10 +9,11 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
-use trefoil_matching::quorum::SeatJob;
+use trefoil_matching::quorum::{Pieces, QuorumHolder, SeatJob};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolderError, KeyHolding, KeyStructure, LaneSet,
-    Local, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Tier, blind, unblind,
+    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure,
+    LaneSet, Local, MatchJob, Matcher, MemoryVault, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
+    Tier, blind, unblind,
 };
 use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Probe, Refusal, Stale, Verdict};
 
@@ -370,8 +371,15 @@ impl KeyHolding for OfThree {
 pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
-    let [seat, live] = [world.key.clone(), world.key.clone()];
-    let key = PublicKey::of_quorum([seat.clone(), seat, live]).expect("of one tenant");
+    let mut rng = StdRng::seed_from_u64(8);
+    let seats = Pieces::deal(&mut rng).map(|pieces| {
+        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
+        let holder = QuorumHolder::new(keyholder.into(), pieces).expect("its first pieces");
+        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
+        holder.create_tenant(TENANT, policy).expect("a new tenant");
+        holder.seat_key(TENANT, [0; 3]).expect("known")
+    });
+    let key = PublicKey::of_quorum(&seats, [0; 3]).expect("they agree");
     world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);

@@ -105,10 +105,14 @@ fn parts_are_for_key_holders_only() {
     }
     let holders = [1, 2, 3].map(|seat| houses.start(seat));
     let mut gateway = Gateway::new(&houses, &holders);
-    let [pieces, ..] = Pieces::deal(&mut rand::rng());
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
-    let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
-    let key = forger.create_tenant(TENANT, lenient(0)).unwrap();
+    let forgers = Pieces::deal(&mut rand::rng()).map(|pieces| {
+        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
+        let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
+        forger.create_tenant(TENANT, lenient(0)).unwrap();
+        forger
+    });
+    let keys = forgers.each_ref().map(|forger| forger.seat_key(TENANT, [0; 3]).unwrap());
+    let forger = &forgers[0];
     for (index, (template, _)) in (0u8..).zip(&gateway.people) {
         let (template_share, _) = split(&gateway.people[0].1, &mut gateway.rng);
         let (name, lane) = (named(index, 0), template[0].lane);
@@ -116,7 +120,7 @@ fn parts_are_for_key_holders_only() {
         forger.enrol(&SeatEnrolment { name, lane, template: template_share, contributions }).unwrap();
     }
     // Somebody's who has a tenant of the same name, and tags by keys of their own.
-    let key = PublicKey::of_quorum([key.clone(), key.clone(), key]).unwrap();
+    let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
     let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
     let forged = matcher(7).mask([1; 16], TENANT, &key, &lanes).unwrap();
