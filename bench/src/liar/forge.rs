@@ -10,6 +10,8 @@ pub(super) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 /// Bytes of the encoded `c0` (32 coefficients) and of a polynomial, both modulo both primes; a job ends with `c0`, `c1`.
 const C0: usize = 2 * 32 * 6;
 const POLYNOMIAL: usize = 2 * 4096 * 6;
+/// Bytes of the tag before them.
+const TAG: usize = 2 * 32 * 6;
 const T: u128 = 65_537;
 /// The largest error of an honest batch in a coefficient of `c0`.
 pub(super) const FLOOD_MAX: u128 = 3 * ((1 << 68) - 1) / 2;
@@ -54,9 +56,10 @@ impl Forgery {
         }
     }
 
-    pub(super) fn clear_c0(&mut self) {
+    /// Zeroes the tag and `c0`: a small `c1` goes with a tag of zero.
+    pub(super) fn clear_tag_and_c0(&mut self) {
         let at = self.c0();
-        self.0[at..at + C0].fill(0);
+        self.0[at - TAG..at + C0].fill(0);
     }
 
     /// Adds `shift` to the score in a lane and to no other.

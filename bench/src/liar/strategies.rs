@@ -51,7 +51,7 @@ fn key_digits(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) ->
     for turn in 0..jobs {
         let size = 1i128 << [67, 60, 56, 53, 51, 49][turn % 6];
         let mut forgery = Forgery::of(&honest);
-        forgery.clear_c0();
+        forgery.clear_tag_and_c0();
         forgery.set_c1(turn / 12 % 4096, if turn / 6 % 2 == 0 { size } else { -size });
         forgery.shift(ground.victim.lane, 30_000);
         forgery.add_to_c0(0, FLOOD_MAX - size as u128 / 2);
@@ -101,7 +101,7 @@ fn forged_c1(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
             let rng = &mut ground.rng;
             forgery.randomise_c1(|| rng.next_u64());
         } else {
-            forgery.clear_c0();
+            forgery.clear_tag_and_c0();
             forgery.set_c1(turn / 2 % 4096, delta() as i128 >> (turn / 2 % 8));
         }
         if adapt(&mut ground, forgery.job()?)? {
@@ -127,8 +127,10 @@ fn band_edge(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
             Told::Malformed => high = middle,
             _ => (),
         }
-        if after(&mut ground, told)? || high - low < 2 {
+        if high - low < 2 {
             (low, high) = (0, 4 * FLOOD_MAX);
+        }
+        if after(&mut ground, told)? {
             honest = ground.about_victim(&face)?;
         }
     }
