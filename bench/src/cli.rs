@@ -1,5 +1,6 @@
 //! The command line.
 
+mod against;
 mod cache;
 mod exact;
 mod fhe_peers;
@@ -32,6 +33,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use crate::failure::Failure;
 use crate::{host, record};
 
+use against::AgainstArgs;
 use cache::CacheArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
@@ -132,6 +134,8 @@ enum Benchmark {
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
+    /// Compare another build with this one, in turn
+    Against(AgainstArgs),
     /// Lie to a key-holder as a gateway may, and count what it tells
     Liar(LiarArgs),
     /// Predict the ladder on machines that are not here, if the model predicts it on this one
@@ -194,6 +198,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Registry(args) => ("registry", &args.output),
         Benchmark::Remote(args) => ("remote", &args.output),
         Benchmark::Liar(args) => ("liar", &args.output),
+        Benchmark::Against(args) => ("against", &args.output),
         Benchmark::Simulate(args) => ("simulate", &args.output),
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
@@ -218,6 +223,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Registry(args) => args.run()?,
         Benchmark::Remote(args) => args.run(tier)?,
         Benchmark::Liar(args) => args.run()?,
+        Benchmark::Against(args) => args.run()?,
         Benchmark::Simulate(args) => args.run()?,
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,

@@ -66,7 +66,7 @@ impl QuorumHolder {
         &self.keyholder
     }
 
-    /// What this seat says about the public key of a tenant, with tag bases of these versions ([`PublicKey::of_quorum`]).
+    /// What this seat says about the public key of a tenant, with tag bases of these versions ([`crate::PublicKey::of_quorum`]).
     ///
     /// # Errors
     /// [`KeyHolderError::UnknownTenant`].
