@@ -7,13 +7,12 @@ mod key_holder;
 mod sections;
 
 pub use key_holder::{KeyHolder, Place};
-pub use sections::{
-    Cadence, Keys, Limits, Log, LogFormat, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses,
-};
+pub use sections::{Cadence, Keys, Limits, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+pub use trefoil_key_holder::config::{Log, LogFormat};
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.

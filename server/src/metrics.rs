@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::{Histogram, Stats};
+use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_pipeline::{Bound, StageTimes};
 
@@ -138,6 +139,8 @@ impl Metrics {
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         render_arenas(&mut text, arenas);
+        let lost = logging::lines_lost() as f64;
+        text.single("trefoil_log_lines_lost_total", "counter", "Log lines that could not be written", lost);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
     }

@@ -19,6 +19,7 @@ mod desk;
 pub mod identity;
 pub mod job_log;
 mod line;
+pub mod logging;
 pub mod memory;
 pub mod output;
 mod places;

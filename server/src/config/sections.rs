@@ -200,23 +200,3 @@ pub struct Store {
     /// Templates in memory.
     pub templates_in_memory: usize,
 }
-
-/// Log encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// `[log]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Log {
-    /// Encoding.
-    pub format: LogFormat,
-    /// A tracing filter.
-    pub filter: String,
-}

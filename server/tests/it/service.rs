@@ -379,9 +379,7 @@ impl Customer {
 
     /// The value of a metric.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
-        let metrics = self.admin.get("/metrics").await;
-        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
+        self.admin.metric(name).await
     }
 }
 
