@@ -12,7 +12,6 @@ use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
 use clap::{Args, Subcommand};
-use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -269,20 +268,20 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
         Ok(log) => log,
         Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
     };
-    let Err(cause) = run(&config, accept_older_vault);
-    log.end(Some(&format!("trefoil: {cause}")));
+    let why = run(&config, accept_older_vault).unwrap_or_else(|cause| cause);
+    log.end(Some(&format!("trefoil: {why}")));
     ExitCode::FAILURE
 }
 
-/// Serves, or says why it cannot.
-fn run(config: &Config, accept_older_vault: bool) -> Result<Infallible, String> {
+/// Serves until a thread panics, and says which; or why it cannot serve.
+fn run(config: &Config, accept_older_vault: bool) -> Result<String, String> {
     if config.server.protect_memory {
         crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     let process = Process::open(config, accept_older_vault).map_err(|cause| cause.to_string())?;
     let address = process.address().map_err(|cause| cause.to_string())?;
     output::tell(&format!("key-holder  {}\n", own_address(address, process.fingerprint())));
-    process.serve()
+    process.serve().map(|death| death.to_string()).map_err(|cause| cause.to_string())
 }
 
 /// The address as a gateway on this machine writes it.

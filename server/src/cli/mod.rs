@@ -11,6 +11,7 @@ mod verify;
 mod wallet;
 
 use clap::{Parser, Subcommand};
+pub use serve::run_service;
 use std::process::ExitCode;
 pub use trefoil_key_holder::output::while_somebody_reads;
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::Logging;
 use trefoil_key_holder::{memory, output};
+use trefoil_pipeline::Clock;
 
 #[derive(clap::Args)]
 #[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\
@@ -40,35 +41,39 @@ impl Serve {
             print!("{}", config.to_toml());
             return ExitCode::SUCCESS;
         }
-        run_service(config)
+        run_service(config, Arc::new(SystemClock::default()))
     }
 }
 
-/// Runs the service with its log and its signals. On failure the last line of the log is the reason.
-fn run_service(config: Config) -> ExitCode {
+/// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
+/// On failure the last line of the log is the reason.
+pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
         Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
     };
-    let ended = run(config);
+    let ended = run(config, clock);
     log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-fn run(config: Config) -> Result<(), String> {
+fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     if config.server.protect_memory {
         memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|cause| cause.to_string())?.block_on(serve(config))
+    let runtime = runtime.map_err(|cause| cause.to_string())?;
+    let ended = runtime.block_on(serve(config, clock));
+    // A blocking task may wait forever for a thread that panicked.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Serves until a signal comes. The error is the reason why it ended otherwise.
-async fn serve(config: Config) -> Result<(), String> {
+async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     // Before anything is printed: a reader of the addresses may send a signal at once.
     let signals = signals();
-    let server = Server::start(config, Arc::new(SystemClock::default())).await;
-    let server = server.map_err(|cause| cause.to_string())?;
+    let server = Server::start(config, clock).await.map_err(|cause| cause.to_string())?;
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
         server.public_address(),
@@ -77,13 +82,21 @@ async fn serve(config: Config) -> Result<(), String> {
         server.admin_token_path().display(),
         server.trust_root_path().display(),
     ));
-    match stopped_by(signals).await {
-        Ok(name) => tracing::info!(signal = name, "shutting down"),
-        Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
-    }
-    match server.shutdown().await {
-        true => Ok(()),
-        false => Err("some requests were not answered in time".to_owned()),
+    let death = tokio::select! {
+        signal = stopped_by(signals) => {
+            match signal {
+                Ok(name) => tracing::info!(signal = name, "shutting down"),
+                Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
+            }
+            None
+        }
+        death = server.death() => Some(death),
+    };
+    let drained = server.shutdown().await;
+    match (death, drained) {
+        (Some(death), _) => Err(death.to_string()),
+        (None, true) => Ok(()),
+        (None, false) => Err("some requests were not answered in time".to_owned()),
     }
 }
 

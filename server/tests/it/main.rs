@@ -29,3 +29,4 @@ mod service;
 mod session;
 mod sessions;
 mod shutdown;
+mod supervision;

@@ -328,13 +328,22 @@ impl Customer {
     }
 
     pub(crate) async fn prove(&self, person: &Person) -> Reply {
-        self.open(&person.envelope).await
+        self.try_prove(person).await.unwrap()
+    }
+
+    /// To a service that may end meanwhile.
+    pub(crate) async fn try_prove(&self, person: &Person) -> Result<Reply, Box<dyn std::error::Error>> {
+        self.try_open(&person.envelope).await
     }
 
     /// Uploads a proof.
     pub(crate) async fn open(&self, envelope: &[u8]) -> Reply {
+        self.try_open(envelope).await.unwrap()
+    }
+
+    async fn try_open(&self, envelope: &[u8]) -> Result<Reply, Box<dyn std::error::Error>> {
         let headers = [("content-type", "application/octet-stream")];
-        self.public.send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
+        self.public.try_send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
     }
 
     /// Enrols and opens the session.
