@@ -4,6 +4,7 @@ use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::Directory;
 use crate::key_holder_watch::KeyHolderWatch;
+use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
@@ -54,6 +55,8 @@ pub(crate) struct App {
     pub(crate) supervisor: Supervisor,
     /// The seal log has stopped, see [`crate::seal_log`].
     pub(crate) broken: Arc<AtomicBool>,
+    pub(crate) public_connections: Arc<Connections>,
+    pub(crate) admin_connections: Arc<Connections>,
     pub(crate) idempotency: InFlight,
     /// Held to read from the moment the key-holder encrypts a template until it is stored.
     pub(crate) enrolling: RwLock<()>,
@@ -90,7 +93,7 @@ impl App {
     }
 
     /// What a scrape reads.
-    pub(crate) fn gauges(&self) -> Gauges {
+    pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
             cache: self.verdicts.stats(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
@@ -98,6 +101,7 @@ impl App {
             templates: self.templates.len(),
             arenas: self.templates.arenas(),
             ready: self.undecided().is_none(),
+            connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: self.keyholder.seats(),
             counted: self.key_holder.status(),
         }

@@ -7,6 +7,7 @@ use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::Listener;
+use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
@@ -180,6 +181,8 @@ impl Server {
             draining: AtomicBool::new(false),
             supervisor,
             broken,
+            public_connections: Connections::new(&config.limits),
+            admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
             enrolling: RwLock::default(),
             rotations: Rotations::default(),
@@ -201,15 +204,16 @@ impl Server {
         let supervisor = &app.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
-        let bind = async |address| {
+        let bind = async |address, connections| {
             let failed = |cause| StartError::Bind { address, cause };
-            let listener = Listener::bind(address, Arc::clone(&tls), app.config.limits.clone()).await;
+            let (tls, limits) = (Arc::clone(&tls), app.config.limits.clone());
+            let listener = Listener::bind(address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
-        let (public, public_listener) = bind(app.config.server.listen).await?;
-        let (admin, admin_listener) = bind(app.config.server.admin_listen).await?;
+        let (public, public_listener) = bind(app.config.server.listen, &app.public_connections).await?;
+        let (admin, admin_listener) = bind(app.config.server.admin_listen, &app.admin_connections).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());

@@ -3,6 +3,7 @@
 use super::{USAGE, fail};
 use crate::clock::SystemClock;
 use crate::config::{Config, Overrides};
+use crate::listener::raise_descriptor_limit;
 use crate::server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     if config.server.protect_memory {
         memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
+    raise_descriptor_limit(2 * config.limits.connections);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
     let ended = runtime.block_on(serve(config, clock));

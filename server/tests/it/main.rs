@@ -11,6 +11,7 @@ mod faces;
 mod flood;
 mod gateway;
 mod http;
+mod http2;
 mod intake;
 mod key_holder;
 mod keys;

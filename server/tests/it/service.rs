@@ -121,7 +121,9 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
     config.limits.handshake_timeout_s = 60;
+    config.limits.first_request_timeout_s = 60;
     config.limits.header_timeout_s = 60;
+    config.limits.write_timeout_s = 60;
     config.limits.body_timeout_s = 60;
     config.limits.answer_timeout_s = 60;
     config
