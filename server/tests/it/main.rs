@@ -2,6 +2,7 @@
 
 mod canary;
 mod cli;
+mod client;
 mod connections;
 mod crash;
 mod credentials;
