@@ -1,6 +1,7 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
 use crate::database::{Database, RowKey, StoreError, Survives, conflict_or_fault, fault};
+use crate::supervisor::Supervisor;
 use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -34,7 +35,20 @@ impl SqliteVault {
     /// # Errors
     /// [`StoreError::Altered`] when anybody else wrote to the file.
     pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(path, 3, include_str!("vault.sql"), Some(RowKey::of(secret, &[])))?;
+        SqliteVault::open_under(&Supervisor::default(), path, secret)
+    }
+
+    /// As [`SqliteVault::open`], for a process that ends when the writing thread panics.
+    ///
+    /// # Errors
+    /// As [`SqliteVault::open`].
+    pub fn open_under(
+        supervisor: &Supervisor,
+        path: &Path,
+        secret: &[u8; 32],
+    ) -> Result<SqliteVault, StoreError> {
+        let row_key = RowKey::of(secret, &[]);
+        let database = Database::open(path, 3, include_str!("vault.sql"), Some(row_key), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

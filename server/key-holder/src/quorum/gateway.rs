@@ -6,6 +6,7 @@ use crate::identity::Identity;
 use crate::places::Places;
 use crate::protocol::{request_frame, seat_frame};
 use crate::remote::Bounds;
+use crate::supervisor::Supervisor;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -43,7 +44,20 @@ impl Quorum {
     /// # Errors
     /// When an identity is not usable or a thread does not start.
     pub fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<Quorum> {
-        Ok(Quorum { holders: caller::start(at, bounds)?, bounds, rounds: Places::new(bounds.connections) })
+        Quorum::start_under(&Supervisor::default(), at, bounds)
+    }
+
+    /// As [`Quorum::start`], for a process that ends when one of its threads panics.
+    ///
+    /// # Errors
+    /// As [`Quorum::start`].
+    pub fn start_under(
+        supervisor: &Supervisor,
+        at: [(Address, Identity); 3],
+        bounds: Bounds,
+    ) -> io::Result<Quorum> {
+        let holders = caller::start(supervisor, at, bounds)?;
+        Ok(Quorum { holders, bounds, rounds: Places::new(bounds.connections) })
     }
 
     /// Waits until all three answer.

@@ -20,6 +20,7 @@ use peers::Link;
 pub(crate) use provision::{client, init, open};
 
 use crate::clients::Client;
+use crate::supervisor::Supervisor;
 use mailbox::Mailbox;
 use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,9 +59,14 @@ const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
 );
 
 impl Member {
-    pub(crate) fn new(holder: QuorumHolder, links: Vec<Link>, times: Times) -> std::io::Result<Member> {
+    pub(crate) fn new(
+        supervisor: &Supervisor,
+        holder: QuorumHolder,
+        links: Vec<Link>,
+        times: Times,
+    ) -> std::io::Result<Member> {
         Ok(Member {
-            peers: Peers::start(links, times.longest)?,
+            peers: Peers::start(supervisor, links, times.longest)?,
             holder,
             parts: Mailbox::default(),
             silent: Default::default(),
