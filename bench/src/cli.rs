@@ -1,11 +1,13 @@
 //! The command line.
 
+mod against;
 mod cache;
 mod exact;
 mod fhe_peers;
 mod flood;
 mod hit_ratio;
 mod ladder;
+mod liar;
 mod margin;
 mod modes;
 mod numbers;
@@ -31,12 +33,14 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use crate::failure::Failure;
 use crate::{host, record};
 
+use against::AgainstArgs;
 use cache::CacheArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
 use ladder::LadderArgs;
+use liar::LiarArgs;
 use margin::MarginArgs;
 use overhead::OverheadArgs;
 use registry::RegistryArgs;
@@ -130,6 +134,10 @@ enum Benchmark {
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
+    /// Compare another build with this one, in turn
+    Against(AgainstArgs),
+    /// Lie to a key-holder as a gateway may, and count what it tells
+    Liar(LiarArgs),
     /// Predict the ladder on machines that are not here, if the model predicts it on this one
     Simulate(SimulateArgs),
     /// Make and verify credential proofs
@@ -189,6 +197,8 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Overhead(args) => ("overhead", &args.output),
         Benchmark::Registry(args) => ("registry", &args.output),
         Benchmark::Remote(args) => ("remote", &args.output),
+        Benchmark::Liar(args) => ("liar", &args.output),
+        Benchmark::Against(args) => ("against", &args.output),
         Benchmark::Simulate(args) => ("simulate", &args.output),
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
@@ -212,6 +222,8 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Overhead(args) => args.run(tier)?,
         Benchmark::Registry(args) => args.run()?,
         Benchmark::Remote(args) => args.run(tier)?,
+        Benchmark::Liar(args) => args.run()?,
+        Benchmark::Against(args) => args.run()?,
         Benchmark::Simulate(args) => args.run()?,
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,

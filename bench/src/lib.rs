@@ -21,6 +21,7 @@
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
 //! `METHODOLOGY.md` and `LIMITS.md` say how to read the numbers.
 
+pub mod against;
 mod audit;
 pub mod cache;
 mod chart;
@@ -36,6 +37,7 @@ pub mod hit_ratio;
 mod host;
 pub mod in_pipeline;
 pub mod ladder;
+pub mod liar;
 pub mod margin;
 pub mod match_stages;
 mod opener;

@@ -3,6 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    trefoil_server::cli::end_with_the_reader();
-    trefoil_bench::cli::main()
+    trefoil_server::cli::while_somebody_reads(trefoil_bench::cli::main)
 }

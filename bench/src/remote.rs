@@ -22,7 +22,7 @@ use crate::record::Report;
 use crate::roles::ProbeMode;
 
 use contestant::{Contestant, JOBS};
-use houses::Houses;
+pub(crate) use houses::Houses;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]

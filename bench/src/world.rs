@@ -69,7 +69,7 @@ impl Ground {
             users,
             faces,
             key,
-            keyholder: Arc::new(Local::with_clock(keyholder.into(), || WORLD_START_S)),
+            keyholder: Arc::new(Local::new(keyholder.into(), || WORLD_START_S)),
         })
     }
 

@@ -18,6 +18,8 @@ mod signing;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -139,6 +141,8 @@ pub trait Release<R>: Send + Sync {
     fn sealed(&self, sealed: Sealed<R>);
     /// A lane has no decision.
     fn refused(&self, reply: R, why: Refusal);
+    /// A thread of this name panicked. Its work in flight is lost; the caller ends the pipeline.
+    fn panicked(&self, _thread: &str, _panic: &(dyn Any + Send)) {}
 }
 
 /// The one or two threads that seal.
@@ -166,24 +170,28 @@ impl Sealer {
     ) -> std::io::Result<(Sender<Bound<R>>, Sealer)> {
         let (sender, batches) = unbounded();
         let precomputation = keys.precomputation();
-        // Seals do not wait for it. It ends with the keys; a fault that it meets makes them refuse to sign.
-        thread("precomputation", move || {
+        // Seals do not wait for it, and are only slower without it, so its panic ends no other thread. It ends with the keys; a
+        // fault that it meets makes them refuse to sign.
+        std::thread::Builder::new().name("precomputation".to_owned()).spawn(move || {
             // Of this thread only, on Linux. A system that refuses lets it compete with the seals for a few seconds.
             setpriority_process(None, 19).unwrap_or_default();
             precomputation.run().unwrap_or_default();
         })?;
         let (withdraw, withdrawn) = unbounded();
         let checker = keys.checker();
-        let checking = Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release };
+        let released = Arc::clone(&release);
+        let checking =
+            Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release: released };
         let signing = Signing { keys, origin, head, batches, cadence: sequence.cadence, withdrawn, clock };
         if !sequence.overlapping {
-            let checking = thread("sealer", move || checking.finish_all(signing, after_group))?;
+            let checking = thread("sealer", &release, move || checking.finish_all(signing, after_group))?;
             return Ok((sender, Sealer { signing: None, checking }));
         }
         // Without a queue: a digest that could wait for a seal to be checked waits for the next seal instead.
         let (hand_over, signed) = bounded(0);
-        let checking = thread("seal-checking", move || checking.finish_all(signed.into_iter(), after_group))?;
-        let signing = thread("seal-signing", move || {
+        let check = move || checking.finish_all(signed.into_iter(), after_group);
+        let checking = thread("seal-checking", &release, check)?;
+        let signing = thread("seal-signing", &release, move || {
             for group in signing {
                 if hand_over.send(group).is_err() {
                     break;
@@ -200,9 +208,17 @@ impl Sealer {
     }
 }
 
-fn thread<T: Send + 'static>(
-    name: &str,
+/// Starts a thread whose panic is told to `release`.
+fn thread<R: 'static, T: Send + 'static>(
+    name: &'static str,
+    release: &Arc<dyn Release<R>>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(work)
+    let release = Arc::clone(release);
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            release.panicked(name, &*panic);
+            resume_unwind(panic)
+        })
+    })
 }

@@ -7,7 +7,7 @@
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
 //! either is reached requests wait in the intake, so overload shows at the door and nowhere else.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::affinity::Placement;
 use crate::batcher::{Batcher, Delay, Gathered};
 use crate::clock::Clock;
 use crate::pool::{Pool, PoolError};
-use crate::request::{Batch, LaneRequest};
+use crate::request::{Batch, LaneRequest, Refusal};
 use crate::sealer::{Bound, Cadence, ChainHead, Origin, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
 use crate::vaults::SeenVaults;
@@ -118,10 +118,8 @@ impl<R: Send + 'static> Service<R> {
         C::Session: 'static,
     {
         let (events, progress) = unbounded();
-        let after_group = {
-            let events = events.clone();
-            move |batches| drop(events.send(Event::Sealed(batches)))
-        };
+        let sealing = Sealing(events.clone());
+        let after_group = move |batches| sealing.tell(Event::Sealed(batches));
         let origin = Origin { issuer: pipeline.issuer().to_owned(), vaults: config.vaults };
         let (bound, sealer) = Sealer::start(
             keys,
@@ -145,10 +143,20 @@ impl<R: Send + 'static> Service<R> {
             events,
             computing: 0,
             unsealed: 0,
+            sealing: true,
         };
-        let dispatcher = std::thread::Builder::new()
-            .name("dispatcher".into())
-            .spawn(move || dispatcher.run(&submissions, &progress))?;
+        let release = Arc::clone(&dispatcher.release);
+        let dispatcher = std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || {
+            let run = || dispatcher.run(&submissions, &progress);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+                release.panicked("dispatcher", &*panic);
+                // Without a dispatcher no request gets a decision.
+                for (_, request) in submissions {
+                    release.refused(request.reply, Refusal::Fault);
+                }
+                resume_unwind(panic);
+            }
+        })?;
         Ok(Service { intake, dispatcher, sealer })
     }
 
@@ -171,6 +179,24 @@ enum Event {
     Computed { to_sealer: bool },
     /// The sealer is done with this many batches.
     Sealed(usize),
+    /// The sealer is gone.
+    SealingEnded,
+}
+
+/// The sealer's word to the dispatcher; that it is gone is the last.
+struct Sealing(Sender<Event>);
+
+impl Sealing {
+    fn tell(&self, event: Event) {
+        // A dispatcher that is gone needs to know no more.
+        drop(self.0.send(event));
+    }
+}
+
+impl Drop for Sealing {
+    fn drop(&mut self) {
+        self.tell(Event::SealingEnded);
+    }
 }
 
 struct Dispatcher<C: Cache<Verdict>, R> {
@@ -185,6 +211,8 @@ struct Dispatcher<C: Cache<Verdict>, R> {
     events: Sender<Event>,
     computing: usize,
     unsealed: usize,
+    /// The sealer is there.
+    sealing: bool,
 }
 
 impl<C: Cache<Verdict>, R: Send + 'static> Dispatcher<C, R>
@@ -237,6 +265,13 @@ where
     }
 
     fn dispatch(&mut self, gathered: Gathered<LaneRequest<R>>) {
+        if !self.sealing {
+            // Without a sealer no decision would be released.
+            for (_, request) in gathered.lanes {
+                self.release.refused(request.reply, Refusal::Fault);
+            }
+            return;
+        }
         self.computing += 1;
         self.unsealed += 1;
         let batch =
@@ -245,8 +280,8 @@ where
         let (clock, release) = (Arc::clone(&self.clock), Arc::clone(&self.release));
         let (bound, events) = (self.bound.clone(), self.events.clone());
         self.pool.spawn(move || {
-            // A panic must not take the process down (rayon aborts). The batch's replies are dropped,
-            // which their owners see as a fault.
+            // A panic must not take the process down at once (rayon aborts). The batch's replies are dropped,
+            // which their owners see as a fault. The worker's buffers may be half written now.
             let to_sealer = catch_unwind(AssertUnwindSafe(|| {
                 let mut worker = pool.worker(|| pipeline.worker());
                 let outcome = pipeline.run(batch, &mut worker, clock.as_ref());
@@ -256,7 +291,10 @@ where
                 !outcome.bound.is_empty()
                     && bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_ok()
             }))
-            .unwrap_or(false);
+            .unwrap_or_else(|panic| {
+                release.panicked("worker", &*panic);
+                false
+            });
             drop(events.send(Event::Computed { to_sealer }));
         });
     }
@@ -270,12 +308,14 @@ where
                 }
             }
             Some(Event::Sealed(batches)) => self.unsealed -= batches,
+            Some(Event::SealingEnded) => self.sealing = false,
             None => {}
         }
     }
 
     fn has_room(&self) -> bool {
-        self.computing < COMPUTING_PER_WORKER * self.pool.size() && self.unsealed < UNSEALED_MAX
+        self.computing < COMPUTING_PER_WORKER * self.pool.size()
+            && (self.unsealed < UNSEALED_MAX || !self.sealing)
     }
 
     fn now_us(&self) -> u64 {

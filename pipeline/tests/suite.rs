@@ -37,6 +37,7 @@ macro_rules! mount {
                 full_intake_refuses_at_the_door,
                 no_more_is_computed_than_may_wait_for_a_seal,
                 panic_in_a_batch_leaves_the_service_running,
+                a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang,
                 seals_form_a_chain
             }
         }

@@ -4,6 +4,7 @@ use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::Directory;
 use crate::key_holder_watch::KeyHolderWatch;
+use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
 use trefoil_attest::witness::Witness;
+use trefoil_key_holder::Supervisor;
 use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
@@ -49,8 +51,12 @@ pub(crate) struct App {
     pub(crate) trust_root: TrustRoot,
     pub(crate) admin_token: Zeroizing<String>,
     pub(crate) draining: AtomicBool,
+    /// Watches the threads that the service cannot do without.
+    pub(crate) supervisor: Supervisor,
     /// The seal log has stopped, see [`crate::seal_log`].
     pub(crate) broken: Arc<AtomicBool>,
+    pub(crate) public_connections: Arc<Connections>,
+    pub(crate) admin_connections: Arc<Connections>,
     pub(crate) idempotency: InFlight,
     /// Held to read from the moment the key-holder encrypts a template until it is stored.
     pub(crate) enrolling: RwLock<()>,
@@ -67,7 +73,9 @@ impl App {
 
     /// Why the service takes no requests, or nothing.
     pub(crate) fn unready(&self) -> Option<&'static str> {
-        if self.draining.load(Ordering::Relaxed) {
+        if self.supervisor.death().is_some() {
+            Some("a part of the service failed, so it ends; retry at another instance")
+        } else if self.draining.load(Ordering::Relaxed) {
             Some("draining")
         } else if self.broken.load(Ordering::Relaxed) {
             Some("the seal log is broken: see the log, then restart")
@@ -78,9 +86,10 @@ impl App {
 
     /// Why no decision can be made now, or nothing: the reasons of [`App::unready`], and a key-holder that is away.
     pub(crate) fn undecided(&self) -> Option<String> {
-        let unready = self.unready().map(str::to_owned);
+        let death = self.supervisor.death().map(ToString::to_string);
+        let unready = || self.unready().map(str::to_owned);
         let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
-        unready.or_else(away).or_else(|| self.key_holder.older_vault())
+        death.or_else(unready).or_else(away).or_else(|| self.key_holder.older_vault())
     }
 
     /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
@@ -92,7 +101,7 @@ impl App {
     }
 
     /// What a scrape reads.
-    pub(crate) fn gauges(&self) -> Gauges {
+    pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
             cache: self.verdicts.stats(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
@@ -100,6 +109,7 @@ impl App {
             templates: self.templates.len(),
             arenas: self.templates.arenas(),
             ready: self.undecided().is_none(),
+            connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: self.keyholder.seats(),
             counted: self.key_holder.status(),
         }

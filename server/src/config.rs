@@ -7,13 +7,12 @@ mod key_holder;
 mod sections;
 
 pub use key_holder::{KeyHolder, Place};
-pub use sections::{
-    Cadence, Keys, Limits, Log, LogFormat, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses,
-};
+pub use sections::{Cadence, Keys, Limits, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+pub use trefoil_key_holder::config::{Log, LogFormat};
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.
@@ -199,11 +198,19 @@ impl Config {
         };
         self.witnesses.parse()?;
         range("limits.connections", self.limits.connections as u64, 1, 1_000_000)?;
+        let per_peer = self.limits.connections_per_peer as u64;
+        range("limits.connections_per_peer", per_peer, 1, self.limits.connections as u64)?;
+        range("limits.handshakes", self.limits.handshakes as u64, 1, 1_000_000)?;
         range("limits.in_flight_per_tenant", self.limits.in_flight_per_tenant as u64, 1, 1_000_000)?;
         range("limits.handshake_timeout_s", self.limits.handshake_timeout_s, 1, 60)?;
+        range("limits.first_request_timeout_s", self.limits.first_request_timeout_s, 1, 300)?;
+        range("limits.idle_timeout_s", self.limits.idle_timeout_s, 1, 600)?;
         range("limits.header_timeout_s", self.limits.header_timeout_s, 1, 60)?;
         range("limits.body_timeout_s", self.limits.body_timeout_s, 1, 300)?;
         range("limits.answer_timeout_s", self.limits.answer_timeout_s, 1, 60)?;
+        range("limits.write_timeout_s", self.limits.write_timeout_s, 1, 300)?;
+        range("limits.close_timeout_s", self.limits.close_timeout_s, 1, 60)?;
+        range("limits.refusals_in_a_row", self.limits.refusals_in_a_row.into(), 1, 1_000_000)?;
         range("limits.drain_timeout_s", self.limits.drain_timeout_s, 1, 600)?;
         range("pipeline.workers", self.pipeline.workers as u64, 0, 1024)?;
         range("pipeline.batch_delay_us", self.pipeline.batch_delay_us, 0, 1_000_000)?;

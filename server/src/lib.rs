@@ -17,7 +17,6 @@ pub mod demo;
 mod directory;
 pub mod issuer;
 mod key_holder_watch;
-mod lingering;
 mod listener;
 mod log_audit;
 mod log_store;

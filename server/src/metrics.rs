@@ -3,6 +3,7 @@
 //! HTTP counters are shared atomics: requests are by then thousands of times dearer than an increment. Stage times are
 //! written by one thread, the seal log.
 
+use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
 use crate::proofs::metrics::{ProofGauges, ProofMetrics};
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
 use trefoil_cache::{Histogram, Stats};
+use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_pipeline::{Bound, StageTimes};
 
@@ -37,7 +39,7 @@ pub(crate) struct Metrics {
 }
 
 /// What is read at scrape time rather than counted.
-pub(crate) struct Gauges {
+pub(crate) struct Gauges<'a> {
     /// Totals of the verdict cache.
     pub cache: Stats,
     /// Requests that wait for a batch.
@@ -54,6 +56,8 @@ pub(crate) struct Gauges {
     pub key_holders: Vec<SeatState>,
     /// What the key-holder counts, if it has said so.
     pub counted: Option<Arc<Status>>,
+    /// The connections of each listener.
+    pub connections: [(&'static str, &'a Connections); 2],
 }
 
 impl Metrics {
@@ -99,7 +103,7 @@ impl Metrics {
     }
 
     /// The Prometheus text form.
-    pub(crate) fn render(&self, gauges: &Gauges) -> String {
+    pub(crate) fn render(&self, gauges: &Gauges<'_>) -> String {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut text = Text(String::with_capacity(4096));
         text.family("trefoil_http_responses_total", "counter", "Responses by status class");
@@ -112,6 +116,7 @@ impl Metrics {
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", read(&self.denials));
+        connections::render(&mut text, &gauges.connections);
         self.proofs.render(&mut text, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", read(&self.batches));
         text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
@@ -123,8 +128,7 @@ impl Metrics {
         }
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
-        let Gauges { cache, intake_depth, proofs: _, templates, arenas, ready, key_holders: _, counted: _ } =
-            gauges;
+        let Gauges { cache, intake_depth, templates, arenas, ready, .. } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -138,6 +142,8 @@ impl Metrics {
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         render_arenas(&mut text, arenas);
+        let lost = logging::lines_lost() as f64;
+        text.single("trefoil_log_lines_lost_total", "counter", "Log lines that could not be written", lost);
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
     }

@@ -43,6 +43,8 @@ pub enum Code {
     TrustRootUnknown,
     /// The route exists, the method does not.
     MethodNotAllowed,
+    /// The request head is too large.
+    HeadTooLarge,
     /// The body did not arrive within its deadline.
     BodyTimeout,
     /// The subject already has an active template.
@@ -131,6 +133,9 @@ impl Code {
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
             Code::TrustRootUnknown => (S::NOT_FOUND, "trust-root-unknown", "No such trust root"),
             Code::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed"),
+            Code::HeadTooLarge => {
+                (S::REQUEST_HEADER_FIELDS_TOO_LARGE, "head-too-large", "The request head is too large")
+            }
             Code::BodyTimeout => (S::REQUEST_TIMEOUT, "body-timeout", "The body came too slowly"),
             Code::TemplateExists => (S::CONFLICT, "template-exists", "The subject is already enrolled"),
             Code::TenantExists => (S::CONFLICT, "tenant-exists", "The tenant exists"),

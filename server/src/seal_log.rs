@@ -11,6 +11,7 @@
 use crate::metrics::Metrics;
 use crate::store::StoreError;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -18,6 +19,7 @@ use tokio::sync::oneshot;
 use trefoil_attest::Decision;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::Hash;
+use trefoil_key_holder::Supervisor;
 use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
 
 /// Seals that may wait for the disk; then the sealer waits.
@@ -41,7 +43,10 @@ pub(crate) struct Answer {
 }
 
 /// The pipeline's way out.
-pub(crate) struct SealLog(Sender<Sealed<Reply>>);
+pub(crate) struct SealLog {
+    queue: Sender<Sealed<Reply>>,
+    supervisor: Supervisor,
+}
 
 impl SealLog {
     /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
@@ -51,23 +56,31 @@ impl SealLog {
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         metrics: Arc<Metrics>,
         broken: Arc<AtomicBool>,
+        supervisor: &Supervisor,
     ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
-        let (sender, sealed) = bounded(QUEUE_MAX);
-        let thread = std::thread::Builder::new()
-            .name("seal-log".to_owned())
-            .spawn(move || write(&sealed, frontier, store, &metrics, &broken))?;
-        Ok((SealLog(sender), thread))
+        let (queue, sealed) = bounded(QUEUE_MAX);
+        let watching = supervisor.clone();
+        let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
+            let write = || write(&sealed, frontier, store, &metrics, &broken);
+            // Without a writer no seal is stored.
+            watching.watch_then("seal-log", write, || sealed.iter().for_each(drop));
+        })?;
+        Ok((SealLog { queue, supervisor: supervisor.clone() }, thread))
     }
 }
 
 impl Release<Reply> for SealLog {
     fn sealed(&self, sealed: Sealed<Reply>) {
         // The thread outlives the sender; if it panicked the replies are dropped, which their owners see as a fault.
-        let _ = self.0.send(sealed);
+        let _ = self.queue.send(sealed);
     }
 
     fn refused(&self, reply: Reply, why: Refusal) {
         let _ = reply.send(Err(why));
+    }
+
+    fn panicked(&self, thread: &str, panic: &(dyn Any + Send)) {
+        self.supervisor.panicked(thread, panic);
     }
 }
 
@@ -144,6 +157,13 @@ mod tests {
         (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, seal_ns: 0 }, answer)
     }
 
+    fn start(
+        frontier: Frontier,
+        store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
+    ) -> (SealLog, JoinHandle<()>) {
+        SealLog::start(frontier, store, Arc::default(), Arc::default(), &Supervisor::default()).unwrap()
+    }
+
     fn put(store: Arc<dyn Store>) -> impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> {
         move |number, bytes, completed| store.put_seal(number, bytes, completed)
     }
@@ -158,6 +178,7 @@ mod tests {
             put(Arc::clone(&store) as _),
             Arc::default(),
             Arc::clone(&broken),
+            &Supervisor::default(),
         )
         .unwrap();
         let (first, answer) = sealed(0);
@@ -186,7 +207,7 @@ mod tests {
             assert!(permits.recv().is_err());
             Ok(())
         };
-        let (log, thread) = SealLog::start(Frontier::EMPTY, store, Arc::default(), Arc::default()).unwrap();
+        let (log, thread) = start(Frontier::EMPTY, store);
         let (seals, answers): (Vec<_>, Vec<_>) = (0..2 * QUEUE_MAX as u64 + 5).map(sealed).unzip();
         let sealer = std::thread::spawn(move || {
             for seal in seals {
@@ -206,6 +227,24 @@ mod tests {
         }
         sealer.join().unwrap();
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_panic_of_the_seal_log_is_named_and_waiting_requests_fail() {
+        let supervisor = Supervisor::default();
+        let store = |_, _, _| panic!("this test has the seal log panic");
+        let (log, thread) =
+            SealLog::start(Frontier::EMPTY, store, Arc::default(), Arc::default(), &supervisor).unwrap();
+        let (seals, answers): (Vec<_>, Vec<_>) = (0..QUEUE_MAX as u64).map(sealed).unzip();
+        for seal in seals {
+            log.sealed(seal);
+        }
+        for answer in answers {
+            assert!(answer.blocking_recv().is_err(), "dropped, which the waiting request sees as a fault");
+        }
+        drop(log);
+        thread.join().unwrap_err();
+        assert_eq!(supervisor.death().unwrap().thread, "seal-log");
     }
 
     /// Names the database to the child; absent in an ordinary run.
@@ -232,8 +271,7 @@ mod tests {
             }
             Ok(())
         };
-        let (log, _thread) =
-            SealLog::start(head.log.clone(), stop_after, Arc::default(), Arc::default()).unwrap();
+        let (log, _thread) = start(head.log.clone(), stop_after);
         loop {
             let header = header(head.next_number(), head.previous, head.log.root());
             head.follow(&header);

@@ -7,6 +7,7 @@ use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
+use crate::listener::connections::Connections;
 use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
@@ -24,17 +25,19 @@ use crate::wrap::WrapKey;
 use crate::{api, log_store, seal_log, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use trefoil_attest::{TrustRoot, VaultState};
 use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::supervisor::Death;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::{Quorum, Remote};
+use trefoil_key_holder::{Quorum, Remote, Supervisor};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, SeenVaults, Service};
@@ -112,10 +115,11 @@ pub struct Server {
     pipeline: Service<Reply>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
-    public: (SocketAddr, JoinHandle<bool>),
-    admin: (SocketAddr, JoinHandle<bool>),
-    sweeper: JoinHandle<()>,
-    watcher: JoinHandle<()>,
+    death: watch::Receiver<Option<Death>>,
+    public: (SocketAddr, JoinHandle<Option<bool>>),
+    admin: (SocketAddr, JoinHandle<Option<bool>>),
+    sweeper: JoinHandle<Option<()>>,
+    watcher: JoinHandle<Option<()>>,
     /// Released last.
     directory: DataDir,
 }
@@ -129,15 +133,16 @@ impl Server {
             let soundness = trefoil_zkp::security_report(circuit);
             tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
         }
+        let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
-        let store = open_store(&directory)?;
+        let store = open_store(&supervisor, &directory)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let keyholder = key_holder(&config.keyholder, &directory, &clock, sealed.as_ref())?;
+        let keyholder = key_holder(&supervisor, &config.keyholder, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let accounts = Directory::load(
             Arc::clone(&store),
@@ -164,6 +169,7 @@ impl Server {
             move |number, bytes, completed| seals.put_seal(number, bytes, completed),
             Arc::clone(&metrics),
             Arc::clone(&broken),
+            &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, watch.vaults())?;
@@ -178,6 +184,7 @@ impl Server {
                 proof_pool(&config.proofs),
                 Arc::clone(&clock),
                 Arc::clone(&metrics.proofs),
+                &supervisor,
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
             chains: Chains::new(config.proofs.cache_capacity),
@@ -189,7 +196,10 @@ impl Server {
             trust_root,
             admin_token: admin_token(&directory)?,
             draining: AtomicBool::new(false),
+            supervisor,
             broken,
+            public_connections: Connections::new(&config.limits),
+            admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
             enrolling: RwLock::default(),
             rotations: Rotations::default(),
@@ -208,15 +218,19 @@ impl Server {
         directory: DataDir,
     ) -> Result<Server, StartError> {
         let (stop, stopped) = watch::channel(false);
-        let bind = async |address| {
+        let supervisor = &app.supervisor;
+        let (tell, death) = watch::channel(None);
+        supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
+        let bind = async |address, connections| {
             let failed = |cause| StartError::Bind { address, cause };
-            let listener = Listener::bind(address, Arc::clone(&tls), app.config.limits.clone()).await;
+            let (tls, limits) = (Arc::clone(&tls), app.config.limits.clone());
+            let listener = Listener::bind(address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
-        let (public, public_listener) = bind(app.config.server.listen).await?;
-        let (admin, admin_listener) = bind(app.config.server.admin_listen).await?;
+        let (public, public_listener) = bind(app.config.server.listen, &app.public_connections).await?;
+        let (admin, admin_listener) = bind(app.config.server.admin_listen, &app.admin_connections).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
@@ -228,11 +242,18 @@ impl Server {
         Ok(Server {
             pipeline,
             seal_log,
-            public: (public, tokio::spawn(public_listener.serve(public_router, stopped.clone()))),
-            admin: (admin, tokio::spawn(admin_listener.serve(admin_router, stopped.clone()))),
-            sweeper: tokio::spawn(sweep(Arc::clone(&app), stopped.clone())),
-            watcher: tokio::spawn(watch_key_holder(Arc::clone(&app), stopped)),
+            public: (
+                public,
+                watched(supervisor, "public listener", public_listener.serve(public_router, stopped.clone())),
+            ),
+            admin: (
+                admin,
+                watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
+            ),
+            sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app), stopped.clone())),
+            watcher: watched(supervisor, "key-holder watch", watch_key_holder(Arc::clone(&app), stopped)),
             stop,
+            death,
             app,
             directory,
         })
@@ -276,14 +297,28 @@ impl Server {
         self.directory.join(TRUST_ROOT_FILE)
     }
 
+    /// Waits until a thread panics that the service cannot do without. The service is not ready then: shut it down.
+    pub async fn death(&self) -> Death {
+        let mut death = self.death.clone();
+        let told = death.wait_for(Option::is_some).await;
+        match told.ok().and_then(|death| death.clone()) {
+            Some(death) => death,
+            // The supervisor lives as long as the server.
+            None => std::future::pending().await,
+        }
+    }
+
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
-        let Server { app, pipeline, seal_log, stop, public, admin, sweeper, watcher, directory } = self;
+        let Server { app, pipeline, seal_log, stop, death: _, public, admin, sweeper, watcher, directory } =
+            self;
+        let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
-        let answered = public.1.await.unwrap_or(false) & admin.1.await.unwrap_or(false);
+        let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
+        let answered = answered(public.1.await) & answered(admin.1.await);
         let _ = sweeper.await;
         let _ = watcher.await;
         app.intake.store(None);
@@ -295,7 +330,8 @@ impl Server {
             drop(directory);
             sealed
         });
-        sealed.await.unwrap_or(false) && answered
+        // A thread of the pipeline may wait forever for one that panicked.
+        tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false)) && answered
     }
 }
 
@@ -309,15 +345,16 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     Ok(opened)
 }
 
-fn open_store(directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
+fn open_store(supervisor: &Supervisor, directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
     let path = directory.join("store.sqlite");
     let secret = directory.secret::<32>("master.key")?;
-    let store = Sqlite::open(&path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    let store = Sqlite::open_under(supervisor, &path, &secret).map_err(|cause| not_opened(&path, cause))?;
     Ok(Arc::new(store))
 }
 
 /// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
 fn key_holder(
+    supervisor: &Supervisor,
     config: &config::KeyHolder,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
@@ -339,24 +376,26 @@ fn key_holder(
     match place {
         Place::Here => {}
         Place::One(address) => {
-            let remote = Remote::start(address, identity()?, config.bounds()).map_err(failed)?;
+            let remote =
+                Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
             remote.wait_until_ready(deadline).unwrap_or_else(warn);
             return Ok(Arc::new(remote));
         }
         Place::Three([one, two, three]) => {
             let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
-            let quorum = Quorum::start(at, config.bounds()).map_err(failed)?;
+            let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
             quorum.wait_until_ready(deadline).unwrap_or_else(warn);
             return Ok(Arc::new(quorum));
         }
     }
     let secret = directory.secret::<32>("vault.key")?;
-    let vault = SqliteVault::open(&path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    let vault =
+        SqliteVault::open_under(supervisor, &path, &secret).map_err(|cause| not_opened(&path, cause))?;
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;
     let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     let clock = Arc::clone(clock);
-    Ok(Arc::new(Local::with_clock(keyholder.into(), move || clock.unix_s())))
+    Ok(Arc::new(Local::new(keyholder.into(), move || clock.unix_s())))
 }
 
 /// A vault in this process has no job log beside it: the newest seal says what it was.
@@ -439,6 +478,26 @@ fn admin_token(directory: &DataDir) -> Result<Zeroizing<String>, DataDirError> {
     }
 }
 
+/// Runs a task that the service cannot do without; `None` if it panicked.
+fn watched<T: Send + 'static>(
+    supervisor: &Supervisor,
+    name: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<Option<T>> {
+    let supervisor = supervisor.clone();
+    tokio::spawn(async move {
+        match tokio::spawn(task).await {
+            Ok(done) => Some(done),
+            Err(cause) => {
+                if let Ok(panic) = cause.try_into_panic() {
+                    supervisor.panicked(name, &*panic);
+                }
+                None
+            }
+        }
+    })
+}
+
 async fn watch_key_holder(app: Arc<App>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -447,8 +506,17 @@ async fn watch_key_holder(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         }
         let app = Arc::clone(&app);
         let look = move || app.key_holder.look(&*app.keyholder, &app.directory.registry());
-        // A panic there was logged; the next look may succeed.
-        let _ = tokio::task::spawn_blocking(look).await;
+        blocking(look).await;
+    }
+}
+
+/// Does `work` where it may block; its panic goes on here.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
+        Ok(done) => done,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // Only the end of the runtime cancels it, and that of this task too.
+        Err(Err(_)) => std::future::pending().await,
     }
 }
 
@@ -460,12 +528,12 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         }
         let now = app.now();
         let app = Arc::clone(&app);
-        let swept = tokio::task::spawn_blocking(move || {
+        let swept = blocking(move || {
             app.verdicts.sweep(now);
             app.chains.sweep(now);
             app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S))
         });
-        if let Ok(Err(cause)) = swept.await {
+        if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed");
         }
     }

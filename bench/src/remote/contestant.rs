@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
+use trefoil_key_holder::unix_s;
 use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, Enrolment, KeyHolding, KeyStructure, LANES, Lane,
     MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Template, TemplateName,
-    TenantId, Tier, split, system_entropy, unblind, unix_s,
+    TenantId, Tier, split, system_entropy, unblind,
 };
 
 use super::RemoteRole;

@@ -13,8 +13,8 @@ use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::database::Survives;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::{Address, Bounds, Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, unix_s};
+use trefoil_key_holder::{Address, Bounds, Quorum, Remote, unix_s};
+use trefoil_matching::{KeyHolder, KeyHolding, Local};
 
 use super::contestant::Contestant;
 use super::relay::Relay;
@@ -32,7 +32,7 @@ const LIMITS: &str = "\n[policy]\nthreshold_min = -32768\nconsecutive_max = 4294
                       attempts_per_day_max = 4294967295\nattempts_per_generation_max = 4294967295\n";
 
 /// See the module.
-pub(super) struct Houses {
+pub(crate) struct Houses {
     folder: TempDir,
     one: Process,
     three: Option<[Process; 3]>,
@@ -54,7 +54,7 @@ impl Drop for Process {
 
 impl Houses {
     /// One key-holder and, if wanted, three that decide together.
-    pub(super) fn start(three: bool) -> Result<Houses, Failure> {
+    pub(crate) fn start(three: bool) -> Result<Houses, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::in_step("folder"))?;
         let at = |name: &str| folder.path().join(name);
         let config = at("one.toml");
@@ -86,11 +86,12 @@ impl Houses {
         let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), &rand::random());
         let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
         let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
-        Ok(Arc::new(Local::new(keyholder.map_err(Failure::in_step("key-holder"))?.into())))
+        let keyholder = keyholder.map_err(Failure::in_step("key-holder"))?;
+        Ok(Arc::new(Local::new(keyholder.into(), unix_s)))
     }
 
     /// The one in another process.
-    pub(super) fn remote(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
+    pub(crate) fn remote(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
         Ok(Arc::new(self.connected(self.one.address.clone())?))
     }
 

@@ -58,11 +58,14 @@ pub const TAG_FLOOD_TERMS: usize = 3;
 /// See [`TAG_FLOOD_TERMS`].
 pub const TAG_FLOOD_TERM_BITS: u32 = 50;
 
-/// Largest error that an honest tag can show, just above 2^50.6: flooding, the tag basis's error times the multiplier, and the error of
-/// `c1` times a ternary key.
+/// A key-holder's tag key is the sum of so many.
+pub const TAG_SUMMANDS: u128 = 2;
+
+/// Largest error that an honest tag can show, just above 2^50.6: flooding, the errors of the tag basis times the multiplier, and the
+/// error of `c1` times the key.
 pub const TAG_BAND_MAX: u128 = sum_max(TAG_FLOOD_TERMS, TAG_FLOOD_TERM_BITS)
-    + N as u128 * ERROR_MAX * MULTIPLIER_MAX
-    + N as u128 * ERROR_MAX;
+    + TAG_SUMMANDS * N as u128 * ERROR_MAX * MULTIPLIER_MAX
+    + TAG_SUMMANDS * N as u128 * ERROR_MAX;
 
 /// Largest error that an honest batch can show, whatever its kind. A batch of random residues exceeds it in half of its 32 coefficients.
 pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_PRODUCT_MAX;

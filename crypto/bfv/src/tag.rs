@@ -36,7 +36,9 @@ pub struct TagKey {
     s: Secret<u64>,
 }
 
-/// What tags are made with: an encryption of zero over the tenant's basis. Public, 64 KiB.
+/// What tags are made with: an encryption of zero over the tenant's basis. Public, 64 KiB. What it says it is nobody can see who has no
+/// part of the key: a matcher that takes it from a key-holder that lies tells it the multiplier, which is the probes.
+#[derive(Clone, PartialEq, Eq)]
 pub struct TagBasis {
     values: Lines<u64>,
 }
@@ -111,6 +113,13 @@ impl TagMaster {
 }
 
 impl TagKey {
+    /// The key of which these two are the summands.
+    #[must_use]
+    pub fn plus(mut self, other: &TagKey) -> TagKey {
+        add(&self.scheme, &mut self.s, &other.s);
+        self
+    }
+
     /// Whether `tag` is that of this batch: the 32 coefficients of `tag + c1 s'` decrypt to zero, with an error as small as an
     /// honest batch's. Constant in time.
     pub fn vouches(&self, batch: &MaskedBatch, tag: &Tag) -> bool {
@@ -146,6 +155,14 @@ impl Masker {
 }
 
 impl TagBasis {
+    /// The basis that belongs to the sum of two tag keys over one basis.
+    #[must_use]
+    pub fn plus(&self, other: &TagBasis) -> TagBasis {
+        let mut values = self.values.clone();
+        add(Scheme::shared(), &mut values, &other.values);
+        TagBasis { values }
+    }
+
     /// The canonical encoding: every residue in six bytes, little-endian; [`Scheme::template_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
         masked::to_bytes(&self.values)
@@ -158,6 +175,14 @@ impl TagBasis {
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<TagBasis, CiphertextError> {
         let values = PackedBytes::read(scheme, 1, bytes)?.unpacked();
         Ok(TagBasis { values: Lines::of(&values) })
+    }
+}
+
+/// Adds a polynomial to another, prime by prime.
+fn add(scheme: &Scheme, sum: &mut [u64], other: &[u64]) {
+    let parts = sum.chunks_exact_mut(N).zip(other.chunks_exact(N));
+    for (limb, (sum, other)) in scheme.limbs().iter().zip(parts) {
+        sum.iter_mut().zip(other).for_each(|(sum, &other)| *sum = limb.modulus().add(*sum, other));
     }
 }
 
@@ -249,6 +274,23 @@ mod tests {
     }
 
     #[test]
+    fn the_sum_of_two_keys_checks_what_the_sum_of_their_bases_tags() {
+        let fixture = Fixture::new();
+        let other = TagMaster::from_bytes([9; 32]);
+        let [key, its] = [&fixture.tags, &other].map(|tags| tags.key(&fixture.basis, 3));
+        let [basis, of_other] = [&fixture.tags, &other].map(|tags| tags.basis(&fixture.basis, 3));
+        let sum = basis.plus(&of_other);
+        assert!(sum == of_other.plus(&basis) && sum != basis);
+        let mut masker = Masker::new(Scheme::shared(), [1; 32]);
+        let placed = [Placed { lane: LANE, template: &fixture.template, probe: &fixture.face }];
+        let masked = masker.mask(&fixture.basis, &placed);
+        let [tag, part] = [masker.tag(&sum), masker.tag(&basis)];
+        assert!(key.vouches(&masked, &part) && !key.vouches(&masked, &tag) && !its.vouches(&masked, &tag));
+        let together = key.plus(&its);
+        assert!(together.vouches(&masked, &tag) && !together.vouches(&masked, &part));
+    }
+
+    #[test]
     fn a_multiple_of_delta_in_one_lane_passes_every_other_check() {
         let fixture = Fixture::new();
         let key = fixture.tags.key(&fixture.basis, 0);
@@ -283,6 +325,22 @@ mod tests {
             words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
         }
         assert!(key.vouches(&batch, &tag));
+        // A summand of the key is not enough.
+        let other = TagMaster::from_bytes([9; 32]);
+        let mut masker = Masker::new(Scheme::shared(), [2; 32]);
+        let placed = [Placed { lane: LANE, template: &fixture.template, probe: &fixture.face }];
+        let mut shared = masker.mask(&fixture.basis, &placed);
+        let sum = fixture.tags.basis(&fixture.basis, 0).plus(&other.basis(&fixture.basis, 0));
+        let mut of_sum = masker.tag(&sum);
+        add(&mut shared, &added);
+        for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
+            let (m, range) = (limb.modulus(), i * N..(i + 1) * N);
+            let moved = limb.fold(&added[range.clone()], &key.s[range]);
+            let words = &mut of_sum.words[i * LANES..(i + 1) * LANES];
+            words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
+        }
+        let together = fixture.tags.key(&fixture.basis, 0).plus(&other.key(&fixture.basis, 0));
+        assert!(!together.vouches(&shared, &of_sum));
         // One guess at the lane's message is as good as another: off by one is refused.
         let delta = (Scheme::shared().params().modulus() - 1) / u128::from(T);
         for (limb, word) in Scheme::shared().limbs().iter().zip(tag.words.chunks_exact_mut(LANES)) {

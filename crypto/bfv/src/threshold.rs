@@ -24,7 +24,7 @@ use crate::masked;
 use crate::noise::{FLOOD_MAX, HONEST_MAX, sum_max};
 use crate::sample::sums;
 use crate::{
-    Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey,
+    Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey, TagMaster,
     TemplateCiphertext,
 };
 use rand::CryptoRng;
@@ -145,6 +145,14 @@ impl PieceMaster {
     /// The piece of a template's key. `subject` tells templates apart; all key-holders derive it alike, and it protects nothing.
     pub fn key(&self, subject: &SubjectKey) -> SubjectKey {
         SubjectKey::from_seed(self.derive(b"trefoil/bfv/piece/1", subject.seed()))
+    }
+
+    /// Its summand of the tag keys of one of its two holders. So each of these keys has a summand that the second key-holder
+    /// knows, and one that the third knows: together they say what its basis is, and neither can make up a tag for it.
+    pub fn tags(&self, of: Seat) -> TagMaster {
+        let mut about = [0; 32];
+        about[0] = of.0;
+        TagMaster::from_bytes(*self.derive(b"trefoil/bfv/piece-tags/1", &about))
     }
 
     /// The generator of the flooding of one partial decryption. `digest` names the whole batch: the same flooding under two

@@ -78,7 +78,7 @@ const TIME_MAX: u64 = (1 << 40) - 1;
 
 impl Default for AttemptPolicy {
     /// 5 failures in a row, then 30 s; 20 failures and 200 attempts a day; 100 failures and 2,000 attempts per template generation,
-    /// which are at most 568 bits about a template that has up to 768.
+    /// which are at most 586 bits about a template that has up to 768.
     fn default() -> AttemptPolicy {
         AttemptPolicy {
             consecutive: 5,

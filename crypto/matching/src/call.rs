@@ -1,6 +1,6 @@
 //! What is asked of a key-holder and what it answers, wherever it runs.
 
-use crate::quorum::{Parts, Seat, SeatJob};
+use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
 use crate::{
     BatchId, BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes,
     EncryptedTemplate, ForKeyHolder, Handle, KeyHolder, KeyHolderError, KeyStructure, LANES, Lane, LaneSet,
@@ -49,6 +49,8 @@ pub enum Request {
     EnrolSeat(Box<SeatEnrolment>),
     /// From another seat of a quorum: its parts of a batch.
     Parts(Box<Parts>),
+    /// Of one seat of a quorum: [`crate::quorum::QuorumHolder::seat_key`].
+    SeatKey(TenantId, [u32; PIECES]),
 }
 
 /// What a key-holder answers.
@@ -74,6 +76,8 @@ pub enum Reply {
     Contribution([u8; 32]),
     /// To [`Request::EnrolSeat`].
     EnrolledSeat(#[serde(with = "crate::wire::seat")] Seat, Box<[EncryptedTemplate; 2]>),
+    /// To [`Request::SeatKey`].
+    SeatKey(Box<SeatKey>),
 }
 
 /// Names a template: tenant, subject and generation.
@@ -360,6 +364,7 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
         Reply::Decided(_) => "decisions",
         Reply::Probes(_) => "probes",
         Reply::PublicKeys(_) => "public keys",
+        Reply::SeatKey(_) => "a seat's key",
         Reply::Enrolled(_) => "a template",
         Reply::SealingKey(_) => "a sealing key",
         Reply::Status(_) => "its status",
@@ -382,6 +387,7 @@ impl Request {
             | Request::PublicKeys(tenant)
             | Request::BeginRotation(tenant)
             | Request::FinishRotation(tenant, _)
+            | Request::SeatKey(tenant, _)
             | Request::SetPolicy(tenant, _)
             | Request::ForgiveMalformed(tenant) => Some(*tenant),
             Request::Decide(_) | Request::EncryptProbes(_) | Request::DecideSeat(_) => {
@@ -454,9 +460,11 @@ impl KeyHolder {
             Request::Status => Ok(Reply::Status(self.status().into())),
             Request::SetPolicy(tenant, policy) => self.set_policy(tenant, policy).map(done),
             Request::ForgiveMalformed(tenant) => self.forgive_malformed(tenant).map(done),
-            Request::DecideSeat(_) | Request::Contribute(_) | Request::EnrolSeat(_) | Request::Parts(_) => {
-                Err(KeyHolderError::forbidden("it is no seat of a quorum"))
-            }
+            Request::DecideSeat(_)
+            | Request::Contribute(_)
+            | Request::EnrolSeat(_)
+            | Request::Parts(_)
+            | Request::SeatKey(..) => Err(KeyHolderError::forbidden("it is no seat of a quorum")),
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Epoch {
     number: u32,
     seed: [u8; 32],
     master: MasterKey,
-    tags: TagMaster,
+    tags: [TagMaster; 2],
     secret: Secret,
 }
 
@@ -29,7 +29,7 @@ impl Epoch {
             KeyStructure::PerSubject => Secret::PerSubject(Basis::from_seed(Scheme::shared(), record.seed)),
             KeyStructure::PerTenant => Secret::PerTenant(master.tenant_key(Scheme::shared())),
         };
-        let tags = TagMaster::from_bytes(record.tags);
+        let tags = record.tags.map(TagMaster::from_bytes);
         Epoch { number: record.epoch, seed: record.seed, master, tags, secret }
     }
 
@@ -43,7 +43,7 @@ impl Epoch {
             epoch: self.number,
             master: *self.master.expose_bytes(),
             seed: self.seed,
-            tags: *self.tags.expose_bytes(),
+            tags: self.tags.each_ref().map(|tags| *tags.expose_bytes()),
         }
     }
 
@@ -51,12 +51,18 @@ impl Epoch {
     pub(crate) fn public_key(&self, version: u32) -> PublicKey {
         match &self.secret {
             Secret::PerSubject(basis) => {
-                PublicKey::of_basis(self.number, self.seed, version, self.tags.basis(basis, version))
+                let [one, other] = self.tags.each_ref().map(|tags| tags.basis(basis, version));
+                PublicKey::of_basis(self.number, self.seed, version, one.plus(&other))
             }
             Secret::PerTenant(key) => {
                 PublicKey::of_zero(self.number, self.seed, key.zero_of(&self.master, self.seed))
             }
         }
+    }
+
+    /// The seed of the public key.
+    pub(crate) fn seed(&self) -> [u8; 32] {
+        self.seed
     }
 
     /// The key that belongs to a subject's salt: of its template, or of the second polynomial of its template.
@@ -102,7 +108,9 @@ impl Epoch {
 
     /// What checks the tags of a version, if subjects have keys of their own.
     pub(crate) fn tag_key(&self, version: u32) -> Option<TagKey> {
-        self.basis().map(|basis| self.tags.key(basis, version))
+        let basis = self.basis()?;
+        let [one, other] = self.tags.each_ref().map(|tags| tags.key(basis, version));
+        Some(one.plus(&other))
     }
 
     /// The tenant's one key, if it has one.

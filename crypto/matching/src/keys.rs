@@ -1,5 +1,6 @@
 //! How a tenant's templates are encrypted, and what of it is public.
 
+use crate::quorum::{Seat, SeatKey};
 use crate::template::POLYNOMIAL_BYTES;
 use std::fmt;
 use std::sync::Arc;
@@ -78,6 +79,12 @@ pub enum PublicKeyError {
     /// Three key-holders answered with keys of different tenants or epochs.
     #[error("the three key-holders have different keys for the tenant")]
     Quorum,
+    /// Two key-holders say differently what batches for one of them are tagged with: one of the two lies.
+    #[error("key-holders {} and {} contradict each other about a tag basis", .0.index() + 1, .1.index() + 1)]
+    Contradiction(Seat, Seat),
+    /// The tag keys have other versions than were asked for: ask for these.
+    #[error("the key-holders have tag keys of versions {0:?}")]
+    Versions([u32; PIECES]),
 }
 
 /// Kind and epoch.
@@ -100,21 +107,33 @@ impl PublicKey {
         PublicKey { epoch, seed, material: Arc::new(Material::Zero(zero)) }
     }
 
-    /// The public key for a quorum, from those of its seats in order.
+    /// The public key for a quorum, from what its seats answered in order when they were asked for the tag bases of these versions.
+    /// Each basis is the sum of two, and each of these must have been given by two key-holders alike: none alone can pass
+    /// off as one what would tell it the probes.
     ///
     /// # Errors
-    /// [`PublicKeyError::Quorum`] unless they are of one tenant and epoch, each for one key-holder.
-    pub fn of_quorum(seats: [PublicKey; PIECES]) -> Result<PublicKey, PublicKeyError> {
-        let [first, ..] = &seats;
+    /// [`PublicKeyError`] unless they are of one tenant and epoch, of these versions, and agree.
+    pub fn of_quorum(
+        seats: &[SeatKey; PIECES],
+        versions: [u32; PIECES],
+    ) -> Result<PublicKey, PublicKeyError> {
+        let [first, ..] = seats;
         let (epoch, seed) = (first.epoch, first.seed);
+        if seats.iter().any(|key| (key.epoch, key.seed) != (epoch, seed)) {
+            return Err(PublicKeyError::Quorum);
+        }
+        let now = seats.each_ref().map(|key| key.version);
+        if now != versions {
+            return Err(PublicKeyError::Versions(now));
+        }
         let mut tags = Vec::with_capacity(PIECES);
-        for key in &seats {
-            match &*key.material {
-                Material::Basis(_, own) if (key.epoch, key.seed) == (epoch, seed) && own.len() == 1 => {
-                    tags.extend(own.iter().cloned());
-                }
-                _ => return Err(PublicKeyError::Quorum),
-            }
+        for (seat, version) in Seat::ALL.into_iter().zip(versions) {
+            let [one, other] = seat.pieces().map(|piece| {
+                let [holder, second] = piece.holders();
+                let [part, its] = [holder, second].map(|by| seats[by.index()].summand(by, piece, seat));
+                if part == its { Ok(part) } else { Err(PublicKeyError::Contradiction(holder, second)) }
+            });
+            tags.push(Tags { version, basis: Arc::new(one?.plus(other?)) });
         }
         let basis = trefoil_bfv::Basis::from_seed(Scheme::shared(), seed);
         Ok(PublicKey { epoch, seed, material: Arc::new(Material::Basis(basis, tags)) })

@@ -72,7 +72,7 @@ pub use job::{JobError, MatchJob};
 pub use keyholder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
 pub use keys::{KeyStructure, PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
-pub use local::{Local, unix_s};
+pub use local::Local;
 pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
 pub use policy::DecisionPolicy;
 pub use probe::{

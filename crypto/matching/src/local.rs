@@ -2,7 +2,6 @@
 
 use crate::{KeyHolder, KeyHolderError, KeyHolding, Reply, Request};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// See the module.
 pub struct Local {
@@ -11,13 +10,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// By the machine's clock.
-    pub fn new(keyholder: Arc<KeyHolder>) -> Local {
-        Local::with_clock(keyholder, unix_s)
-    }
-
-    /// By another clock, in unix seconds.
-    pub fn with_clock(keyholder: Arc<KeyHolder>, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Local {
+    /// By this clock, in unix seconds.
+    pub fn new(keyholder: Arc<KeyHolder>, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Local {
         Local { keyholder, clock: Box::new(clock) }
     }
 
@@ -31,9 +25,4 @@ impl KeyHolding for Local {
     fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         self.keyholder.answer(request, (self.clock)())
     }
-}
-
-/// The machine's clock, in unix seconds. A clock before 1970 is a broken one; at zero no budget is renewed.
-pub fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -11,3 +11,44 @@ pub struct DecisionPolicy {
     /// How often a template may be tried.
     pub attempts: AttemptPolicy,
 }
+
+impl DecisionPolicy {
+    /// What each of three key-holders allows of it, two of which see every batch that is decided: two thirds. So the batches that two of
+    /// them decide, whichever two each time, are no more than the policy says.
+    pub(crate) fn of_one_of_three(self) -> DecisionPolicy {
+        let part = |most: u32| if most == u32::MAX { most } else { (most / 3 * 2 + most % 3 * 2 / 3).max(1) };
+        let attempts = AttemptPolicy {
+            failures_per_day: part(self.attempts.failures_per_day),
+            failures_per_generation: part(self.attempts.failures_per_generation),
+            attempts_per_day: part(self.attempts.attempts_per_day),
+            attempts_per_generation: part(self.attempts.attempts_per_generation),
+            ..self.attempts
+        };
+        DecisionPolicy { attempts, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_key_holders_two_at_a_time_allow_no_more_than_one_alone() {
+        for most in [2, 3, 20, 100, 200, 2_000, 65_535, u32::MAX - 1] {
+            let attempts = AttemptPolicy {
+                failures_per_day: most,
+                attempts_per_day: most,
+                failures_per_generation: most,
+                attempts_per_generation: most,
+                ..AttemptPolicy::default()
+            };
+            let each = DecisionPolicy { threshold: 0, attempts }.of_one_of_three().attempts;
+            assert_eq!(each.failures_per_day, each.attempts_per_generation);
+            let together = u64::from(each.attempts_per_day) * 3 / 2;
+            assert!((u64::from(most) - 2..=u64::from(most)).contains(&together), "{most}: {together}");
+            assert_eq!((each.consecutive, each.delay_s), (attempts.consecutive, attempts.delay_s));
+        }
+        let unlimited = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
+        assert_eq!(unlimited.of_one_of_three(), unlimited);
+    }
+}

@@ -104,6 +104,11 @@ impl Tenant {
         self.state.load().newest().cloned()
     }
 
+    /// How many malformed jobs there were: the version of the tag keys.
+    pub(crate) fn version(&self) -> u32 {
+        self.state.load().malformed
+    }
+
     /// The public keys in use, oldest first.
     pub(crate) fn public_keys(&self) -> Vec<PublicKey> {
         let state = self.state.load();

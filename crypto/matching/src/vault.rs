@@ -172,8 +172,8 @@ pub struct EpochRecord {
     pub master: [u8; 32],
     /// The seed of the public key.
     pub seed: [u8; 32],
-    /// What this key-holder's tag keys are made from. Secret, also from other key-holders of a quorum.
-    pub tags: [u8; 32],
+    /// What the two summands of this key-holder's tag keys are made from. Secret; of a quorum's each is known to one of the others.
+    pub tags: [[u8; 32]; 2],
 }
 
 /// A subject as the vault keeps it. The salt is wiped on drop.

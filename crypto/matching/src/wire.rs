@@ -1,7 +1,7 @@
 //! How requests and replies travel: values that have a canonical encoding as its bytes, numbers as numbers. What is read is checked as
 //! by each type's own `from_bytes`.
 
-use crate::quorum::{Parts, Seat, SeatJob};
+use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
 use crate::{
     BlindedCiphertext, BlindedTemplate, Decisions, EncryptedProbes, EncryptedTemplate, KeyStructure, Lane,
     LaneSet, MatchJob, ProbeJob, PublicKey,
@@ -33,6 +33,7 @@ by_its_bytes! {
     BlindedTemplate, to_bytes, "a blinded template";
     BlindedCiphertext, as_bytes, "a blinded ciphertext";
     PublicKey, to_bytes, "a public key";
+    SeatKey, to_bytes, "a seat's key";
     EncryptedProbes, as_bytes, "encrypted probes";
     EncryptedTemplate, to_bytes, "an encrypted template";
 }

@@ -48,7 +48,7 @@ pub enum NotBacked {
     /// A field of the two differs.
     #[error("the attested statement's {0} is not that of the stored proof")]
     Field(&'static str),
-    /// It was stated when the proof did not count, see [`proof_counts`](crate::proof_counts).
+    /// It was stated when the proof did not count, see [`crate::proof_counts`].
     #[error("the attested statement was issued at a time for which the stored proof does not count")]
     Time,
     /// The session has a chain and the statement no value of it: the holder's part is not shown.

@@ -1,7 +1,9 @@
 //! The whole service with its threads: intake, dispatcher, pool, sealer.
 
+use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
@@ -10,16 +12,17 @@ use trefoil_cache::Cache;
 use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Cadence, ChainHead, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
+    Cadence, ChainHead, Clock, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
     SubmitError, UNSEALED_MAX, Verdict,
 };
 
-use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, World, clock, signing_keys};
+use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, TestClock, World, clock, signing_keys};
 
 /// Everything the service lets go of, in order.
 enum Let {
     Go(Sealed<u64>),
     Refused(u64, Refusal),
+    Panicked(String),
 }
 
 struct Outbox(Sender<Let>);
@@ -31,6 +34,10 @@ impl Release<u64> for Outbox {
 
     fn refused(&self, reply: u64, why: Refusal) {
         self.0.send(Let::Refused(reply, why)).expect("receiver outlives the service");
+    }
+
+    fn panicked(&self, thread: &str, _: &(dyn Any + Send)) {
+        self.0.send(Let::Panicked(thread.to_owned())).expect("receiver outlives the service");
     }
 }
 
@@ -90,15 +97,26 @@ fn submit(running: &Running, request: LaneRequest<u64>) {
 
 /// Ends the service and returns all it let go of.
 fn finish(running: Running) -> (Vec<Sealed<u64>>, Vec<(u64, Refusal)>) {
-    running.service.drain().expect("no thread panicked");
-    let (mut sealed, mut refused) = (Vec::new(), Vec::new());
+    let (sealed, refused, panicked) = finish_after_panics(running);
+    assert!(panicked.is_empty(), "{panicked:?}");
+    (sealed, refused)
+}
+
+/// What was sealed, what was refused, and the threads that panicked.
+type Finished = (Vec<Sealed<u64>>, Vec<(u64, Refusal)>, Vec<String>);
+
+/// As [`finish`], where a job may have panicked.
+fn finish_after_panics(running: Running) -> Finished {
+    running.service.drain().expect("no thread ended");
+    let (mut sealed, mut refused, mut panicked) = (Vec::new(), Vec::new(), Vec::new());
     for item in running.out {
         match item {
             Let::Go(seal) => sealed.push(seal),
             Let::Refused(reply, why) => refused.push((reply, why)),
+            Let::Panicked(thread) => panicked.push(thread),
         }
     }
-    (sealed, refused)
+    (sealed, refused, panicked)
 }
 
 fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
@@ -106,7 +124,7 @@ fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
 }
 
 fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
-    Arc::new(Local::with_clock(Arc::clone(&world.keyholder), || NOW))
+    Arc::new(Local::new(Arc::clone(&world.keyholder), || NOW))
 }
 
 pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
@@ -269,7 +287,7 @@ where
     let released = std::thread::spawn(move || {
         let lanes = |item| match item {
             Let::Go(sealed) => replies(&[sealed]).len(),
-            Let::Refused(..) => 0,
+            Let::Refused(..) | Let::Panicked(_) => 0,
         };
         out.into_iter().map(lanes).sum::<usize>()
     });
@@ -303,10 +321,89 @@ where
     for i in 0..50 {
         submit(&running, world.request(0, 0, i));
     }
-    let (sealed, refused) = finish(running);
+    let (sealed, refused, panicked) = finish_after_panics(running);
     assert!(refused.is_empty());
+    assert_eq!(panicked, ["worker"]);
     let answered = replies(&sealed).len();
     assert_eq!(answered, 49, "only the batch that panicked (one request) has no answer");
+}
+
+/// Panics on the threads whose name begins like this, once it is armed.
+struct Sabotage {
+    inner: Arc<TestClock>,
+    victim: &'static str,
+    armed: AtomicBool,
+}
+
+impl Clock for Sabotage {
+    fn unix_s(&self) -> u64 {
+        self.inner.unix_s()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        let here = std::thread::current().name().is_some_and(|name| name.starts_with(self.victim));
+        assert!(!(here && self.armed.load(Ordering::SeqCst)), "this test has {} panic", self.victim);
+        self.inner.monotonic_ns()
+    }
+}
+
+pub(crate) fn a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    for (victim, overlapping) in [
+        ("dispatcher", false),
+        ("worker", false),
+        ("sealer", false),
+        ("seal-signing", true),
+        ("seal-checking", true),
+    ] {
+        let (send, out) = unbounded();
+        let mut placement = Placement::new(Some(2), Pin::Auto);
+        placement.spares_two_cores = overlapping;
+        let config = Config {
+            placement,
+            delay: Delay::default(),
+            cadence: Cadence::Group,
+            intake: 1024,
+            vaults: Arc::default(),
+        };
+        let clock = Arc::new(Sabotage { inner: clock(), victim, armed: AtomicBool::new(false) });
+        let service = Service::start(
+            world.pipeline_with(real(&world)),
+            signing_keys().0,
+            ChainHead::GENESIS,
+            config,
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::new(Outbox(send)),
+        )
+        .expect("service");
+        let intake = service.intake();
+        clock.armed.store(true, Ordering::SeqCst);
+        // Each is alone in its batch, because all are in one lane. What is not taken is told to its sender.
+        let taken = (0..50).filter(|i| intake.submit(TENANT, world.request(0, 0, *i)).is_ok()).count();
+        assert!(victim == "dispatcher" || taken == 50, "{victim}");
+        drop(intake);
+        let end = service.drain();
+        assert_eq!(end.is_some(), victim == "worker", "{victim}");
+        let mut named = HashSet::new();
+        let mut let_go = 0;
+        for item in out {
+            match item {
+                Let::Go(sealed) => let_go += sealed.lanes().count(),
+                Let::Refused(_, why) => {
+                    assert_eq!(why, Refusal::Fault);
+                    let_go += 1;
+                }
+                Let::Panicked(thread) => drop(named.insert(thread)),
+            }
+        }
+        assert_eq!(named, HashSet::from([victim.to_owned()]));
+        // What waits for a dispatcher is refused; others had something in their hands.
+        assert!(let_go < 50 || victim == "dispatcher", "{victim}");
+    }
 }
 
 pub(crate) fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)

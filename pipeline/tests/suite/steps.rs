@@ -9,10 +9,11 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
-use trefoil_matching::quorum::SeatJob;
+use trefoil_matching::quorum::{Pieces, QuorumHolder, SeatJob};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolderError, KeyHolding, KeyStructure, LaneSet,
-    Local, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Tier, blind, unblind,
+    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure,
+    LaneSet, Local, MatchJob, Matcher, MemoryVault, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
+    Tier, blind, unblind,
 };
 use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Probe, Refusal, Stale, Verdict};
 
@@ -255,7 +256,7 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
     world.prove_all();
     let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
     world.keyholder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     let mut worker = pipeline.worker();
@@ -264,7 +265,9 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
         let lanes = people.map(|i| world.request(i, i, i)).collect();
         let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock);
         assert!(outcome.refused.is_empty());
-        outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect::<Vec<_>>()
+        let mut replies: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+        replies.sort_by_key(|(reply, _)| *reply);
+        replies
     };
     let of = |people: std::ops::Range<usize>, decision| people.map(move |i| (i, decision));
     for _ in 0..2 {
@@ -287,7 +290,7 @@ pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdic
     let stale = world.key.clone();
     malform(&world);
     assert_ne!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     for jobs_so_far in [2, 3] {
@@ -343,7 +346,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         request
     };
     let (send, late) = unbounded();
-    let inner = Local::with_clock(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
     let pipeline = world.pipeline_with(Arc::new(Late { inner, late }));
     // Both calls look whether somebody is late.
     send.send(LaneSet::EMPTY).expect("the receiver is here");
@@ -368,8 +371,15 @@ impl KeyHolding for OfThree {
 pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
-    let [seat, live] = [world.key.clone(), world.key.clone()];
-    let key = PublicKey::of_quorum([seat.clone(), seat, live]).expect("of one tenant");
+    let mut rng = StdRng::seed_from_u64(8);
+    let seats = Pieces::deal(&mut rng).map(|pieces| {
+        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
+        let holder = QuorumHolder::new(keyholder.into(), pieces).expect("its first pieces");
+        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
+        holder.create_tenant(TENANT, policy).expect("a new tenant");
+        holder.seat_key(TENANT, [0; 3]).expect("known")
+    });
+    let key = PublicKey::of_quorum(&seats, [0; 3]).expect("they agree");
     world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);

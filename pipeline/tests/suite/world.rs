@@ -200,7 +200,7 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline(&self) -> Arc<Pipeline<C>> {
-        self.pipeline_with(Arc::new(Local::with_clock(Arc::clone(&self.keyholder), || NOW)))
+        self.pipeline_with(Arc::new(Local::new(Arc::clone(&self.keyholder), || NOW)))
     }
 
     pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {

@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 15] = [
+const RUNS: [Smoke; 16] = [
     Smoke {
         binary: "trefoil-bench",
         arguments: &["sign", "--alone", "--falcon-salts", "10", "--json"],
@@ -29,6 +29,11 @@ const RUNS: [Smoke; 15] = [
         binary: "trefoil-bench",
         arguments: &["exact", "--set", "lfw_facenet128", "--mode", "shared", "--json"],
         pointers: &["/scores", "/equal", "/equal_to_plain", "/mode"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["liar", "--jobs", "2800", "--json"],
+        pointers: &["/periods/day/strategies/quantiles/bits_told_max", "/periods/generation/allowed/bits"],
     },
     Smoke {
         binary: "trefoil-bench",

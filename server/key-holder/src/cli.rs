@@ -2,10 +2,12 @@
 
 use crate::address::Address;
 use crate::clients::{Clients, Right};
-use crate::config::{Config, Log, LogFormat};
+use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::job_log;
+use crate::logging::Logging;
+use crate::output;
 use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
@@ -15,7 +17,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tracing_subscriber::EnvFilter;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status};
 
 /// The identity of a gateway in the gateway's data directory.
@@ -263,23 +264,24 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
         Ok(config) => config,
         Err((cause, code)) => return fail(&cause, code),
     };
-    if let Err(cause) = start_log(&config.log) {
-        return fail(&format_args!("log.filter: {cause}"), USAGE);
-    }
-    if config.server.protect_memory
-        && let Err(cause) = crate::memory::protect()
-    {
-        return fail(&format_args!("memory cannot be protected: {cause}"), 1);
-    }
-    let process = match Process::open(&config, accept_older_vault) {
-        Ok(process) => process,
-        Err(cause) => return fail(&cause, 1),
+    let log = match Logging::start(&config.log) {
+        Ok(log) => log,
+        Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
     };
-    match process.address() {
-        Ok(address) => println!("key-holder  {}", own_address(address, process.fingerprint())),
-        Err(cause) => return fail(&cause, 1),
+    let why = run(&config, accept_older_vault).unwrap_or_else(|cause| cause);
+    log.end(Some(&format!("trefoil: {why}")));
+    ExitCode::FAILURE
+}
+
+/// Serves until a thread panics, and says which; or why it cannot serve.
+fn run(config: &Config, accept_older_vault: bool) -> Result<String, String> {
+    if config.server.protect_memory {
+        crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
-    process.serve()
+    let process = Process::open(config, accept_older_vault).map_err(|cause| cause.to_string())?;
+    let address = process.address().map_err(|cause| cause.to_string())?;
+    output::tell(&format!("key-holder  {}\n", own_address(address, process.fingerprint())));
+    process.serve().map(|death| death.to_string()).map_err(|cause| cause.to_string())
 }
 
 /// The address as a gateway on this machine writes it.
@@ -352,17 +354,6 @@ fn print_status(status: &Status) {
         let (generation, restored) = (state.generation, state.restored);
         println!("vault: generation {generation}, {restored} times an older copy was taken for it");
     }
-}
-
-/// Logs go to standard error; standard output carries answers.
-fn start_log(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = EnvFilter::builder().parse(&log.filter)?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match log.format {
-        LogFormat::Text => builder.with_ansi(false).init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    Ok(())
 }
 
 /// Prints what went wrong and gives the exit code.

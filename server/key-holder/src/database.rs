@@ -9,6 +9,7 @@
 
 mod rows;
 
+use crate::supervisor::Supervisor;
 use rows::Rows;
 pub use rows::{Apart, RowKey};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -107,12 +108,13 @@ struct Writer {
 
 impl Database {
     /// Opens or creates a file with `schema`, which is of this version; refuses any other version. With `key`, refuses a file of which
-    /// any row was written by somebody else.
+    /// any row was written by somebody else. The writing thread runs under `supervisor`.
     pub fn open(
         path: &Path,
         version: i64,
         schema: &str,
         key: Option<RowKey>,
+        supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
         make_private(path).map_err(fault)?;
         let connection = Connection::open(path).map_err(fault)?;
@@ -123,10 +125,7 @@ impl Database {
         durable.set(rows.as_ref().map(Rows::state).unwrap_or_default());
         let (writes, queue) = sync_channel(QUEUE_MAX);
         let mut writer = Writer { connection, rows, durable: Arc::clone(&durable) };
-        let writer = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || writer.write_all(&queue))
-            .map_err(fault)?;
+        let writer = supervisor.spawn("store-writer", move || writer.write_all(&queue)).map_err(fault)?;
         let path = path.to_owned();
         Ok(Database { path, readers: Mutex::default(), writes: Some(writes), writer: Some(writer), durable })
     }
@@ -408,4 +407,45 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panicking_writer_is_named_and_waiting_writes_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let supervisor = Supervisor::default();
+        let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
+        let path = folder.path().join("db.sqlite");
+        let database = Database::open(&path, 1, schema, None, &supervisor).unwrap();
+        let insert = |connection: &Connection| {
+            connection.execute("INSERT INTO numbers VALUES (1)", []).map(drop).map_err(fault)
+        };
+        database.write(insert).unwrap();
+        let (begin, begun) = sync_channel(0);
+        let (told, waits) = sync_channel(8);
+        let held = move |_: &Connection| {
+            begun.recv().unwrap();
+            panic!("this test has the writer panic")
+        };
+        database.write_behind(held, |_| ()).unwrap();
+        // These wait behind it, or with it.
+        for _ in 0..4 {
+            let told = told.clone();
+            database.write_behind(insert, move |outcome| told.send(outcome).unwrap()).unwrap();
+        }
+        drop(told);
+        begin.send(()).unwrap();
+        assert_eq!(waits.iter().collect::<Vec<_>>(), [], "their answers are dropped, not kept");
+        while supervisor.death().is_none() {
+            std::thread::yield_now();
+        }
+        assert_eq!(supervisor.death().unwrap().thread, "store-writer");
+        assert_eq!(database.write(insert), Err(StoreError::Fault("the writer has stopped".to_owned())));
+        let kept = database
+            .read(|connection| connection.query_row("SELECT count(*) FROM numbers", [], |row| row.get(0)));
+        assert_eq!(kept, Ok(1), "what was acknowledged is there");
+    }
 }

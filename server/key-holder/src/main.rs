@@ -11,6 +11,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    trefoil_key_holder::output::end_with_the_reader();
-    Cli::parse().arguments.run()
+    trefoil_key_holder::output::while_somebody_reads(|| Cli::parse().arguments.run())
 }

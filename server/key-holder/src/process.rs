@@ -1,7 +1,8 @@
 //! The key-holder as a process: what is opened, who is let in, and one thread for each connection.
 //!
 //! There is no orderly shutdown, because none is needed: everything that an answer depends on is durable before it is given,
-//! so the process may be killed at any moment.
+//! so the process may be killed at any moment. Only where one of its own threads panics does it answer what is under way
+//! before it ends.
 
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
@@ -13,17 +14,19 @@ use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
+use crate::supervisor::{Death, Supervisor};
 use crate::vault::SqliteVault;
-use crate::{quorum, tls};
+use crate::{quorum, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use thiserror::Error;
-use trefoil_matching::{KeyHolder, Vault as _, VaultState, unix_s};
+use trefoil_matching::{KeyHolder, Vault as _, VaultState};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";
@@ -38,6 +41,8 @@ pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// Stack of a connection's thread; a decryption has its arrays of 4096 on the heap.
 const STACK_BYTES: usize = 1 << 20;
+/// Between two looks whether what is under way has been answered.
+const FINISH_POLL: Duration = Duration::from_millis(10);
 
 /// Why the process cannot start.
 #[derive(Debug, Error)]
@@ -109,6 +114,9 @@ struct Shared {
     connections_max: usize,
     connections: AtomicUsize,
     handshakes: Places,
+    /// A flag of each connection's own, so that no two batches share one: see [`Answering`].
+    conversations: Mutex<Vec<Weak<AtomicBool>>>,
+    supervisor: Supervisor,
 }
 
 impl Process {
@@ -136,7 +144,8 @@ impl Process {
                 return Err(StartError::Quorum(cause));
             }
         }
-        let desk = open_desk(config, &directory, peers, accept_older_vault)?;
+        let supervisor = Supervisor::default();
+        let desk = open_desk(config, &directory, peers, accept_older_vault, &supervisor)?;
         let address = config.server.listen;
         let listener = TcpListener::bind(address).map_err(|cause| StartError::Bind { address, cause })?;
         let shared = Shared {
@@ -146,6 +155,8 @@ impl Process {
             connections_max: config.server.connections,
             connections: AtomicUsize::new(0),
             handshakes: Places::new(HANDSHAKES_MAX),
+            conversations: Mutex::default(),
+            supervisor,
         };
         Ok(Process { listener, fingerprint, shared: Arc::new(shared), _directory: directory })
     }
@@ -163,23 +174,37 @@ impl Process {
         self.fingerprint
     }
 
-    /// Serves for ever.
-    pub fn serve(&self) -> ! {
-        let head = self.shared.desk.log.head();
+    /// Serves until a thread panics that the process cannot do without, and the requests in flight are answered.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn serve(self) -> io::Result<Death> {
+        let Process { listener, shared, .. } = &self;
+        let head = shared.desk.log.head();
         tracing::info!(jobs = head.next, head = hex::encode(head.digest), "serving");
-        loop {
-            self.shared.handshakes.take();
-            let started = self.listener.accept().and_then(|(socket, peer)| {
-                let shared = Arc::clone(&self.shared);
-                let name = "connection".to_owned();
-                let run = move || shared.serve(socket, peer);
-                std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(run).map(drop)
-            });
-            if let Err(cause) = started {
-                tracing::warn!(%cause, "a connection was not accepted");
-                self.shared.handshakes.give_back();
-                std::thread::sleep(ACCEPT_RETRY);
-            }
+        let (tell, death) = channel();
+        shared.supervisor.on_death(move |death| drop(tell.send(death.clone())));
+        let (listener, accepting) = (listener.try_clone()?, Arc::clone(shared));
+        shared.supervisor.spawn("accept", move || accept_all(&listener, &accepting))?;
+        let death = death.recv().map_err(io::Error::other)?;
+        shared.finish(Instant::now() + FRAME_TIME_MAX);
+        Ok(death)
+    }
+}
+
+fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
+    loop {
+        shared.handshakes.take();
+        let started = listener.accept().and_then(|(socket, peer)| {
+            let shared = Arc::clone(shared);
+            let name = "connection".to_owned();
+            let run = move || shared.serve(socket, peer);
+            std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(run).map(drop)
+        });
+        if let Err(cause) = started {
+            tracing::warn!(%cause, "a connection was not accepted");
+            shared.handshakes.give_back();
+            std::thread::sleep(ACCEPT_RETRY);
         }
     }
 }
@@ -189,10 +214,12 @@ fn open_desk(
     directory: &DataDir,
     peers: Option<Seated>,
     accept_older: bool,
+    supervisor: &Supervisor,
 ) -> Result<Desk, StartError> {
     let path = directory.join("vault.sqlite");
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
-    let vault = SqliteVault::open(&path, &*directory.secret::<32>("vault.key")?).map_err(failed)?;
+    let secret = directory.secret::<32>("vault.key")?;
+    let vault = SqliteVault::open_under(supervisor, &path, &secret).map_err(failed)?;
     let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive.into()));
     let log = JobLog::open(directory)?;
     let (found, remembered) = (vault.state().generation, log.head().vault);
@@ -218,7 +245,8 @@ fn open_desk(
     let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), unix_s())
         .map_err(|cause| StartError::Vault(cause.to_string()))?;
     let keyholder = Arc::new(keyholder);
-    let member = quorum::open(&config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
+    let member =
+        quorum::open(supervisor, &config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
     let role = member.map_or(Role::Alone(keyholder), |member| Role::Member(Box::new(member)));
     Ok(Desk { role, vault, log, limits: config.policy })
 }
@@ -236,7 +264,8 @@ impl Shared {
         let client = channel.peer().and_then(|shown| self.clients.get(&Fingerprint::of(shown)));
         let Some(client) = client.map(Arc::clone) else { return };
         if self.connections.fetch_add(1, Ordering::Relaxed) < self.connections_max {
-            if let Err(cause) = self.converse(channel, &client) {
+            // What panics there may have left anything half done.
+            if let Err(cause) = self.supervisor.watch("connection", || self.converse(channel, &client)) {
                 tracing::info!(client = client.name, %peer, %cause, "connection ended");
             }
         } else {
@@ -245,7 +274,33 @@ impl Shared {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Waits until no connection is answering, or until `deadline`. The supervisor knows of the panic by now.
+    fn finish(&self, deadline: Instant) {
+        // Pairs with the fence in [`Answering::begin`]: a connection that is seen idle here sees the panic there.
+        fence(Ordering::SeqCst);
+        let conversations = std::mem::take(&mut *self.conversations());
+        for answering in conversations.iter().filter_map(Weak::upgrade) {
+            while answering.load(Ordering::Acquire) && Instant::now() < deadline {
+                std::thread::sleep(FINISH_POLL);
+            }
+        }
+    }
+
+    fn conversations(&self) -> MutexGuard<'_, Vec<Weak<AtomicBool>>> {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A flag for a new connection.
+    fn register(&self) -> Arc<AtomicBool> {
+        let answering = Arc::new(AtomicBool::new(false));
+        let mut conversations = self.conversations();
+        conversations.retain(|answering| answering.strong_count() > 0);
+        conversations.push(Arc::downgrade(&answering));
+        answering
+    }
+
     fn converse(&self, mut channel: Channel<ServerConnection>, client: &Client) -> io::Result<()> {
+        let answering = self.register();
         let mut body = Vec::new();
         loop {
             channel.set_deadline(Instant::now() + IDLE_TIME_MAX);
@@ -262,12 +317,60 @@ impl Shared {
                 Err(why) => Err(why),
             };
             let lost = matches!(request, Err(Unreadable::Framing));
+            let turn = Answering::begin(&answering);
+            if self.supervisor.death().is_some() {
+                return Err(io::Error::other("the process ends"));
+            }
             let reply = self.desk.answer(client, request, unix_s());
             channel.set_deadline(Instant::now() + FRAME_TIME_MAX);
             channel.send(&reply_frame(&reply))?;
+            drop(turn);
             if lost {
                 return Err(io::Error::other("the peer sent something that is no request"));
             }
         }
+    }
+}
+
+/// A connection that answers a request, until dropped.
+struct Answering<'a>(&'a AtomicBool);
+
+impl Answering<'_> {
+    /// The caller looks next whether the process ends.
+    fn begin(answering: &AtomicBool) -> Answering<'_> {
+        answering.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        Answering(answering)
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_panic_the_process_ends_once_every_connection_has_its_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config::embedded();
+        config.server.data_dir = folder.path().join("data");
+        config.server.listen = "127.0.0.1:0".parse().unwrap();
+        let process = Process::open(&config, false).unwrap();
+        let shared = Arc::clone(&process.shared);
+        let (answering, _idle) = (shared.register(), shared.register());
+        let turn = Answering::begin(&answering);
+        let serving = std::thread::spawn(move || process.serve());
+        let victim = shared.supervisor.spawn("victim", || panic!("this test has a thread panic"));
+        victim.unwrap().join().unwrap_err();
+        // Long enough for a process that does not wait.
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(!serving.is_finished());
+        drop(turn);
+        assert_eq!(serving.join().unwrap().unwrap().thread, "victim");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/5";
 pub(crate) const HEADER_BYTES: usize = 4 + 1;
 /// What names, numbers and lengths add to the longest part of a request or reply.
 const REST_BYTES_MAX: usize = 256;
-/// Length of the longest body of a reply: a public key, a quorum's parts of a template, encrypted probes, or the status.
+/// Length of the longest body of a reply: a public key, a seat's part of one or of a template, encrypted probes, or the status.
 pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
     + longest(
         PublicKey::BYTES_MAX * 2,
@@ -53,7 +53,7 @@ const fn public(name: &'static str) -> Kind {
 }
 
 /// In the order of [`Request`]'s variants.
-static KINDS: [Kind; 18] = [
+static KINDS: [Kind; 19] = [
     public("ping"),
     kind("decide", Right::Match, MatchJob::BYTES_MAX),
     kind("encrypt-probes", Right::Match, ProbeJob::BYTES_MAX),
@@ -74,6 +74,7 @@ static KINDS: [Kind; 18] = [
     kind("contribute", Right::Match, 0),
     kind("enrol", Right::Match, BlindedTemplate::BYTES),
     kind("parts", Right::Peer, Parts::BYTES),
+    kind("public-keys", Right::Match, 0),
 ];
 
 /// Its place among them.

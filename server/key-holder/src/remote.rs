@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::identity::Identity;
 use crate::line::Line;
 use crate::protocol::request_frame;
+use crate::supervisor::Supervisor;
 use crate::tls;
 use std::io;
 use std::sync::Arc;
@@ -32,12 +33,27 @@ impl Remote {
     /// # Errors
     /// When the identity is not usable or the thread does not start.
     pub fn start(address: Address, identity: Identity, bounds: Bounds) -> io::Result<Remote> {
+        Remote::start_under(&Supervisor::default(), address, identity, bounds)
+    }
+
+    /// As [`Remote::start`], for a process that ends when the monitor panics.
+    ///
+    /// # Errors
+    /// As [`Remote::start`].
+    pub fn start_under(
+        supervisor: &Supervisor,
+        address: Address,
+        identity: Identity,
+        bounds: Bounds,
+    ) -> io::Result<Remote> {
         let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        let line = Arc::new(Line::new(address, tls, bounds));
+        Remote::over(supervisor, Line::new(address, tls, bounds))
+    }
+
+    fn over(supervisor: &Supervisor, line: Line) -> io::Result<Remote> {
+        let line = Arc::new(line);
         let watched = Arc::clone(&line);
-        let monitor = std::thread::Builder::new()
-            .name("key-holder-monitor".to_owned())
-            .spawn(move || watched.monitor())?;
+        let monitor = supervisor.spawn("key-holder-monitor", move || watched.monitor())?;
         Ok(Remote { line, monitor: Some(monitor) })
     }
 

@@ -1,6 +1,7 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
 use crate::database::{Database, RowKey, StoreError, Survives, conflict_or_fault, fault};
+use crate::supervisor::Supervisor;
 use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -34,7 +35,20 @@ impl SqliteVault {
     /// # Errors
     /// [`StoreError::Altered`] when anybody else wrote to the file.
     pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(path, 3, include_str!("vault.sql"), Some(RowKey::of(secret, &[])))?;
+        SqliteVault::open_under(&Supervisor::default(), path, secret)
+    }
+
+    /// As [`SqliteVault::open`], for a process that ends when the writing thread panics.
+    ///
+    /// # Errors
+    /// As [`SqliteVault::open`].
+    pub fn open_under(
+        supervisor: &Supervisor,
+        path: &Path,
+        secret: &[u8; 32],
+    ) -> Result<SqliteVault, StoreError> {
+        let row_key = RowKey::of(secret, &[]);
+        let database = Database::open(path, 3, include_str!("vault.sql"), Some(row_key), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -96,7 +110,7 @@ impl SqliteVault {
         rows.into_iter()
             .map(|(epoch, master, seed, tags)| {
                 let master = self.secret(&master_name(tenant, keys, epoch), &master)?;
-                let tags = self.secret(&tags_name(tenant, epoch), &tags)?;
+                let tags = self.secrets(&tags_name(tenant, epoch), &tags)?;
                 Ok(EpochRecord { epoch, master, seed, tags })
             })
             .collect()
@@ -113,8 +127,18 @@ impl SqliteVault {
     }
 
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
+        self.secrets(name, wrapped).map(|[secret]| secret)
+    }
+
+    fn secrets<const COUNT: usize>(
+        &self,
+        name: &[u8],
+        wrapped: &[u8],
+    ) -> Result<[[u8; 32]; COUNT], VaultError> {
         let plain = self.key.open(name, wrapped).map_err(|cause| VaultError(cause.to_string()))?;
-        plain.as_slice().try_into().map_err(|_| VaultError("a secret does not have 32 bytes".to_owned()))
+        let (secrets, rest) = plain.as_chunks();
+        let secrets = secrets.try_into().ok().filter(|_| rest.is_empty());
+        secrets.ok_or_else(|| VaultError(format!("a secret does not have {} bytes", COUNT * 32)))
     }
 }
 
@@ -202,7 +226,7 @@ impl Vault for SqliteVault {
         let TenantRecord { tenant, keys, epochs, policy, malformed, forgiven } = record;
         let wrapped = |EpochRecord { epoch, master, seed, tags }: &EpochRecord| {
             let master = self.key.wrap(&master_name(tenant, *keys, *epoch), master);
-            (*epoch, master, *seed, self.key.wrap(&tags_name(tenant, *epoch), tags))
+            (*epoch, master, *seed, self.key.wrap(&tags_name(tenant, *epoch), tags.as_flattened()))
         };
         let epochs: Vec<EpochRow> = epochs.iter().map(wrapped).collect();
         let (tenant, keys, malformed, forgiven) = (*tenant, keys.code(), *malformed, *forgiven);

@@ -1,7 +1,8 @@
 //! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
 
+use super::HEAD_BYTES_MAX;
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -21,7 +22,13 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let started = app.clock.monotonic_ns();
-    let mut response = contain(next.run(request)).await;
+    let mut response = match head_bytes(&request) {
+        ..=HEAD_BYTES_MAX => contain(next.run(request)).await,
+        bytes => {
+            let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
+            Problem::new(Code::HeadTooLarge, detail).into_response()
+        }
+    };
     let problem = response.extensions_mut().remove::<Problem>();
     if let Some(problem) = &problem {
         let allow = response.headers_mut().remove(header::ALLOW);
@@ -47,6 +54,13 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
         "request"
     );
     response
+}
+
+/// The size of a request's head. HTTP/2 counts 32 bytes for each header besides its name and value.
+fn head_bytes(request: &Request) -> usize {
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
+    path + headers.sum::<usize>()
 }
 
 /// Turns a panic of a handler into a 500, so that it costs one request and not its connection.

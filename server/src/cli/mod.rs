@@ -12,8 +12,9 @@ mod verify;
 mod wallet;
 
 use clap::{Parser, Subcommand};
+pub use serve::run_service;
 use std::process::ExitCode;
-pub use trefoil_key_holder::output::end_with_the_reader;
+pub use trefoil_key_holder::output::while_somebody_reads;
 
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
@@ -58,8 +59,7 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    end_with_the_reader();
-    match Cli::parse().command {
+    while_somebody_reads(|| match Cli::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),
@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
         Command::Wallet(wallet) => wallet.run(),
         Command::Keys(keys) => keys.run(),
         Command::Log(log) => log.run(),
-    }
+    })
 }
 
 /// Prints what went wrong and gives the exit code.

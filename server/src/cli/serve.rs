@@ -2,13 +2,16 @@
 
 use super::{USAGE, fail};
 use crate::clock::SystemClock;
-use crate::config::{Config, Log, LogFormat, Overrides};
+use crate::config::{Config, Overrides};
+use crate::listener::raise_descriptor_limit;
 use crate::server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use trefoil_key_holder::logging::Logging;
+use trefoil_key_holder::{memory, output};
+use trefoil_pipeline::Clock;
 
 #[derive(clap::Args)]
 #[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\
@@ -39,41 +42,63 @@ impl Serve {
             print!("{}", config.to_toml());
             return ExitCode::SUCCESS;
         }
-        if let Err(cause) = start_log(&config.log) {
-            return fail(&format_args!("log.filter: {cause}"), USAGE);
-        }
-        if config.server.protect_memory
-            && let Err(cause) = trefoil_key_holder::memory::protect()
-        {
-            return fail(&format_args!("memory cannot be protected: {cause}"), 1);
-        }
-        match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-            Ok(runtime) => runtime.block_on(serve(config)),
-            Err(cause) => fail(&cause, 1),
-        }
+        run_service(config, Arc::new(SystemClock::default()))
     }
 }
 
-async fn serve(config: Config) -> ExitCode {
-    // Before anything is printed: whoever reads an address may send a signal at once.
-    let signals = signals();
-    let server = match Server::start(config, Arc::new(SystemClock::default())).await {
-        Ok(server) => server,
-        Err(cause) => return fail(&cause, 1),
+/// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
+/// On failure the last line of the log is the reason.
+pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
+    let log = match Logging::start(&config.log) {
+        Ok(log) => log,
+        Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
     };
-    println!("public API    https://{}", server.public_address());
-    println!("admin API     https://{}", server.admin_address());
-    println!("certificate   {}", server.certificate_path().display());
-    println!("admin token   {}", server.admin_token_path().display());
-    println!("trust root    {}", server.trust_root_path().display());
-    match stopped_by(signals).await {
-        Ok(name) => tracing::info!(signal = name, "shutting down"),
-        Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
+    let ended = run(config, clock);
+    log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
+    ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+}
+
+fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+    if config.server.protect_memory {
+        memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
-    if server.shutdown().await {
-        ExitCode::SUCCESS
-    } else {
-        fail(&"some requests were not answered in time", 1)
+    raise_descriptor_limit(2 * config.limits.connections);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|cause| cause.to_string())?;
+    let ended = runtime.block_on(serve(config, clock));
+    // A blocking task may wait forever for a thread that panicked.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Serves until a signal comes. The error is the reason why it ended otherwise.
+async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+    // Before anything is printed: a reader of the addresses may send a signal at once.
+    let signals = signals();
+    let server = Server::start(config, clock).await.map_err(|cause| cause.to_string())?;
+    output::tell(&format!(
+        "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
+        server.public_address(),
+        server.admin_address(),
+        server.certificate_path().display(),
+        server.admin_token_path().display(),
+        server.trust_root_path().display(),
+    ));
+    let death = tokio::select! {
+        signal = stopped_by(signals) => {
+            match signal {
+                Ok(name) => tracing::info!(signal = name, "shutting down"),
+                Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
+            }
+            None
+        }
+        death = server.death() => Some(death),
+    };
+    let drained = server.shutdown().await;
+    match (death, drained) {
+        (Some(death), _) => Err(death.to_string()),
+        (None, true) => Ok(()),
+        (None, false) => Err("some requests were not answered in time".to_owned()),
     }
 }
 
@@ -88,15 +113,4 @@ async fn stopped_by(signals: std::io::Result<[Signal; 2]>) -> std::io::Result<&'
         _ = terminate.recv() => Ok("SIGTERM"),
         _ = interrupt.recv() => Ok("SIGINT"),
     }
-}
-
-/// Logs go to standard error; standard output carries answers.
-fn start_log(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = EnvFilter::builder().parse(&log.filter)?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match log.format {
-        LogFormat::Text => builder.with_ansi(false).init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    Ok(())
 }

@@ -1,4 +1,8 @@
 //! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
+//!
+//! A request that the service says it has not processed is sent again, whatever its method: a connection that closes
+//! names the last stream that it takes, and those after it were never looked at (RFC 9113 section 8.7). Nothing else is
+//! repeated, because it may have been carried out.
 
 use super::error::{ClientError, ProblemDocument};
 use crate::tls;
@@ -23,6 +27,11 @@ use std::time::Duration;
 const ANSWER_BYTES_MAX: usize = 512 * 1024;
 /// Longest wait for an answer: above every deadline of the service, so that its own refusal arrives first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// How often a request is sent again that was not processed. A service that ends refuses connections after the first.
+const REPEATS_MAX: u32 = 5;
+/// Pause before the first repetition, doubled with each: a connection takes that long to find out that it is closing.
+const REPEAT_PAUSE: Duration = Duration::from_millis(5);
 
 /// A way to one listener of the service. Cloning shares the connections.
 #[derive(Clone)]
@@ -139,7 +148,7 @@ impl Transport {
     /// Sends a request and reads its answer, which must be a success.
     pub(super) async fn bytes(&self, outgoing: Outgoing) -> Result<Bytes, ClientError> {
         let route = outgoing.route();
-        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
+        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(&outgoing));
         let unreachable = |cause: String| ClientError::Unreachable { route: route.clone(), cause };
         let (status, body) = exchange
             .await
@@ -156,22 +165,48 @@ impl Transport {
 
     async fn exchange(
         &self,
-        outgoing: Outgoing,
+        outgoing: &Outgoing,
     ) -> Result<(StatusCode, Bytes), Box<dyn Error + Send + Sync>> {
-        let mut request = Request::builder()
-            .method(outgoing.method)
-            .uri(format!("{}{}", self.base, outgoing.path))
-            .body(Full::new(outgoing.body))?;
-        request.headers_mut().extend(outgoing.headers.into_iter().map(|(name, value)| (Some(name), value)));
-        if let Some(bearer) = &self.bearer {
-            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
-        }
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len();
-        let response = self.pools[turn].request(request).await?;
+        let mut repeats = 0;
+        let response = loop {
+            let request = self.request(outgoing)?;
+            let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len();
+            match self.pools[turn].request(request).await {
+                Ok(response) => break response,
+                Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
+                    tokio::time::sleep(REPEAT_PAUSE * 2_u32.pow(repeats)).await;
+                    repeats += 1;
+                }
+                Err(cause) => return Err(cause.into()),
+            }
+        };
         let (head, body) = response.into_parts();
         let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
         Ok((head.status, body))
     }
+
+    fn request(&self, outgoing: &Outgoing) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+        let mut request = Request::builder()
+            .method(&outgoing.method)
+            .uri(format!("{}{}", self.base, outgoing.path))
+            .body(Full::new(outgoing.body.clone()))?;
+        let headers = outgoing.headers.iter().cloned().map(|(name, value)| (Some(name), value));
+        request.headers_mut().extend(headers);
+        if let Some(bearer) = &self.bearer {
+            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// Whether HTTP/2 says that a request was not processed: its stream comes after the last one of a GOAWAY, or was refused.
+fn is_unprocessed(error: &(dyn Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |&cause| cause.source());
+    causes.filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(|cause| {
+        let is_refused = cause.is_reset() && cause.reason() == Some(h2::Reason::REFUSED_STREAM);
+        // A stream up to the last one of a GOAWAY ends with its own answer, or with the connection's error.
+        cause.is_remote() && (cause.is_go_away() || is_refused)
+    })
 }
 
 /// TLS 1.3 with the service's own certificate as the only trust anchor.

@@ -75,16 +75,30 @@ impl From<Precompute> for trefoil_sign::Extent {
 pub struct Limits {
     /// Open connections per listener.
     pub connections: usize,
+    /// Open connections of one address, or of one IPv6 network of 64 bits.
+    pub connections_per_peer: usize,
+    /// TLS handshakes under way.
+    pub handshakes: usize,
     /// Requests of one tenant in flight.
     pub in_flight_per_tenant: usize,
     /// TLS handshake.
     pub handshake_timeout_s: u64,
+    /// From the handshake to the first request.
+    pub first_request_timeout_s: u64,
+    /// Between two requests.
+    pub idle_timeout_s: u64,
     /// Request head.
     pub header_timeout_s: u64,
     /// Request body, first to last byte.
     pub body_timeout_s: u64,
     /// Waiting for a batch to be sealed.
     pub answer_timeout_s: u64,
+    /// For a peer to take an answer.
+    pub write_timeout_s: u64,
+    /// For a peer to take its last answers and hang up.
+    pub close_timeout_s: u64,
+    /// Refusals in a row after which a connection is closed.
+    pub refusals_in_a_row: u32,
     /// Requests in flight at shutdown.
     pub drain_timeout_s: u64,
 }
@@ -98,6 +112,26 @@ impl Limits {
     /// Deadline for an answer.
     pub fn answer_timeout(&self) -> Duration {
         Duration::from_secs(self.answer_timeout_s)
+    }
+
+    /// Deadline for the first request of a connection.
+    pub(crate) fn first_request_timeout(&self) -> Duration {
+        Duration::from_secs(self.first_request_timeout_s)
+    }
+
+    /// Deadline for a further request.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        Duration::from_secs(self.idle_timeout_s)
+    }
+
+    /// Deadline for taking an answer.
+    pub(crate) fn write_timeout(&self) -> Duration {
+        Duration::from_secs(self.write_timeout_s)
+    }
+
+    /// Deadline for a connection that was told to close and for which no handler works.
+    pub(crate) fn close_timeout(&self) -> Duration {
+        Duration::from_secs(self.close_timeout_s)
     }
 }
 
@@ -199,24 +233,4 @@ impl Proofs {
 pub struct Store {
     /// Templates in memory.
     pub templates_in_memory: usize,
-}
-
-/// Log encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// `[log]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Log {
-    /// Encoding.
-    pub format: LogFormat,
-    /// A tracing filter.
-    pub filter: String,
 }

@@ -17,9 +17,11 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{Event, ProofMetrics};
 use quota::CallerId;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use trefoil_key_holder::Supervisor;
 use trefoil_pipeline::{Clock, SessionId, TenantId};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{ProofError, Verified};
@@ -86,9 +88,10 @@ impl ProofPool {
         config: PoolConfig,
         clock: Arc<dyn Clock>,
         metrics: Arc<ProofMetrics>,
+        supervisor: &Supervisor,
     ) -> std::io::Result<ProofPool> {
         let verify = |envelope: &ProofEnvelope| trefoil_zkp::verify(&envelope.statement, &envelope.proof);
-        ProofPool::start_with(Box::new(verify), config, clock, metrics)
+        ProofPool::start_with(Box::new(verify), config, clock, metrics, supervisor)
     }
 
     fn start_with(
@@ -96,15 +99,15 @@ impl ProofPool {
         config: PoolConfig,
         clock: Arc<dyn Clock>,
         metrics: Arc<ProofMetrics>,
+        supervisor: &Supervisor,
     ) -> std::io::Result<ProofPool> {
         let PoolConfig { workers, queue, deadline } = config;
         let (sender, jobs) = bounded(queue);
         let shared = Arc::new(Shared { flights: Mutex::default(), verify, deadline, clock, metrics });
         for number in 0..workers.max(1) {
             let (jobs, shared) = (jobs.clone(), Arc::clone(&shared));
-            std::thread::Builder::new()
-                .name(format!("proof-{number}"))
-                .spawn(move || work(&jobs, &shared))?;
+            let worker = Worker { jobs: Some(jobs), shared };
+            supervisor.spawn(format!("proof-{number}"), move || worker.work())?;
         }
         Ok(ProofPool {
             queue: sender,
@@ -128,7 +131,7 @@ impl ProofPool {
                 let detail = format!("the proof waited longer than {deadline} ms; retry after a second");
                 Err(Problem::new(Code::Overloaded, detail))
             }
-            Err(_) => Err(Problem::internal("a proof worker stopped")),
+            Err(_) => Err(Problem::internal("a proof worker panicked")),
         }
     }
 
@@ -177,16 +180,43 @@ impl ProofPool {
     }
 }
 
-fn work(jobs: &Receiver<SessionId>, shared: &Shared) {
-    // A system that refuses a lower priority gives an equal one, which is slower under a flood and right otherwise.
-    let _ = rustix::process::setpriority_process(None, NICENESS);
-    while let Ok(id) = jobs.recv() {
-        while let Some((envelope, waited_ns)) = shared.next(&id) {
-            let started = shared.clock.monotonic_ns();
-            let outcome = (shared.verify)(&envelope);
-            shared.metrics.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
-            shared.answer(&id, &envelope, outcome);
+/// A thread that verifies.
+struct Worker {
+    jobs: Option<Receiver<SessionId>>,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    fn work(self) {
+        // A system that refuses a lower priority gives an equal one, which is slower under a flood and right otherwise.
+        let _ = rustix::process::setpriority_process(None, NICENESS);
+        while let Some(Ok(id)) = self.jobs.as_ref().map(Receiver::recv) {
+            verify_all(&self.shared, &id);
         }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // First no more jobs arrive, then every waiting upload is told.
+        self.jobs = None;
+        if std::thread::panicking() {
+            self.shared.flights().clear();
+        }
+    }
+}
+
+/// Verifies the proofs of a statement.
+fn verify_all(shared: &Shared, id: &SessionId) {
+    while let Some((envelope, waited_ns)) = shared.next(id) {
+        let started = shared.clock.monotonic_ns();
+        // Strangers choose what is verified, and nothing is left half done by it: a panic costs these uploads only.
+        let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| (shared.verify)(&envelope))) else {
+            shared.flights().remove(id);
+            return;
+        };
+        shared.metrics.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
+        shared.answer(id, &envelope, outcome);
     }
 }
 

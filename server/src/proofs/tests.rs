@@ -43,7 +43,9 @@ fn gated(workers: usize, queue: usize) -> Gated {
     let (clock, metrics) = (Arc::new(Hand::default()), Arc::<ProofMetrics>::default());
     let config = PoolConfig { workers, queue, deadline: Duration::from_secs(2) };
     let shared = Arc::clone(&clock) as Arc<dyn Clock>;
-    let pool = ProofPool::start_with(Box::new(verify), config, shared, Arc::clone(&metrics)).unwrap();
+    let pool =
+        ProofPool::start_with(Box::new(verify), config, shared, Arc::clone(&metrics), &Supervisor::default())
+            .unwrap();
     Gated { pool, clock, go, verifications, metrics }
 }
 
@@ -101,6 +103,54 @@ fn equal_statements_are_verified_once() {
         assert_eq!(*verified.statement(), envelope.statement);
     }
     assert_eq!(verifications.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_verification_that_panics_costs_its_uploads_and_no_thread() {
+    let (supervisor, [bad, good]) = (Supervisor::default(), [1, 2].map(|key| envelope(1, key)));
+    let id = bad.statement.digest();
+    let verify = move |envelope: &ProofEnvelope| {
+        assert!(envelope.statement.digest() != id, "this test has a verification panic");
+        trefoil_zkp::verify(&envelope.statement, &envelope.proof)
+    };
+    let config = PoolConfig { workers: 1, queue: 4, deadline: Duration::from_secs(2) };
+    let (clock, metrics) = (Arc::<Hand>::default(), Arc::default());
+    let pool = ProofPool::start_with(Box::new(verify), config, clock, metrics, &supervisor).unwrap();
+    let join = |envelope: &Arc<ProofEnvelope>| {
+        pool.join(caller(), Arc::clone(envelope)).unwrap_or_else(|_| panic!("room"))
+    };
+    let [first, second] = [join(&bad), join(&good)];
+    assert!(first.blocking_recv().is_err(), "dropped, which the waiting request sees as a fault");
+    assert!(second.blocking_recv().unwrap().is_ok());
+    assert_eq!(supervisor.death(), None);
+}
+
+#[test]
+fn a_panicking_proof_thread_is_named_and_waiting_uploads_fail() {
+    struct Sabotage;
+    impl Clock for Sabotage {
+        fn unix_s(&self) -> u64 {
+            0
+        }
+
+        fn monotonic_ns(&self) -> u64 {
+            let here = std::thread::current().name().is_some_and(|name| name.starts_with("proof-"));
+            assert!(!here, "this test has a proof thread panic");
+            0
+        }
+    }
+    let supervisor = Supervisor::default();
+    let config = PoolConfig { workers: 1, queue: 8, deadline: Duration::from_secs(2) };
+    let verify = |envelope: &ProofEnvelope| trefoil_zkp::verify(&envelope.statement, &envelope.proof);
+    let (clock, metrics) = (Arc::new(Sabotage), Arc::default());
+    let pool = ProofPool::start_with(Box::new(verify), config, clock, metrics, &supervisor).unwrap();
+    for key in 1..=4 {
+        // What comes after the panic is not even taken.
+        if let Ok(waiting) = pool.join(caller(), envelope(1, key)) {
+            assert!(waiting.blocking_recv().is_err());
+        }
+    }
+    assert_eq!(supervisor.death().unwrap().thread, "proof-0");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::{
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::tree::Hash;
+use trefoil_key_holder::Supervisor;
 use trefoil_key_holder::database::{Apart, Database, RowKey, conflict_or_fault, fault};
 
 /// See the module.
@@ -18,7 +19,16 @@ impl Sqlite {
     /// # Errors
     /// [`StoreError::Altered`] when anybody else wrote to the file.
     pub fn open(path: &Path, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
-        Database::open(path, 1, include_str!("schema.sql"), Some(RowKey::of(secret, APART))).map(Sqlite)
+        Sqlite::open_under(&Supervisor::default(), path, secret)
+    }
+
+    /// As [`Sqlite::open`], for a process that ends when the writing thread panics.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub fn open_under(supervisor: &Supervisor, path: &Path, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
+        let key = RowKey::of(secret, APART);
+        Database::open(path, 1, include_str!("schema.sql"), Some(key), supervisor).map(Sqlite)
     }
 
     /// One insertion that conflicts when its key exists.

@@ -99,6 +99,13 @@ impl Endpoint {
         self.send(Method::GET, path, &[], "").await
     }
 
+    /// The value of a metric, of the admin listener.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let metrics = self.get("/metrics").await;
+        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
         self.send(Method::POST, path, &[], body.to_string()).await
     }

@@ -44,7 +44,7 @@ impl TestClock {
     /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
     pub(crate) fn of_machine() -> TestClock {
         let clock = TestClock::default();
-        clock.advance(trefoil_matching::unix_s().wrapping_sub(START));
+        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
         clock
     }
 
@@ -121,7 +121,9 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
     config.limits.handshake_timeout_s = 60;
+    config.limits.first_request_timeout_s = 60;
     config.limits.header_timeout_s = 60;
+    config.limits.write_timeout_s = 60;
     config.limits.body_timeout_s = 60;
     config.limits.answer_timeout_s = 60;
     config
@@ -338,13 +340,22 @@ impl Customer {
     }
 
     pub(crate) async fn prove(&self, person: &Person) -> Reply {
-        self.open(&person.envelope).await
+        self.try_prove(person).await.unwrap()
+    }
+
+    /// To a service that may end meanwhile.
+    pub(crate) async fn try_prove(&self, person: &Person) -> Result<Reply, Box<dyn std::error::Error>> {
+        self.try_open(&person.envelope).await
     }
 
     /// Uploads a proof.
     pub(crate) async fn open(&self, envelope: &[u8]) -> Reply {
+        self.try_open(envelope).await.unwrap()
+    }
+
+    async fn try_open(&self, envelope: &[u8]) -> Result<Reply, Box<dyn std::error::Error>> {
         let headers = [("content-type", "application/octet-stream")];
-        self.public.send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
+        self.public.try_send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
     }
 
     /// Enrols and opens the session.
@@ -389,9 +400,7 @@ impl Customer {
 
     /// The value of a metric.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
-        let metrics = self.admin.get("/metrics").await;
-        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
+        self.admin.metric(name).await
     }
 }
 

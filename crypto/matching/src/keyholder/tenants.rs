@@ -101,11 +101,11 @@ impl KeyHolder {
     }
 
     pub(crate) fn fresh_epoch(&self, epoch: u32) -> EpochRecord {
-        let mut record = EpochRecord { epoch, master: [0; 32], seed: [0; 32], tags: [0; 32] };
+        let mut record = EpochRecord { epoch, master: [0; 32], seed: [0; 32], tags: [[0; 32]; 2] };
         let mut rng = self.threads.rng();
         rng.fill(&mut record.master);
         rng.fill(&mut record.seed);
-        rng.fill(&mut record.tags);
+        record.tags.iter_mut().for_each(|tags| rng.fill(tags));
         record
     }
 

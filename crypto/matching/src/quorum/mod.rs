@@ -9,18 +9,20 @@ mod decision;
 mod job;
 mod parts;
 mod pieces;
+mod seat_key;
 
 pub use decision::{Begun, Judgement};
 pub use job::SeatJob;
 pub use parts::Parts;
 pub use pieces::Pieces;
+pub use seat_key::SeatKey;
 pub use trefoil_bfv::threshold::Seat;
 
 use crate::keyholder::known;
 use crate::template::Ciphertext;
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder, KeyHolderError, KeyStructure,
-    PublicKey, SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
+    SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
 use contributions::Contributions;
 use std::sync::Arc;
@@ -64,36 +66,54 @@ impl QuorumHolder {
         &self.keyholder
     }
 
-    /// This seat's public keys of the tenant, oldest first ([`PublicKey::of_quorum`]).
+    /// What this seat says about the public key of a tenant, with tag bases of these versions ([`crate::PublicKey::of_quorum`]).
     ///
     /// # Errors
     /// [`KeyHolderError::UnknownTenant`].
-    pub fn public_keys(&self, tenant: TenantId) -> Result<Vec<PublicKey>, KeyHolderError> {
-        self.keyholder.public_keys(tenant)
+    pub fn seat_key(
+        &self,
+        tenant: TenantId,
+        versions: seat_key::Versions,
+    ) -> Result<SeatKey, KeyHolderError> {
+        let tenants = self.keyholder.tenants();
+        let of = known(&tenants, &tenant)?;
+        let epoch = of.newest()?;
+        let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;
+        let masters = &self.pieces.masters;
+        let summand = |at: usize, seat: Seat| masters[at].tags(seat).basis(basis, versions[seat.index()]);
+        let [one, other] = self.seat().pieces().map(Piece::holders);
+        let summands = Box::new([one.map(|seat| summand(0, seat)), other.map(|seat| summand(1, seat))]);
+        Ok(SeatKey { version: of.version(), epoch: epoch.number(), seed: epoch.seed(), summands })
     }
 
-    /// Makes a tenant with a key per subject; returns its public key, of which the seed is the same for all three and the tag basis is this
-    /// seat's own ([`PublicKey::of_quorum`]).
+    /// Makes a tenant with a key per subject. Of the attempts that `policy` allows this seat allows two thirds: a gateway that lies
+    /// shows every batch to two seats of its choice.
     ///
     /// # Errors
     /// As [`KeyHolder::create_tenant`].
-    pub fn create_tenant(
-        &self,
-        tenant: TenantId,
-        policy: DecisionPolicy,
-    ) -> Result<PublicKey, KeyHolderError> {
+    pub fn create_tenant(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
         let master = *self.pieces.shared(b"trefoil/quorum/tenant/1", &tenant);
         let seed = *self.pieces.shared(b"trefoil/quorum/basis/1", &tenant);
-        let epochs = vec![EpochRecord { master, seed, ..self.keyholder.fresh_epoch(0) }];
-        let keys = KeyStructure::PerSubject;
-        self.keyholder.insert_tenant(&TenantRecord {
+        let tags = self.pieces.masters.each_ref().map(|master| *master.tags(self.seat()).expose_bytes());
+        let epochs = vec![EpochRecord { epoch: 0, master, seed, tags }];
+        let (keys, policy) = (KeyStructure::PerSubject, policy.of_one_of_three());
+        let created = self.keyholder.insert_tenant(&TenantRecord {
             tenant,
             keys,
             epochs,
             policy,
             malformed: 0,
             forgiven: 0,
-        })
+        });
+        created.map(drop)
+    }
+
+    /// See [`KeyHolder::set_policy`], and [`QuorumHolder::create_tenant`] for what becomes of it.
+    ///
+    /// # Errors
+    /// As [`KeyHolder::set_policy`].
+    pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
+        self.keyholder.set_policy(tenant, policy.of_one_of_three())
     }
 
     /// This seat's contribution to the salt of one enrolment, for the gateway to send to all three. `now` is in unix seconds.

@@ -8,7 +8,7 @@ use crate::attacks::{POLYNOMIAL, unit};
 use crate::hostile_matcher::{at_minus, write_c1};
 use crate::malformed::{MASKED, PRIMES};
 use crate::quorum::WITNESS;
-use crate::three::{alone, seat_enrolment};
+use crate::three::{alone, key_of, seat_enrolment};
 use crate::{NOW, TENANT, lane_of, lenient, matcher_on, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_bfv::threshold::{Of, Partial, PieceMaster};
@@ -34,9 +34,8 @@ impl Quorum {
         let dealt = pieces.iter().map(|pieces| pieces.to_bytes().to_vec()).collect();
         let holders: Vec<QuorumHolder> =
             pieces.into_iter().zip(1..).map(|(p, seed)| QuorumHolder::new(alone(seed), p).unwrap()).collect();
-        let seats =
-            [0, 1, 2].map(|seat: usize| holders[seat].create_tenant(TENANT, lenient(15_000)).unwrap());
-        let key = PublicKey::of_quorum(seats).unwrap();
+        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(15_000)).unwrap());
+        let key = key_of(&holders);
         let face = random_face(&mut rng);
         let (blinded, blind) = split(&face, &mut rng);
         let contributions = [0, 1, 2].map(|seat: usize| holders[seat].contribute(named(1, 0), NOW).unwrap());
@@ -49,8 +48,7 @@ impl Quorum {
     }
 
     fn refetch(&mut self) {
-        let seats = [0, 1, 2].map(|seat: usize| self.holders[seat].public_keys(TENANT).unwrap().remove(0));
-        self.key = PublicKey::of_quorum(seats).unwrap();
+        self.key = key_of(&self.holders);
     }
 
     /// An honest batch in which the person logs in.

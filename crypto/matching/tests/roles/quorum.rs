@@ -2,13 +2,15 @@
 
 use crate::attacks::{add_to_end, made_up};
 use crate::malformed::MASKED;
-use crate::three::{PRIMES, Three, alone, job_of, seat_enrolment};
-use crate::{NOW, TENANT, lane_of, lenient, named, policy, random_face};
+use crate::three::{PRIMES, Three, alone, job_of, key_of, seat_enrolment};
+use crate::{NOW, TENANT, handle, lane_of, lenient, named, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
-use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
+use trefoil_kernels::{Cpu, keccak};
+use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, SeatKey, assemble};
 use trefoil_matching::{
-    Embedding, JobError, KeyHolderError, KeyStructure, MatchJob, PublicKey, PublicKeyError, split,
+    Embedding, JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey,
+    PublicKeyError, Vault as _, split,
 };
 
 /// Bytes before the witness of a seat's job: seat, version, four tags.
@@ -299,28 +301,27 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
 }
 
 #[test]
-fn the_salt_of_an_enrolment_depends_on_what_each_of_the_three_contributes() {
+fn the_salt_of_an_enrolment_is_a_digest_of_what_each_of_the_three_contributes() {
     let mut rng = StdRng::seed_from_u64(6);
     let [pieces, ..] = Pieces::deal(&mut rng);
     let (share, _) = split(&random_face(&mut rng), &mut rng);
-    // The same generator each time, hence the same contribution of this seat's own.
-    let enrolled = |changed: Option<usize>| {
-        let holder = QuorumHolder::new(alone(4), Pieces::from_bytes(&pieces.to_bytes()).unwrap()).unwrap();
-        holder.create_tenant(TENANT, policy(0)).unwrap();
-        if changed == Some(0) {
-            holder.contribute(named(2, 0), NOW).unwrap();
-        }
-        let mut contributions = [holder.contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
-        if let Some(seat @ 1..) = changed {
-            contributions[seat][31] ^= 1;
-        }
-        let enrolment = seat_enrolment(named(1, 0), lane_of(3), &share, contributions);
-        holder.enrol(&enrolment).unwrap().map(|part| part.to_bytes())
-    };
-    let first = enrolled(None);
-    assert!(first == enrolled(None), "the same salt makes the same bytes");
-    for seat in 0..3 {
-        assert!(first.iter().zip(enrolled(Some(seat))).all(|(one, other)| *one != other), "seat {seat}");
+    let vault = Arc::new(MemoryVault::default());
+    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
+    let holder = QuorumHolder::new(Arc::new(keyholder), pieces).unwrap();
+    holder.create_tenant(TENANT, policy(0)).unwrap();
+    let mut before = None;
+    for name in 0..4 {
+        let own = holder.contribute(named(name, 0), NOW).unwrap();
+        assert_ne!(before.replace(own), Some(own), "each is new");
+        let contributions = [own, [2; 32], [name; 32]];
+        holder.enrol(&seat_enrolment(named(name, 0), lane_of(3), &share, contributions)).unwrap();
+        let parts =
+            [&b"trefoil/quorum/salt/1"[..], &TENANT, &handle(name), &[0; 4], contributions.as_flattened()];
+        let mut digest = [[0; 32]];
+        keccak::sha3_256(Cpu::detected(), &[&parts.concat()], &mut digest);
+        let subjects = vault.subjects(&TENANT).unwrap();
+        let record = subjects.iter().find(|record| record.handle == handle(name)).unwrap();
+        assert_eq!([record.salt], digest);
     }
 }
 
@@ -335,12 +336,62 @@ fn public_keys_of_a_quorum_are_put_together_from_the_seats_and_of_one_tenant() {
     for n in [0, 4, 36, 37, 50_000, bytes.len() - 1] {
         assert!(PublicKey::from_bytes(&bytes[..n]).is_err());
     }
-    let seats = || [0, 1, 2].map(|seat: usize| three.holders[seat].public_keys(TENANT).unwrap().remove(0));
-    assert_eq!(PublicKey::of_quorum(seats()).unwrap().to_bytes(), bytes);
-    // Each seat's tag basis is its own: none knows another's tag key.
-    let bases = seats().map(|key| key.to_bytes().split_off(41));
+    assert_eq!(key_of(&three.holders).to_bytes(), bytes);
+    // Each seat's tag basis is its own.
+    let bases: Vec<&[u8]> = bytes[37..].chunks(bytes[37..].len() / 3).map(|tags| &tags[4..]).collect();
     assert!(bases[0] != bases[1] && bases[1] != bases[2] && bases[0] != bases[2]);
-    let [one, two, _] = seats();
-    let mixed = PublicKey::of_quorum([one, two, three.keys[1].clone()]);
-    assert!(matches!(mixed, Err(PublicKeyError::Quorum)));
+    // Keys of different tenants do not go together; the seat's own encoding is canonical.
+    let other = [8; 16];
+    three.holders.iter().for_each(|holder| holder.create_tenant(other, lenient(0)).unwrap());
+    let [mut one, two, three] = [0, 1, 2]
+        .map(|seat: usize| three.holders[seat].seat_key([other, TENANT, TENANT][seat], [0; 3]).unwrap());
+    let encoded = one.to_bytes();
+    assert_eq!(encoded.len(), SeatKey::BYTES);
+    one = SeatKey::from_bytes(&encoded).unwrap();
+    assert_eq!(one.to_bytes(), encoded);
+    for n in [0, 39, 40, encoded.len() - 1] {
+        assert!(SeatKey::from_bytes(&encoded[..n]).is_err());
+    }
+    assert!(SeatKey::from_bytes(&vec![255; encoded.len()]).is_err());
+    assert!(matches!(PublicKey::of_quorum(&[one, two, three], [0; 3]), Err(PublicKeyError::Quorum)));
+}
+
+/// A seat that plants something in its tag basis would read the probes out of its tags. So nothing of a basis comes from that seat alone: the
+/// other holder of each piece says what the piece adds to it, and a difference names the two of which one lies.
+#[test]
+fn a_seat_that_lies_about_its_tag_basis_is_not_believed() {
+    let three = Three::new(lenient(0), 0);
+    let honest = [0, 1, 2].map(|seat: usize| three.holders[seat].seat_key(TENANT, [0; 3]).unwrap());
+    let polynomial = (SeatKey::BYTES - 40) / 4;
+    for liar in Seat::ALL {
+        let mut named = Vec::new();
+        for part in 0..4 {
+            let mut lie = honest[liar.index()].to_bytes();
+            // 2^52 in the constant coefficient: in every place of the transformed polynomial, modulo both primes.
+            let at = 40 + part * polynomial;
+            for (residue, bytes) in lie[at..at + polynomial].chunks_exact_mut(6).enumerate() {
+                let prime = PRIMES[residue / 4096];
+                let mut word = [0; 8];
+                word[..6].copy_from_slice(bytes);
+                let planted = (u64::from_le_bytes(word) + (1 << 46)) % prime;
+                bytes.copy_from_slice(&planted.to_le_bytes()[..6]);
+            }
+            let mut keys = honest.clone();
+            keys[liar.index()] = SeatKey::from_bytes(&lie).expect("canonical");
+            match PublicKey::of_quorum(&keys, [0; 3]) {
+                Err(PublicKeyError::Contradiction(one, other)) => {
+                    assert!(one == liar || other == liar, "{liar:?} {part}");
+                    named.push(if one == liar { other } else { one });
+                }
+                other => panic!("{liar:?} {part}: {other:?}"),
+            }
+        }
+        assert_eq!(named.len(), 4);
+        assert!(liar.others().iter().all(|other| named.contains(other)), "each piece has another witness");
+    }
+    // Nor does one alone say which version is in force for another.
+    let later = three.holders[1].seat_key(TENANT, [1, 0, 0]).unwrap();
+    let mixed = [honest[0].clone(), later, honest[2].clone()];
+    assert!(matches!(PublicKey::of_quorum(&mixed, [0; 3]), Err(PublicKeyError::Contradiction(..))));
+    assert!(matches!(PublicKey::of_quorum(&honest, [1, 0, 0]), Err(PublicKeyError::Versions([0, 0, 0]))));
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
 use trefoil_matching::{
     BlindedTemplate, DecisionPolicy, Embedding, EncryptedTemplate, KeyHolder, KeyHolderError, KeyStructure,
-    Lane, MatchJob, Matcher, MemoryVault, PublicKey, SeatEnrolment, Template, TemplateName, Tier, split,
-    unblind,
+    Lane, MatchJob, Matcher, MemoryVault, PublicKey, PublicKeyError, SeatEnrolment, Template, TemplateName,
+    Tier, split, unblind,
 };
 
 pub(crate) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
@@ -31,10 +31,10 @@ impl Three {
             .zip(1..)
             .map(|(pieces, seed)| QuorumHolder::new(alone(seed), pieces).unwrap())
             .collect();
-        let seats = [0, 1, 2].map(|seat: usize| holders[seat].create_tenant(TENANT, policy).unwrap());
+        holders.iter().for_each(|holder| holder.create_tenant(TENANT, policy).unwrap());
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).unwrap();
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
-        let keys = [PublicKey::of_quorum(seats).unwrap(), its];
+        let keys = [key_of(&holders), its];
         let matcher = matcher_on(Tier::detected(), 9);
         let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
         (0..people).for_each(|name| three.enrol(name));
@@ -66,8 +66,7 @@ impl Three {
 
     /// What a gateway learns when it asks for the public keys again.
     pub(crate) fn refetch(&mut self) {
-        let seats = [0, 1, 2].map(|seat: usize| self.holders[seat].public_keys(TENANT).unwrap().remove(0));
-        self.keys[0] = PublicKey::of_quorum(seats).unwrap();
+        self.keys[0] = key_of(&self.holders);
     }
 
     /// An operator of each forgives the malformed jobs.
@@ -135,6 +134,15 @@ pub(crate) fn seat_enrolment(
 }
 
 /// A key-holder that has no tenant. Each seed makes others secrets.
+/// The public key that three make together, as a gateway asks for it.
+pub(crate) fn key_of(holders: &[QuorumHolder]) -> PublicKey {
+    let seat_keys = |versions| [0, 1, 2].map(|seat: usize| holders[seat].seat_key(TENANT, versions).unwrap());
+    match PublicKey::of_quorum(&seat_keys([0; 3]), [0; 3]) {
+        Err(PublicKeyError::Versions(now)) => PublicKey::of_quorum(&seat_keys(now), now).unwrap(),
+        key => key.unwrap(),
+    }
+}
+
 pub(crate) fn alone(seed: u64) -> Arc<KeyHolder> {
     Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(seed), NOW).unwrap())
 }

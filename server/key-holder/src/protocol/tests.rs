@@ -79,8 +79,9 @@ impl World {
             let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
             QuorumHolder::new(keyholder.into(), pieces).unwrap()
         });
-        let keys = holders.each_ref().map(|holder| holder.create_tenant(TENANT, self.policy).unwrap());
-        let key = PublicKey::of_quorum(keys).unwrap();
+        holders.iter().for_each(|holder| holder.create_tenant(TENANT, self.policy).unwrap());
+        let keys = holders.each_ref().map(|holder| holder.seat_key(TENANT, [0; 3]).unwrap());
+        let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let contributions = holders.each_ref().map(|holder| holder.contribute(*name, 0).unwrap());
@@ -139,12 +140,13 @@ impl World {
             Request::Contribute(NAME),
             Request::EnrolSeat(Box::new(for_seat)),
             Request::Parts(Box::new(parts)),
+            Request::SeatKey(TENANT, [u32::MAX; 3]),
         ]
     }
 }
 
 /// Names of the kinds as the variants are called, in their order.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "Ping",
     "Decide(",
     "EncryptProbes(",
@@ -163,6 +165,7 @@ const NAMES: [&str; 18] = [
     "Contribute(",
     "EnrolSeat(",
     "Parts(",
+    "SeatKey(",
 ];
 
 #[test]
@@ -210,6 +213,11 @@ fn the_longest_replies_fit() {
     keyholder.create_tenant(TENANT, KeyStructure::PerTenant, world.policy).unwrap();
     keyholder.begin_rotation(TENANT).unwrap();
     longest(&Ok(Reply::PublicKeys(keyholder.public_keys(TENANT).unwrap())));
+    let [pieces, ..] = Pieces::deal(&mut world.rng);
+    let seat = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
+    let seat = QuorumHolder::new(seat.into(), pieces).unwrap();
+    seat.create_tenant(TENANT, world.policy).unwrap();
+    longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));
     longest(&Ok(Reply::SealingKey(keyholder.sealing_key().into())));
     let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));

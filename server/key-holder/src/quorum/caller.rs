@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::identity::Identity;
 use crate::remote::{Bounds, Remote};
+use crate::supervisor::Supervisor;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::io;
@@ -21,6 +22,7 @@ pub(super) struct Holder {
     pub(super) seat: Seat,
     address: String,
     pub(super) remote: Remote,
+    supervisor: Supervisor,
     callers_max: usize,
     waiting: Mutex<Waiting>,
     arrived: Condvar,
@@ -87,13 +89,18 @@ struct Heard {
 
 /// Starts to connect to three key-holders, given in the order of their seats. Each gets callers as they are needed, at most as many as
 /// it has connections, and keeps them.
-pub(super) fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<Arc<[Holder; 3]>> {
+pub(super) fn start(
+    supervisor: &Supervisor,
+    at: [(Address, Identity); 3],
+    bounds: Bounds,
+) -> io::Result<Arc<[Holder; 3]>> {
     let mut holders = Vec::with_capacity(3);
     for (seat, (address, identity)) in Seat::ALL.into_iter().zip(at) {
         holders.push(Holder {
             seat,
             address: address.authority.clone(),
-            remote: Remote::start(address, identity, bounds)?,
+            remote: Remote::start_under(supervisor, address, identity, bounds)?,
+            supervisor: supervisor.clone(),
             callers_max: bounds.connections,
             waiting: Mutex::default(),
             arrived: Condvar::new(),
@@ -174,7 +181,7 @@ impl Holder {
         let (holders, seat) = (Arc::clone(holders), self.seat);
         let call = move || holders[seat.index()].call_all();
         let name = format!("to-{}", super::name(seat));
-        if let Err(cause) = std::thread::Builder::new().name(name).spawn(call) {
+        if let Err(cause) = self.supervisor.spawn(name, call) {
             // The others serve, or nobody does and the batch is decided without it.
             self.waiting().callers -= 1;
             tracing::error!(%cause, "no thread to ask a key-holder");

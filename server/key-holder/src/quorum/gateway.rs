@@ -6,6 +6,7 @@ use crate::identity::Identity;
 use crate::places::Places;
 use crate::protocol::{request_frame, seat_frame};
 use crate::remote::Bounds;
+use crate::supervisor::Supervisor;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use std::time::Instant;
 use trefoil_matching::quorum::{SeatJob, assemble};
 use trefoil_matching::{
     Decisions, EncryptedTemplate, Enrolment, ForKeyHolder, KeyHolderError, KeyHolding, KeyStructure,
-    MatchJob, PublicKey, Reply, Request, SeatEnrolment, SeatState, Status, TemplateName, TenantId, unasked,
+    MatchJob, PublicKey, PublicKeyError, Reply, Request, SeatEnrolment, SeatState, Status, TemplateName,
+    TenantId, unasked,
 };
 
 /// Three key-holders, in the order of their seats. Each decision goes to all of them.
@@ -33,13 +35,29 @@ const NOT_FOR_A_QUORUM: KeyHolderError = KeyHolderError::forbidden(
     "the job was masked for a key-holder that is alone: mask it with the quorum's public key",
 );
 
+/// How often keys are asked for until nobody has new ones meanwhile.
+const KEY_ROUNDS_MAX: usize = 4;
+
 impl Quorum {
     /// Starts to connect to three key-holders, given in the order of their seats.
     ///
     /// # Errors
     /// When an identity is not usable or a thread does not start.
     pub fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<Quorum> {
-        Ok(Quorum { holders: caller::start(at, bounds)?, bounds, rounds: Places::new(bounds.connections) })
+        Quorum::start_under(&Supervisor::default(), at, bounds)
+    }
+
+    /// As [`Quorum::start`], for a process that ends when one of its threads panics.
+    ///
+    /// # Errors
+    /// As [`Quorum::start`].
+    pub fn start_under(
+        supervisor: &Supervisor,
+        at: [(Address, Identity); 3],
+        bounds: Bounds,
+    ) -> io::Result<Quorum> {
+        let holders = caller::start(supervisor, at, bounds)?;
+        Ok(Quorum { holders, bounds, rounds: Places::new(bounds.connections) })
     }
 
     /// Waits until all three answer.
@@ -113,16 +131,27 @@ impl Quorum {
         })
     }
 
-    /// The key that three public keys make together.
-    fn public_key(&self, request: &Request) -> Result<Reply, KeyHolderError> {
-        let keys = self.all(request, |holder, reply| match reply {
-            Reply::PublicKeys(keys) => <[PublicKey; 1]>::try_from(keys).map_err(|_| misplaced(holder)),
-            _ => Err(misplaced(holder)),
-        })?;
-        let together = PublicKey::of_quorum(keys.map(|[key]| key));
-        together.map(|key| Reply::PublicKeys(vec![key])).map_err(|_| {
-            KeyHolderError::Unavailable("the three key-holders were not dealt pieces together".to_owned())
-        })
+    /// The key that the three make together: nothing of it is believed that two of them do not say alike.
+    fn public_key(&self, tenant: TenantId) -> Result<Reply, KeyHolderError> {
+        let mut versions = [0; 3];
+        for _ in 0..KEY_ROUNDS_MAX {
+            let keys = self.all(&Request::SeatKey(tenant, versions), |holder, reply| match reply {
+                Reply::SeatKey(key) => Ok(*key),
+                _ => Err(misplaced(holder)),
+            })?;
+            match PublicKey::of_quorum(&keys, versions) {
+                Ok(key) => return Ok(Reply::PublicKeys(vec![key])),
+                Err(PublicKeyError::Versions(now)) => versions = now,
+                Err(PublicKeyError::Contradiction(one, other)) => {
+                    let [one, other] = [one, other].map(|seat| &self.holders[seat.index()]);
+                    [one, other].iter().for_each(|holder| holder.accuse());
+                    tracing::error!(%one, %other, "they contradict each other about a tag basis: one of them lies");
+                    return Err(KeyHolderError::Unavailable(format!("{one}, {other} contradict each other")));
+                }
+                Err(cause) => return Err(KeyHolderError::Unavailable(cause.to_string())),
+            }
+        }
+        Err(KeyHolderError::Unavailable("the key-holders' tag keys change all the time".to_owned()))
     }
 
     /// Has all three contribute to the salt, and then make their parts with what all contributed.
@@ -211,9 +240,11 @@ impl KeyHolding for Quorum {
     fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         match request {
             Request::Decide(job) => self.decide(&job),
-            Request::CreateTenant(_, KeyStructure::PerSubject, _) | Request::PublicKeys(_) => {
-                self.public_key(&request)
+            Request::CreateTenant(tenant, KeyStructure::PerSubject, _) => {
+                self.done(&request)?;
+                self.public_key(tenant)
             }
+            Request::PublicKeys(tenant) => self.public_key(tenant),
             Request::Enrol(enrolment) => self.enrol(*enrolment),
             Request::Ping | Request::Shred(_) | Request::SetPolicy(..) | Request::ForgiveMalformed(_) => {
                 self.done(&request)
@@ -225,7 +256,11 @@ impl KeyHolding for Quorum {
             | Request::Renew(_)
             | Request::FinishRotation(..)
             | Request::SealingKey => Err(ALONE_ONLY),
-            Request::DecideSeat(_) | Request::Contribute(_) | Request::EnrolSeat(_) | Request::Parts(_) => {
+            Request::DecideSeat(_)
+            | Request::Contribute(_)
+            | Request::EnrolSeat(_)
+            | Request::Parts(_)
+            | Request::SeatKey(..) => {
                 Err(KeyHolderError::forbidden("this is asked of one key-holder of a quorum, not of all"))
             }
         }

@@ -20,6 +20,7 @@ use peers::Link;
 pub(crate) use provision::{client, init, open};
 
 use crate::clients::Client;
+use crate::supervisor::Supervisor;
 use mailbox::Mailbox;
 use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,9 +59,14 @@ const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
 );
 
 impl Member {
-    pub(crate) fn new(holder: QuorumHolder, links: Vec<Link>, times: Times) -> std::io::Result<Member> {
+    pub(crate) fn new(
+        supervisor: &Supervisor,
+        holder: QuorumHolder,
+        links: Vec<Link>,
+        times: Times,
+    ) -> std::io::Result<Member> {
         Ok(Member {
-            peers: Peers::start(links, times.longest)?,
+            peers: Peers::start(supervisor, links, times.longest)?,
             holder,
             parts: Mailbox::default(),
             silent: Default::default(),
@@ -84,15 +90,19 @@ impl Member {
                 Ok(Reply::EnrolledSeat(self.holder.seat(), Box::new(parts)))
             }
             Request::CreateTenant(tenant, KeyStructure::PerSubject, policy) => {
-                self.holder.create_tenant(tenant, policy).map(|key| Reply::PublicKeys(vec![key]))
+                self.holder.create_tenant(tenant, policy).map(|()| Reply::Done)
             }
-            Request::Ping
-            | Request::PublicKeys(_)
-            | Request::Shred(_)
-            | Request::Status
-            | Request::SetPolicy(..)
-            | Request::ForgiveMalformed(_) => self.holder.keyholder().answer(request, now),
+            Request::SeatKey(tenant, versions) => {
+                self.holder.seat_key(tenant, versions).map(|key| Reply::SeatKey(Box::new(key)))
+            }
+            Request::SetPolicy(tenant, policy) => {
+                self.holder.set_policy(tenant, policy).map(|()| Reply::Done)
+            }
+            Request::Ping | Request::Shred(_) | Request::Status | Request::ForgiveMalformed(_) => {
+                self.holder.keyholder().answer(request, now)
+            }
             Request::CreateTenant(..)
+            | Request::PublicKeys(_)
             | Request::Decide(_)
             | Request::EncryptProbes(_)
             | Request::Enrol(_)
@@ -122,6 +132,8 @@ impl Member {
         let begun = self.holder.begin(job, now)?;
         self.peers.send(|other| Request::Parts(Box::new(begun.parts_for(other))));
         let (started, digest) = (Instant::now(), begun.digest());
+        // Parts of one that has given the batch up since are of no use: it counted no failure.
+        self.parts.forget_older(started - self.times.longest / 2);
         let expected =
             |seat: Seat| self.peers.is_up(seat) && !self.silent[seat.index()].load(Ordering::Relaxed);
         let mut parts = self.parts.wait(&digest, started + self.times.patience, expected, 2);

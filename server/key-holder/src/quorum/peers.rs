@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::identity::Identity;
 use crate::protocol::request_frame;
 use crate::remote::{Bounds, Remote};
+use crate::supervisor::Supervisor;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,15 +48,15 @@ struct Message {
 
 impl Peers {
     /// Starts to connect. Whoever is away is sent what is not older than `lifetime` when it is back.
-    pub(crate) fn start(links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
+    pub(crate) fn start(supervisor: &Supervisor, links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
         let mut peers = Vec::with_capacity(links.len());
         for Link { seat, address, identity } in links {
-            let remote = Remote::start(address, identity, BOUNDS)?;
+            let remote = Remote::start_under(supervisor, address, identity, BOUNDS)?;
             let peer = Arc::new(Peer { seat, remote, queue: Mutex::default(), filled: Condvar::new() });
             for _ in 0..SENDERS {
                 let sender = Arc::clone(&peer);
                 let name = format!("to-{}", super::name(seat));
-                std::thread::Builder::new().name(name).spawn(move || sender.send_all())?;
+                supervisor.spawn(name, move || -> () { sender.send_all() })?;
             }
             peers.push(peer);
         }

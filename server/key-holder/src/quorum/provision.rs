@@ -8,6 +8,7 @@ use crate::config;
 use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::process::IDENTITY;
+use crate::supervisor::Supervisor;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,6 +28,7 @@ pub(crate) fn client(seat: Seat, fingerprint: Fingerprint) -> Client {
 
 /// What the configuration says: one of three, or nothing. Refuses what would mix the two.
 pub(crate) fn open(
+    supervisor: &Supervisor,
     config: &config::Quorum,
     directory: &DataDir,
     peers: Option<config::Seated>,
@@ -60,7 +62,7 @@ pub(crate) fn open(
     }
     let longest = Duration::from_millis(config.timeout_ms);
     let times = Times { patience, longest };
-    Member::new(holder, links, times).map(Some).map_err(|cause| cause.to_string())
+    Member::new(supervisor, holder, links, times).map(Some).map_err(|cause| cause.to_string())
 }
 
 /// Makes three key-holders in `dir` that let in a gateway of this name and certificate, and prints how they are started; returns

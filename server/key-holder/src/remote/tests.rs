@@ -15,8 +15,18 @@ use trefoil_matching::{
 const TENANT: TenantId = [7; 16];
 const TIME: Duration = Duration::from_secs(60);
 
+const BOUNDS: Bounds = Bounds { timeout: TIME, connections: 1 };
+
 /// A connection to a process that has one answer to everything but pings.
 fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
+    let (address, client) = process(answer);
+    let remote = Remote::start(address, client, BOUNDS).unwrap();
+    remote.wait_until_ready(Instant::now() + TIME).unwrap();
+    remote
+}
+
+/// Where such a process listens, and who may connect.
+fn process(answer: impl Fn() -> Reply + Clone + Send + 'static) -> (Address, Identity) {
     let folder = tempfile::tempdir().unwrap();
     let identity = |name| Identity::open(&DataDir::open(&folder.path().join(name)).unwrap(), name).unwrap();
     let (server, client) = (identity("server"), identity("client"));
@@ -38,10 +48,30 @@ fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
             });
         }
     });
-    let bounds = Bounds { timeout: TIME, connections: 1 };
-    let remote = Remote::start(address.parse().unwrap(), client, bounds).unwrap();
-    remote.wait_until_ready(Instant::now() + TIME).unwrap();
-    remote
+    (address.parse().unwrap(), client)
+}
+
+/// Has the thread panic that does a handshake.
+#[derive(Debug)]
+struct Sabotage;
+
+impl rustls::KeyLog for Sabotage {
+    fn log(&self, _: &str, _: &[u8], _: &[u8]) {
+        panic!("this test has the monitor panic");
+    }
+}
+
+#[test]
+fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
+    let (address, client) = process(|| Reply::Done);
+    let mut tls = Arc::unwrap_or_clone(tls::client_config(client, address.fingerprint).unwrap());
+    tls.key_log = Arc::new(Sabotage);
+    let supervisor = Supervisor::default();
+    let (tell, told) = std::sync::mpsc::channel();
+    supervisor.on_death(move |death| tell.send(death.thread.clone()).unwrap());
+    let remote = Remote::over(&supervisor, Line::new(address, Arc::new(tls), BOUNDS)).unwrap();
+    assert_eq!(told.recv().unwrap(), "key-holder-monitor");
+    assert!(matches!(remote.call(Request::Ping), Err(KeyHolderError::Unavailable(_))));
 }
 
 #[test]

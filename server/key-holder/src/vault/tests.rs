@@ -24,7 +24,7 @@ fn a_vault_remembers_and_forgets() {
         epoch,
         master: [2 + epoch as u8; 32],
         seed: [9; 32],
-        tags: [4; 32],
+        tags: [[4; 32], [5; 32]],
     });
     let keys = KeyStructure::PerTenant;
     let tenant = TenantRecord { keys, epochs: epochs.to_vec(), policy, ..tenant() };
@@ -55,7 +55,7 @@ fn a_vault_remembers_and_forgets() {
 
     let vault = open();
     let [read] = vault.tenants().unwrap().try_into().ok().unwrap();
-    assert_eq!((read.malformed, read.forgiven, read.epochs[0].tags), (3, 1, [4; 32]));
+    assert_eq!((read.malformed, read.forgiven, read.epochs[0].tags), (3, 1, [[4; 32], [5; 32]]));
     assert!(read.keys == keys && read.policy == policy);
     let masters: Vec<(u32, u8)> = read.epochs.iter().map(|epoch| (epoch.epoch, epoch.master[0])).collect();
     assert_eq!(masters, [(0, 2), (1, 3)]);
@@ -169,7 +169,7 @@ fn a_vault_that_somebody_else_wrote_to_is_refused() {
     let path = folder.path().join("vault.sqlite");
     let open = || SqliteVault::open(&path, &[9; 32]);
     let vault = open().unwrap();
-    let epoch = EpochRecord { epoch: 0, master: [2; 32], seed: [9; 32], tags: [4; 32] };
+    let epoch = EpochRecord { epoch: 0, master: [2; 32], seed: [9; 32], tags: [[4; 32], [5; 32]] };
     vault.claim([1; 16], "gateway").unwrap();
     vault.put_tenant(&TenantRecord { epochs: vec![epoch], malformed: 3, ..tenant() }).unwrap();
     vault.put_subject(&[1; 16], &subject(5, 0, None)).unwrap();

@@ -12,8 +12,7 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{
-    KeyHolder, KeyHolderError, KeyHolding as _, Lane, MatchJob, PublicKey, Reply, Request, SeatEnrolment,
-    split,
+    KeyHolder, KeyHolderError, Lane, MatchJob, PublicKey, Reply, Request, SeatEnrolment, split,
 };
 
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
@@ -26,7 +25,11 @@ struct Liar {
 
 impl Liar {
     fn new(houses: &Houses) -> Liar {
-        let directory = DataDir::open(&houses.data(2)).unwrap();
+        Liar::in_seat(houses, 2)
+    }
+
+    fn in_seat(houses: &Houses, seat: usize) -> Liar {
+        let directory = DataDir::open(&houses.data(seat)).unwrap();
         let secret = directory.secret::<32>("vault.key").unwrap();
         let vault = SqliteVault::open(&directory.join("vault.sqlite"), &secret).unwrap();
         let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), 0).unwrap();
@@ -93,9 +96,6 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let houses = Houses::new();
     let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
     let mut gateway = Gateway::new(&houses, &holders);
-    let key_of =
-        |holder: &Running| holder.connected(houses.identity()).public_keys(TENANT).unwrap().remove(0);
-    let mut keys = holders.each_ref().map(key_of);
     for holder in &mut holders {
         holder.kill();
     }
@@ -103,7 +103,7 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let config = std::fs::read_to_string(houses.config(1)).unwrap();
     std::fs::write(houses.config(1), config.replace("timeout_ms = 60000", "timeout_ms = 300")).unwrap();
     let first = houses.start(1);
-    let liar = Liar::new(&houses);
+    let (liar, third) = (Liar::new(&houses), Liar::in_seat(&houses, 3));
     let mut raw = first.raw(houses.identity());
     let mut decide = |gateway: &Gateway, batch: u32, by: u128| {
         let [job, _] = gateway.jobs(batch);
@@ -119,8 +119,12 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     for batch in 1..=3 {
         let refused = decide(&gateway, batch, 20_000);
         assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
-        keys[0] = key_of(&first);
-        gateway.keys[0] = PublicKey::of_quorum(keys.clone()).unwrap();
+        // What a gateway gets when the other two are there.
+        let versions = [batch, 0, 0];
+        let asked = first.raw(houses.identity()).ask(&Request::SeatKey(TENANT, versions));
+        let Ok(Reply::SeatKey(key)) = asked else { panic!("{asked:?}") };
+        let [two, three] = [&liar, &third].map(|of| of.holder.seat_key(TENANT, versions).unwrap());
+        gateway.keys[0] = PublicKey::of_quorum(&[*key, two, three], versions).unwrap();
     }
     let refused = decide(&gateway, 4, 0);
     assert!(matches!(refused, Err(KeyHolderError::Frozen)), "until an operator has looked: {refused:?}");

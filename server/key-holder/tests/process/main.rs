@@ -7,6 +7,7 @@ mod frames;
 mod jobs;
 mod liar;
 mod load;
+mod logging;
 mod memory;
 mod quorum;
 mod scan;

@@ -1,7 +1,9 @@
 //! Three key-holder processes, of which one is killed, stalled or wrong, and then two.
 
 use crate::three::{Gateway, Houses, expected};
-use crate::world::{DECIDE_SEAT, House, PROGRAM, TENANT, frame_of, frame_with, lenient, matcher, named};
+use crate::world::{
+    DECIDE_SEAT, House, PROGRAM, Raw, Running, TENANT, frame_of, frame_with, lenient, matcher, named,
+};
 use std::process::Command;
 use trefoil_key_holder::clients::{Clients, Right};
 use trefoil_key_holder::data_dir::DataDir;
@@ -105,10 +107,14 @@ fn parts_are_for_key_holders_only() {
     }
     let holders = [1, 2, 3].map(|seat| houses.start(seat));
     let mut gateway = Gateway::new(&houses, &holders);
-    let [pieces, ..] = Pieces::deal(&mut rand::rng());
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
-    let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
-    let key = forger.create_tenant(TENANT, lenient(0)).unwrap();
+    let forgers = Pieces::deal(&mut rand::rng()).map(|pieces| {
+        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
+        let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
+        forger.create_tenant(TENANT, lenient(0)).unwrap();
+        forger
+    });
+    let keys = forgers.each_ref().map(|forger| forger.seat_key(TENANT, [0; 3]).unwrap());
+    let forger = &forgers[0];
     for (index, (template, _)) in (0u8..).zip(&gateway.people) {
         let (template_share, _) = split(&gateway.people[0].1, &mut gateway.rng);
         let (name, lane) = (named(index, 0), template[0].lane);
@@ -116,7 +122,7 @@ fn parts_are_for_key_holders_only() {
         forger.enrol(&SeatEnrolment { name, lane, template: template_share, contributions }).unwrap();
     }
     // Somebody's who has a tenant of the same name, and tags by keys of their own.
-    let key = PublicKey::of_quorum([key.clone(), key.clone(), key]).unwrap();
+    let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
     let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
     let forged = matcher(7).mask([1; 16], TENANT, &key, &lanes).unwrap();
@@ -146,7 +152,7 @@ fn parts_are_for_key_holders_only() {
     // A job for another seat is not decided, whatever it says.
     raws[0].send(&frame_with(DECIDE_SEAT, &frames[1]));
     assert!(matches!(raws[0].receive(), Ok(Reply::DecidedSeat(decided)) if decided == nobody));
-    for kind in (18..=63).chain([255]) {
+    for kind in (19..=63).chain([255]) {
         let mut raw = holders[0].raw(houses.identity());
         raw.send(&frame_of(&[kind]));
         assert!(matches!(raw.receive(), Err(KeyHolderError::Unavailable(_))), "kind {kind}");
@@ -219,4 +225,39 @@ fn three_that_are_no_quorum_say_so() {
     let refused = Command::new(PROGRAM).arg("--config").arg(houses.config(1)).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("is a peer and in the list of clients"));
+}
+
+/// A gateway that lies shows a batch to one of them, waits until that one has given it up, having counted no failure, and shows it to another,
+/// which has the first one's parts. It gets no answer: each answer is a failure, or none, with two of them.
+#[test]
+fn parts_of_one_that_has_given_a_batch_up_decide_nothing() {
+    let houses = Houses::new();
+    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
+    let gateway = Gateway::new(&houses, &holders);
+    holders.iter_mut().for_each(Running::kill);
+    for seat in [1, 2] {
+        let config = std::fs::read_to_string(houses.config(seat)).unwrap();
+        let short = config.replace("timeout_ms = 60000", "timeout_ms = 4000");
+        assert_ne!(config, short);
+        std::fs::write(houses.config(seat), short).unwrap();
+    }
+    let holders = [1, 2].map(|seat| houses.start(seat));
+    let mut raws = holders.each_ref().map(|holder| holder.raw(houses.identity()));
+    let decided = |raw: &mut Raw| match raw.receive() {
+        Ok(Reply::DecidedSeat(decided)) => decided.decisions,
+        other => panic!("{other:?}"),
+    };
+    let [job, _] = gateway.jobs(1);
+    let frames = SeatJob::encode(&job).unwrap().map(|job| frame_with(DECIDE_SEAT, &job));
+    raws[0].send(&frames[0]);
+    assert_eq!(decided(&mut raws[0]), None, "the other did not hear of it");
+    raws[1].send(&frames[1]);
+    assert_eq!(decided(&mut raws[1]), None, "what the first sent is old");
+    // At the same time, both decide and both have counted.
+    let [job, _] = gateway.jobs(2);
+    let frames = SeatJob::encode(&job).unwrap().map(|job| frame_with(DECIDE_SEAT, &job));
+    raws[0].send(&frames[0]);
+    raws[1].send(&frames[1]);
+    let decisions = raws.each_mut().map(|raw| decided(raw).map(|decisions| decisions.lanes().bits()));
+    assert_eq!(decisions, [Some(expected(2)); 2]);
 }

@@ -103,7 +103,7 @@ impl Gateway {
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
-        let alone = Local::with_clock(alone.into(), || 0);
+        let alone = Local::new(alone.into(), || 0);
         let keys = [&quorum as &dyn KeyHolding, &alone]
             .map(|role| role.create_tenant(TENANT, KeyStructure::PerSubject, lenient(15_000)).unwrap());
         let mut gateway = Gateway { quorum, alone, keys, people: Vec::new(), rng };

@@ -87,6 +87,10 @@ impl House {
         Running::start(program, &self.config, &self.log_path())
     }
 
+    pub(crate) fn config(&self) -> &Path {
+        &self.config
+    }
+
     pub(crate) fn log_path(&self) -> PathBuf {
         self.folder.path().join("log")
     }

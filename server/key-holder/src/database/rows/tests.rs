@@ -1,6 +1,7 @@
 //! Whatever somebody else writes to a file with a key is found when it is opened.
 
 use super::*;
+use crate::Supervisor;
 use crate::database::{Database, Survives};
 use std::path::Path;
 
@@ -14,7 +15,8 @@ CREATE TABLE big (number INTEGER PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER
 const APART: &[Apart] = &[Apart::Table("public"), Apart::Column("big", "sealed")];
 
 fn open(path: &Path) -> Result<Database, StoreError> {
-    Database::open(path, 1, SCHEMA, Some(RowKey::of(&[7; 32], APART)))
+    let supervisor = Supervisor::default();
+    Database::open(path, 1, SCHEMA, Some(RowKey::of(&[7; 32], APART)), &supervisor)
 }
 
 fn write(database: &Database, sql: &'static str) -> Result<(), StoreError> {
@@ -118,7 +120,8 @@ fn every_edit_of_a_row_or_of_the_tables_is_refused() {
     filled(&path);
     edit(&path, "UPDATE public SET bytes = x'01'; UPDATE big SET sealed = x'01'");
     open(&path).unwrap();
-    let other = Database::open(&path, 1, SCHEMA, Some(RowKey::of(&[8; 32], APART))).err();
+    let key = RowKey::of(&[8; 32], APART);
+    let other = Database::open(&path, 1, SCHEMA, Some(key), &Supervisor::default()).err();
     assert!(matches!(other, Some(StoreError::Altered(_))), "another key");
 }
 

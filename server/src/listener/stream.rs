@@ -1,13 +1,16 @@
-//! A close that does not cut off its own last answer.
+//! The bytes of a connection: whether the peer takes them, and a close that does not cut off its own last answer.
 //!
 //! A request refused before its body was read (too large, wrong media type, no such caller) is answered while the peer
 //! still sends. Closing the socket then makes the kernel answer the rest with a reset, and a reset can overtake the
 //! answer: the peer sees a broken pipe instead of the problem. So the sending side closes first and what still arrives
 //! is read and thrown away, undecrypted, until the peer closes or a bound is reached (RFC 9112 section 9.6).
 
+use super::activity::Activity;
+use super::exchange::DISCARDED_BYTES_MAX;
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -17,13 +20,12 @@ use tokio_rustls::server::TlsStream;
 
 /// How long a peer may take to notice the close.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Bytes thrown away for one peer: four times the largest body of any route.
-const LINGER_BYTES_MAX: usize = 1 << 20;
 
 /// A TLS stream whose shutdown lingers.
-pub(crate) struct Lingering {
+pub(super) struct Stream {
     stream: TlsStream<TcpStream>,
     closing: Option<Closing>,
+    activity: Arc<Activity>,
 }
 
 /// The sending side is closed; the peer may go on for this long.
@@ -32,9 +34,18 @@ struct Closing {
     bytes_left: usize,
 }
 
-impl Lingering {
-    pub(crate) fn new(stream: TlsStream<TcpStream>) -> Lingering {
-        Lingering { stream, closing: None }
+impl Stream {
+    pub(super) fn new(stream: TlsStream<TcpStream>, activity: Arc<Activity>) -> Stream {
+        Stream { stream, closing: None, activity }
+    }
+
+    fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
+            Poll::Pending => self.activity.stalls(),
+            Poll::Ready(Ok(bytes)) => self.activity.takes(*bytes),
+            Poll::Ready(Err(_)) => {}
+        }
+        written
     }
 }
 
@@ -54,7 +65,7 @@ impl Closing {
     }
 }
 
-impl AsyncRead for Lingering {
+impl AsyncRead for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -64,9 +75,10 @@ impl AsyncRead for Lingering {
     }
 }
 
-impl AsyncWrite for Lingering {
+impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.note(written)
     }
 
     fn poll_write_vectored(
@@ -74,7 +86,8 @@ impl AsyncWrite for Lingering {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -82,17 +95,22 @@ impl AsyncWrite for Lingering {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        match &flushed {
+            Poll::Pending => self.activity.stalls(),
+            Poll::Ready(_) => self.activity.flows(),
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Lingering { stream, closing } = &mut *self;
+        let Stream { stream, closing, .. } = &mut *self;
         if closing.is_none() {
             ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
         }
         let closing = closing.get_or_insert_with(|| Closing {
             deadline: Box::pin(tokio::time::sleep(LINGER_TIME_MAX)),
-            bytes_left: LINGER_BYTES_MAX,
+            bytes_left: DISCARDED_BYTES_MAX,
         });
         ready!(closing.poll(stream.get_mut().0, cx));
         Poll::Ready(Ok(()))

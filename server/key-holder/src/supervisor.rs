@@ -1,0 +1,134 @@
+//! The threads that a process cannot do without: when one of them panics, the process says so and ends.
+//!
+//! A writer, a dispatcher or a monitor that is gone leaves a process that looks alive and answers nothing. So each such
+//! thread runs under a [`Supervisor`]. The first panic is the [`Death`] of the process: its main thread is told, stops
+//! taking requests, answers what is in flight and exits. A thread that returns has finished: all of them return only when
+//! their owner lets go of them.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+
+/// Watches the threads of one service. Cloning gives another handle; the default one has no listener.
+#[derive(Clone, Default)]
+pub struct Supervisor(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    death: OnceLock<Death>,
+    /// Callbacks, each called once.
+    told: Mutex<Vec<Tell>>,
+}
+
+type Tell = Box<dyn FnOnce(&Death) + Send>;
+
+/// Which thread was the first to panic, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// Its name.
+    pub thread: String,
+    /// What it panicked with.
+    pub why: String,
+}
+
+impl Supervisor {
+    /// Starts a thread of this name.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: impl Into<String>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let (supervisor, name) = (self.clone(), name.into());
+        let thread = std::thread::Builder::new().name(name.clone());
+        thread.spawn(move || supervisor.watch(&name, work))
+    }
+
+    /// Runs `work` on this thread.
+    pub fn watch<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
+        self.watch_then(name, work, || ())
+    }
+
+    /// Runs `work` on this thread, and after a panic that was told `remains`: what waits for a thread that is gone must not
+    /// wait forever. A bounded channel of crossbeam, for one, keeps what it holds until its last sender is gone.
+    pub fn watch_then<T>(&self, name: &str, work: impl FnOnce() -> T, remains: impl FnOnce()) -> T {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(done) => done,
+            Err(panic) => {
+                self.panicked(name, &*panic);
+                remains();
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// A thread or task panicked with this payload.
+    pub fn panicked(&self, name: &str, panic: &(dyn Any + Send)) {
+        let why = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let why = why.or_else(|| panic.downcast_ref().cloned()).unwrap_or_else(|| "no message".to_owned());
+        let mut told = self.told();
+        let death = self.0.death.get_or_init(|| {
+            tracing::error!(thread = name, why, "a thread panicked that the process cannot do without");
+            Death { thread: name.to_owned(), why }
+        });
+        for tell in std::mem::take(&mut *told) {
+            tell(death);
+        }
+    }
+
+    /// The first panic, if there was one.
+    pub fn death(&self) -> Option<&Death> {
+        self.0.death.get()
+    }
+
+    /// Calls `tell` at the first panic, or now if that has been. It must not block.
+    pub fn on_death(&self, tell: impl FnOnce(&Death) + Send + 'static) {
+        let mut told = self.told();
+        match self.death() {
+            Some(death) => tell(death),
+            None => told.push(Box::new(tell)),
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Vec<Tell>> {
+        self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Death { thread, why } = self;
+        write!(
+            f,
+            "the thread `{thread}` panicked ({why}); the process cannot do without it and ends: start it again"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn the_first_panic_reaches_every_listener_and_a_return_is_no_panic() {
+        let supervisor = Supervisor::default();
+        let (early, told_early) = channel();
+        supervisor.on_death(move |death| early.send(death.clone()).unwrap());
+        supervisor.spawn("finished", || ()).unwrap().join().unwrap();
+        assert_eq!(supervisor.death(), None);
+        supervisor.spawn("first", || panic!("out of {}", "luck")).unwrap().join().unwrap_err();
+        supervisor.spawn("second", || panic!("too")).unwrap().join().unwrap_err();
+        let death = Death { thread: "first".to_owned(), why: "out of luck".to_owned() };
+        let (late, told_late) = channel();
+        supervisor.on_death(move |death| late.send(death.clone()).unwrap());
+        assert_eq!(supervisor.death(), Some(&death));
+        assert_eq!(told_early.iter().collect::<Vec<_>>(), std::slice::from_ref(&death));
+        assert_eq!(told_late.iter().collect::<Vec<_>>(), [death]);
+    }
+}

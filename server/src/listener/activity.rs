@@ -1,0 +1,334 @@
+//! What one connection is doing, and how long it may go on like that.
+//!
+//! The connection's task, its requests and the table of connections share an [`Activity`]. A request *works* while its
+//! handler computes and *waits* while it is the peer's turn: to send the rest of a body, or to take an answer. Only a
+//! connection with a request that works is never closed to make room. Every other state has a deadline here; handlers have
+//! their own.
+//!
+//! All of it belongs to one connection, so requests of different connections share nothing.
+
+use crate::config::Limits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// Bytes that a peer must take within the write deadline once it lets bytes wait.
+const PROGRESS_BYTES_MIN: u64 = 4096;
+/// Between two looks at a closing connection for which a handler works.
+const CLOSING_POLL: Duration = Duration::from_millis(50);
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// TLS is not done.
+    Handshake,
+    /// It has sent no request yet.
+    Silent,
+    /// It was told to close, and no handler works for it.
+    Closing,
+    /// Between two requests.
+    Idle,
+    /// It is the peer's turn in every request.
+    Waiting,
+    /// A handler works for it.
+    Working,
+}
+
+impl State {
+    pub(crate) const ALL: [State; 6] =
+        [State::Handshake, State::Silent, State::Closing, State::Idle, State::Waiting, State::Working];
+
+    /// The label of metrics.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            State::Handshake => "handshake",
+            State::Silent => "silent",
+            State::Closing => "closing",
+            State::Idle => "idle",
+            State::Waiting => "waiting",
+            State::Working => "working",
+        }
+    }
+
+    /// The order in which connections give way at the limit; one with a working handler never does.
+    pub(super) fn gives_way(self) -> Option<u8> {
+        match self {
+            State::Handshake | State::Silent | State::Closing => Some(0),
+            State::Idle => Some(1),
+            State::Waiting => Some(2),
+            State::Working => None,
+        }
+    }
+}
+
+/// What a peer did not do in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overdue {
+    /// Send a request.
+    FirstRequest,
+    /// Send another request.
+    Idle,
+    /// Take what it asked for.
+    Stalled,
+}
+
+/// See the module.
+pub(super) struct Activity {
+    opened: Instant,
+    established: AtomicBool,
+    closing: AtomicBool,
+    requests: AtomicU64,
+    working: AtomicUsize,
+    waiting: AtomicUsize,
+    refusals_in_a_row: AtomicU32,
+    /// When the last request began or ended.
+    changed: Stamp,
+    /// The period of now, a write deadline long, and the answers that were begun in it or in the one before and that the
+    /// peer has not taken.
+    period: AtomicUsize,
+    unsent: [AtomicUsize; 2],
+    /// Since when bytes wait for the peer, and how many it has taken since.
+    stalled: Stamp,
+    taken: AtomicU64,
+    /// It is to make room for another connection.
+    pub(super) evicted: Notify,
+    /// It was refused too many requests in a row, and is to end.
+    fed_up: AtomicBool,
+    pub(super) leave: Notify,
+}
+
+/// A point in time after the connection was opened, or none.
+#[derive(Default)]
+struct Stamp(AtomicU64);
+
+/// A request until its handler is done with it.
+pub(super) struct Turn {
+    activity: Arc<Activity>,
+    /// It is the peer's turn.
+    waits: AtomicBool,
+}
+
+/// An answer until the peer has taken it.
+pub(super) struct Unsent {
+    activity: Arc<Activity>,
+    period: usize,
+}
+
+impl Activity {
+    pub(super) fn new() -> Activity {
+        Activity {
+            opened: Instant::now(),
+            established: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
+            working: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            refusals_in_a_row: AtomicU32::new(0),
+            changed: Stamp::default(),
+            period: AtomicUsize::new(0),
+            unsent: Default::default(),
+            stalled: Stamp::default(),
+            taken: AtomicU64::new(0),
+            evicted: Notify::new(),
+            fed_up: AtomicBool::new(false),
+            leave: Notify::new(),
+        }
+    }
+
+    /// TLS is done.
+    pub(super) fn established(&self) {
+        self.changed.set(self);
+        self.established.store(true, Ordering::Release);
+    }
+
+    pub(super) fn state(&self) -> State {
+        let count = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
+        if !self.established.load(Ordering::Acquire) {
+            State::Handshake
+        } else if count(&self.working) > 0 {
+            State::Working
+        } else if self.closing.load(Ordering::Acquire) {
+            State::Closing
+        } else if count(&self.waiting) > 0 {
+            State::Waiting
+        } else if self.requests.load(Ordering::Acquire) == 0 {
+            State::Silent
+        } else {
+            State::Idle
+        }
+    }
+
+    /// How long ago it last began to do something else.
+    pub(super) fn unchanged(&self) -> Duration {
+        self.changed_at().elapsed()
+    }
+
+    fn changed_at(&self) -> Instant {
+        self.changed.get(self).unwrap_or(self.opened)
+    }
+
+    /// A request was answered; whether that made `max` refusals in a row, so that the connection is to end.
+    pub(super) fn answered(&self, refused: bool, max: u32) -> bool {
+        if !refused {
+            self.refusals_in_a_row.store(0, Ordering::Relaxed);
+        } else if self.refusals_in_a_row.fetch_add(1, Ordering::Relaxed) + 1 >= max {
+            self.fed_up.store(true, Ordering::Relaxed);
+            self.leave.notify_one();
+        }
+        self.is_fed_up()
+    }
+
+    /// Whether it was refused too many requests in a row.
+    pub(super) fn is_fed_up(&self) -> bool {
+        self.fed_up.load(Ordering::Relaxed)
+    }
+
+    /// The peer does not take bytes that are ready for it.
+    pub(super) fn stalls(&self) {
+        if self.stalled.get(self).is_none() {
+            self.taken.store(0, Ordering::Relaxed);
+            self.stalled.set(self);
+        }
+    }
+
+    /// The peer took so many bytes.
+    pub(super) fn takes(&self, bytes: usize) {
+        if self.stalled.get(self).is_some()
+            && self.taken.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64 >= PROGRESS_BYTES_MIN
+        {
+            self.stalled.clear();
+        }
+    }
+
+    /// The peer took everything.
+    pub(super) fn flows(&self) {
+        self.stalled.clear();
+    }
+
+    /// Waits until the peer has missed a deadline.
+    pub(super) async fn overdue(&self, limits: &Limits) -> Overdue {
+        let write = limits.write_timeout();
+        let mut period_ends = Instant::now() + write;
+        loop {
+            let now = Instant::now();
+            if now >= period_ends {
+                if !self.next_period() {
+                    return Overdue::Stalled;
+                }
+                period_ends = now + write;
+            }
+            let stalled = self.stalled.get(self).map(|since| (since + write, Overdue::Stalled));
+            let quiet = match self.state() {
+                State::Silent => Some((limits.first_request_timeout(), Overdue::FirstRequest)),
+                State::Idle => Some((limits.idle_timeout(), Overdue::Idle)),
+                _ => None,
+            };
+            let quiet = quiet.map(|(time, what)| (self.changed_at() + time, what));
+            // What begins after this look is seen at the next one, at the end of the period.
+            let mut next = period_ends;
+            for (deadline, what) in stalled.into_iter().chain(quiet) {
+                if now >= deadline {
+                    return what;
+                }
+                next = next.min(deadline);
+            }
+            sleep_until(next).await;
+        }
+    }
+
+    /// Begins the next period; false if an answer has waited for a whole one.
+    fn next_period(&self) -> bool {
+        let period = self.period.load(Ordering::Acquire);
+        let late = self.unsent[(period + 1) % 2].load(Ordering::Acquire) > 0;
+        self.period.store(period + 1, Ordering::Release);
+        !late
+    }
+
+    /// Waits, after the peer was told that the connection closes, until every handler has answered and the peer has had
+    /// [`Limits::close_timeout`] to take the answers. A peer that goes on with requests is waited for no longer than a
+    /// request may take.
+    pub(super) async fn finished(&self, limits: &Limits) {
+        self.closing.store(true, Ordering::Release);
+        let begun = Instant::now();
+        let longest = begun + limits.answer_timeout() + limits.close_timeout();
+        loop {
+            while self.working.load(Ordering::Acquire) > 0 {
+                sleep(CLOSING_POLL).await;
+            }
+            let until = longest.min(begun.max(self.changed_at()) + limits.close_timeout());
+            if Instant::now() >= until {
+                return;
+            }
+            sleep_until(until).await;
+        }
+    }
+}
+
+impl Stamp {
+    fn set(&self, activity: &Activity) {
+        let ms = u64::try_from(activity.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.store(ms.saturating_add(1), Ordering::Release);
+    }
+
+    fn clear(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+
+    fn get(&self, activity: &Activity) -> Option<Instant> {
+        let ms = self.0.load(Ordering::Acquire).checked_sub(1)?;
+        Some(activity.opened + Duration::from_millis(ms))
+    }
+}
+
+impl Turn {
+    pub(super) fn begin(activity: &Arc<Activity>) -> Turn {
+        activity.working.fetch_add(1, Ordering::AcqRel);
+        activity.requests.fetch_add(1, Ordering::AcqRel);
+        activity.changed.set(activity);
+        Turn { activity: Arc::clone(activity), waits: AtomicBool::new(false) }
+    }
+
+    /// It is the peer's turn.
+    pub(super) fn wait(&self) {
+        if !self.waits.swap(true, Ordering::AcqRel) {
+            self.activity.waiting.fetch_add(1, Ordering::AcqRel);
+            self.activity.working.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// It is the handler's turn.
+    pub(super) fn work(&self) {
+        if self.waits.swap(false, Ordering::AcqRel) {
+            self.activity.working.fetch_add(1, Ordering::AcqRel);
+            self.activity.waiting.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let waits = self.waits.load(Ordering::Acquire);
+        self.activity.changed.set(&self.activity);
+        let counter = if waits { &self.activity.waiting } else { &self.activity.working };
+        counter.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Unsent {
+    pub(super) fn begin(activity: &Arc<Activity>) -> Unsent {
+        let period = activity.period.load(Ordering::Acquire) % 2;
+        activity.waiting.fetch_add(1, Ordering::AcqRel);
+        activity.unsent[period].fetch_add(1, Ordering::AcqRel);
+        Unsent { activity: Arc::clone(activity), period }
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        self.activity.changed.set(&self.activity);
+        self.activity.unsent[self.period].fetch_sub(1, Ordering::AcqRel);
+        self.activity.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,198 @@
+//! One request and its answer, as the connection sees them.
+//!
+//! A refusal that overtakes the body of its request is lost on some clients: HTTP/2 has the server reset the stream, and
+//! curl before 8.x then reports the reset. So the rest of a body is read and thrown away before the answer, within bounds.
+//! A client that waits for `100 Continue` has sent no body, and is answered at once.
+
+use super::activity::{Activity, Turn, Unsent};
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::http::header::{CONNECTION, EXPECT};
+use axum::http::{HeaderValue, Request, Response, Version};
+use http_body_util::BodyExt as _;
+use hyper::body::{Buf, Bytes, Frame, Incoming, SizeHint};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::io::IoSlice;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// Bytes of a body thrown away: four times the largest body of any route.
+pub(super) const DISCARDED_BYTES_MAX: usize = 1 << 20;
+/// How long a peer may take to send them.
+const DISCARDED_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What serves the requests of one connection.
+pub(super) struct Exchange {
+    router: TowerToHyperService<Router>,
+    activity: Arc<Activity>,
+    refusals_max: u32,
+}
+
+impl Exchange {
+    pub(super) fn new(router: Router, activity: Arc<Activity>, refusals_max: u32) -> Exchange {
+        Exchange { router: TowerToHyperService::new(router), activity, refusals_max }
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+
+impl Service<Request<Incoming>> for Exchange {
+    type Response = Response<Answer>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        let turn = Arc::new(Turn::begin(&self.activity));
+        let (http2, unread) = (request.version() == Version::HTTP_2, Arc::<Mutex<_>>::default());
+        let expects = !http2 && request.headers().contains_key(EXPECT);
+        let request = request.map(|body| match body.is_end_stream() {
+            true => Body::empty(),
+            false => Body::new(Asked {
+                body: Some(body),
+                turn: Arc::clone(&turn),
+                unread: Arc::clone(&unread),
+                // Once it is read from the client is told to send it.
+                expected: expects,
+            }),
+        });
+        let (answering, activity, refusals_max) =
+            (self.router.call(request), Arc::clone(&self.activity), self.refusals_max);
+        Box::pin(async move {
+            let mut response = answering.await?;
+            let rest = unread.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(body) = rest {
+                turn.wait();
+                discard(body).await;
+            }
+            let status = response.status();
+            let refused = status.is_client_error() || status.is_server_error();
+            if activity.answered(refused, refusals_max) && !http2 {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            let unsent = Arc::new(Unsent::begin(&activity));
+            drop(turn);
+            Ok(response.map(|body| Answer { body, unsent }))
+        })
+    }
+}
+
+async fn discard(mut body: Incoming) {
+    if body.size_hint().lower() > DISCARDED_BYTES_MAX as u64 {
+        return;
+    }
+    let all = async {
+        let mut left = DISCARDED_BYTES_MAX;
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(bytes) else { return };
+            left = rest;
+        }
+    };
+    // A peer that is too slow, or sends too much, gets its answer all the same.
+    let _ = tokio::time::timeout(DISCARDED_TIME_MAX, all).await;
+}
+
+/// The body of a request. What its handler does not read of it goes to `unread`.
+struct Asked {
+    body: Option<Incoming>,
+    turn: Arc<Turn>,
+    unread: Arc<Mutex<Option<Incoming>>>,
+    /// The client sends nothing before it is told to, and has not been told.
+    expected: bool,
+}
+
+impl HttpBody for Asked {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Asked { body, turn, expected, .. } = &mut *self;
+        let Some(body) = body else { return Poll::Ready(None) };
+        *expected = false;
+        let frame = Pin::new(body).poll_frame(cx);
+        match frame {
+            Poll::Pending => turn.wait(),
+            Poll::Ready(_) => turn.work(),
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, HttpBody::size_hint)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.turn.work();
+        if let Some(body) = self.body.take()
+            && !body.is_end_stream()
+            && !self.expected
+        {
+            *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        }
+    }
+}
+
+/// The body of an answer.
+pub(super) struct Answer {
+    body: Body,
+    unsent: Arc<Unsent>,
+}
+
+impl HttpBody for Answer {
+    type Data = Chunk;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Chunk>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let chunk = |bytes| Chunk { bytes, _unsent: Arc::clone(&self.unsent) };
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Bytes of an answer, which the HTTP library drops once the peer's flow control has let them through.
+pub(super) struct Chunk {
+    bytes: Bytes,
+    _unsent: Arc<Unsent>,
+}
+
+impl Buf for Chunk {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        self.bytes.chunks_vectored(slices)
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}

@@ -1,0 +1,248 @@
+//! The accept loop: TLS, bounds on what a connection may hold and for how long, and a shutdown that loses no request.
+//!
+//! `axum::serve` has no TLS, no cap on connections and no deadlines, so the loop is ours. [`connections`] knows which
+//! connections there are and which one makes room, [`activity`] what each is doing and until when it may,
+//! [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
+//! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
+
+mod activity;
+pub(crate) mod connections;
+mod exchange;
+mod stream;
+
+use crate::config::Limits;
+use activity::{Activity, Overdue, State};
+use axum::Router;
+use connections::{Closed, Connections, Place};
+use exchange::Exchange;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use stream::Stream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+/// Age at which a connection is asked to close after the request in flight.
+const CONNECTION_AGE_MAX: Duration = Duration::from_secs(600);
+/// An HTTP/2 peer that does not answer a ping is gone.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+/// Streams of one HTTP/2 connection; with bodies of at most 256 KiB this bounds what a connection can make us hold.
+const STREAMS_MAX: u32 = 128;
+/// Bytes of a body that a peer may send before we read them: a refused upload costs no more, and a connection not more
+/// than a few uploads.
+const STREAM_WINDOW: u32 = 128 * 1024;
+const CONNECTION_WINDOW: u32 = 512 * 1024;
+/// Bytes of a request head that the HTTP library reads. It refuses more itself, without a problem document.
+const HEAD_BYTES_READ: usize = 2 * crate::api::HEAD_BYTES_MAX;
+/// Pause after a failed `accept`, which means that the process is out of file descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+/// How long the peer of a connection that makes room may take to see that it ends.
+const EVICTED_TIME_MAX: Duration = Duration::from_secs(1);
+/// Between two looks whether all connections have ended.
+const DRAIN_POLL: Duration = Duration::from_millis(10);
+/// File descriptors for everything but connections.
+const DESCRIPTORS_BESIDES: u64 = 256;
+
+/// Raises the number of files that this process may open as far as it may. Shells give a process a quarter of the
+/// default number of connections.
+pub(crate) fn raise_descriptor_limit(connections: usize) {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let wanted = connections as u64 + DESCRIPTORS_BESIDES;
+    let may = match setrlimit(Resource::Nofile, limit) {
+        Ok(()) => limit.maximum,
+        Err(_) => getrlimit(Resource::Nofile).current,
+    };
+    if may.is_some_and(|may| may < wanted) {
+        tracing::warn!(
+            may,
+            wanted,
+            "fewer files may be open than limits.connections needs: raise `ulimit -Hn`"
+        );
+    }
+}
+
+/// A bound socket that is not yet served.
+pub(crate) struct Listener {
+    socket: TcpListener,
+    tls: TlsAcceptor,
+    limits: Limits,
+    connections: Arc<Connections>,
+}
+
+impl Listener {
+    /// Binds the address; port 0 takes a free one.
+    pub(crate) async fn bind(
+        address: SocketAddr,
+        tls: Arc<rustls::ServerConfig>,
+        limits: Limits,
+        connections: Arc<Connections>,
+    ) -> io::Result<Listener> {
+        let (socket, tls) = (TcpListener::bind(address).await?, TlsAcceptor::from(tls));
+        Ok(Listener { socket, tls, limits, connections })
+    }
+
+    /// The bound address.
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Serves until `stop` becomes true, then closes the socket, tells every connection to finish, and waits for the
+    /// requests in flight up to `limits.drain_timeout_s`. Returns whether every handler finished. Peers that do not take
+    /// their answers are given `limits.close_timeout_s`.
+    pub(crate) async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
+        let Listener { socket, tls, limits, connections } = self;
+        let builder = builder(&limits);
+        let listener = Arc::new(Serving { tls, router, builder, limits, connections });
+        let connections = &listener.connections;
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                accepted = socket.accept() => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(cause) => {
+                    tracing::warn!(%cause, "accept failed");
+                    connections.make_room();
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                    continue;
+                }
+            };
+            let place = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                place = connections.admit(peer.ip()) => place,
+            };
+            let Some(place) = place else { continue };
+            // Small answers must not wait for a delayed acknowledgement.
+            let _ = stream.set_nodelay(true);
+            let (listener, stop) = (Arc::clone(&listener), stop.clone());
+            tokio::spawn(async move {
+                let closed = listener.run(stream, &place, stop).await;
+                listener.connections.closed(closed);
+            });
+        }
+        drop(socket);
+        let ended = async {
+            while !connections.is_empty() {
+                tokio::time::sleep(DRAIN_POLL).await;
+            }
+        };
+        let timeout = Duration::from_secs(listener.limits.drain_timeout_s);
+        // A peer that does not let go is no request.
+        tokio::time::timeout(timeout, ended).await.is_ok() || !connections.any_works()
+    }
+}
+
+/// What every connection of a listener shares.
+struct Serving {
+    tls: TlsAcceptor,
+    router: Router,
+    builder: auto::Builder<TokioExecutor>,
+    limits: Limits,
+    connections: Arc<Connections>,
+}
+
+impl Serving {
+    /// Serves a connection; why it ended.
+    async fn run(&self, stream: TcpStream, place: &Place, mut stop: watch::Receiver<bool>) -> Closed {
+        let activity = &place.activity;
+        let handshake = self.tls.accept(stream);
+        let timeout = Duration::from_secs(self.limits.handshake_timeout_s);
+        let stream = tokio::select! {
+            // A handshake has carried no request yet, so it may be cut.
+            _ = stop.wait_for(|stop| *stop) => return Closed::Drain,
+            () = activity.evicted.notified() => return Closed::Evicted,
+            done = tokio::time::timeout(timeout, handshake) => match done {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(cause)) => {
+                    tracing::debug!(%cause, "TLS handshake failed");
+                    return Closed::Handshake;
+                }
+                Err(_) => return Closed::HandshakeTimeout,
+            },
+        };
+        activity.established();
+        let stream = TokioIo::new(Stream::new(stream, Arc::clone(activity)));
+        let exchange =
+            Exchange::new(self.router.clone(), Arc::clone(activity), self.limits.refusals_in_a_row);
+        let mut connection = std::pin::pin!(self.builder.serve_connection(stream, exchange));
+        let closed = tokio::select! {
+            ended = &mut connection => return match activity.is_fed_up() {
+                true => Closed::Refusals,
+                false => ended_by_itself(ended),
+            },
+            _ = stop.wait_for(|stop| *stop) => Closed::Drain,
+            () = tokio::time::sleep(CONNECTION_AGE_MAX) => Closed::Age,
+            () = activity.leave.notified() => Closed::Refusals,
+            () = activity.evicted.notified() => Closed::Evicted,
+            overdue = activity.overdue(&self.limits) => match overdue {
+                Overdue::FirstRequest => Closed::FirstRequest,
+                Overdue::Idle => Closed::Idle,
+                // It would not read a GOAWAY either.
+                Overdue::Stalled => return Closed::Stalled,
+            },
+        };
+        // GOAWAY or `Connection: close`: requests in flight are still answered.
+        connection.as_mut().graceful_shutdown();
+        let finished = async {
+            match closed {
+                Closed::Evicted => evicted(activity).await,
+                _ => activity.finished(&self.limits).await,
+            }
+        };
+        tokio::select! {
+            _ = &mut connection => {}
+            () = finished => {}
+        }
+        closed
+    }
+}
+
+/// How long a connection that makes room may go on: one that has sent no request has nothing to lose.
+async fn evicted(activity: &Activity) {
+    if activity.state() != State::Silent {
+        tokio::time::sleep(EVICTED_TIME_MAX).await;
+    }
+}
+
+/// Why the HTTP library ended a connection.
+fn ended_by_itself(ended: Result<(), Box<dyn Error + Send + Sync>>) -> Closed {
+    let Err(cause) = ended else { return Closed::Peer };
+    tracing::debug!(cause = &*cause as &dyn Error, "connection ended");
+    match cause.downcast_ref::<hyper::Error>() {
+        Some(cause) if cause.is_parse_too_large() => Closed::HeadTooLarge,
+        Some(cause) if cause.is_parse() || cause.source().is_some_and(|cause| cause.is::<h2::Error>()) => {
+            Closed::Malformed
+        }
+        Some(cause) if cause.is_timeout() => Closed::Head,
+        _ => Closed::Broken,
+    }
+}
+
+fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(limits.header_timeout_s))
+        .max_buf_size(HEAD_BYTES_READ);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEAD_BYTES_READ as u32)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_INTERVAL);
+    builder
+}

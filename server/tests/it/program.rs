@@ -1,0 +1,111 @@
+//! The program `trefoil serve` as a process of its own.
+
+use crate::http::{Endpoint, Reply, tls};
+use hyper::Method;
+use serde_json::json;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
+
+/// A running service; killed when dropped.
+pub(crate) struct Program {
+    child: Child,
+    /// Kept to the end, so that standard output has a reader.
+    _lines: std::io::Lines<BufReader<ChildStdout>>,
+    pub(crate) public: Endpoint,
+    pub(crate) admin: Endpoint,
+}
+
+impl Program {
+    /// Starts on free ports with the data directory `data` and these variables.
+    pub(crate) fn start(data: &Path, log: impl Into<Stdio>, variables: &[(&str, &str)]) -> Program {
+        Program::start_by(Command::new(PROGRAM), data, log, variables)
+    }
+
+    /// As [`Program::start`], but on a disk that [`Program::bound`] can fill: the signal that the kernel sends then is
+    /// ignored, so that writes fail as they do on a full disk.
+    pub(crate) fn start_on_a_disk(data: &Path, log: impl Into<Stdio>, variables: &[(&str, &str)]) -> Program {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", PROGRAM]);
+        Program::start_by(shell, data, log, variables)
+    }
+
+    /// Bounds the size of a file that it writes: `unlimited`, or bytes.
+    pub(crate) fn bound(&self, bytes: &str) {
+        let pid = self.child.id().to_string();
+        let limit = format!("--fsize={bytes}:unlimited");
+        let done = Command::new("prlimit").args(["--pid", &pid, &limit]).status();
+        assert!(done.expect("prlimit is part of util-linux").success());
+    }
+
+    fn start_by(
+        mut command: Command,
+        data: &Path,
+        log: impl Into<Stdio>,
+        variables: &[(&str, &str)],
+    ) -> Program {
+        let mut child = command
+            .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+            .arg(data)
+            .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+            .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let told: Vec<String> = lines.by_ref().map_while(Result::ok).take(5).collect();
+        let address = |line: &String| line.split_once("https://").unwrap().1.parse().unwrap();
+        let tls = tls(&data.join("tls-certificate.pem"));
+        let endpoint = |line| Endpoint { address: address(line), tls: Arc::clone(&tls), bearer: None };
+        let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
+        let (public, admin) = (endpoint(&told[0]), endpoint(&told[1]).with_bearer(token.trim()));
+        Program { child, _lines: lines, public, admin }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let done = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+    }
+
+    /// SIGTERM, and how the process ends.
+    pub(crate) fn terminate(mut self) -> ExitStatus {
+        self.signal("-TERM");
+        self.child.wait().unwrap()
+    }
+
+    /// Whether it does what needs neither a credential nor a tenant, `times` times, and what needs the disk.
+    pub(crate) async fn serves(&self, times: usize) {
+        for _ in 0..times {
+            assert_eq!(self.public.get("/v1/fhe/parameters").await.status, 200);
+        }
+        let ready = self.admin.get("/readyz").await;
+        assert!(ready.status == 200 && ready.text().starts_with("ready\n"), "{}", ready.text());
+        assert_eq!(self.create_tenant().await.status, 201);
+    }
+
+    /// What needs the store and the vault.
+    pub(crate) async fn create_tenant(&self) -> Reply {
+        let policy =
+            json!({"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["a.example"]});
+        let tenant = json!({"name": "t", "policy": policy}).to_string();
+        self.admin.send(Method::POST, "/v1/tenants", &[], tenant).await
+    }
+
+    /// The value of a metric.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        self.admin.metric(name).await
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
