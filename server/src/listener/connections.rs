@@ -25,6 +25,7 @@ pub(crate) struct Connections {
     connections_max: usize,
     per_peer_max: usize,
     handshakes_max: usize,
+    handshake_age_min: Duration,
     table: Mutex<Table>,
     /// A place is free.
     freed: Notify,
@@ -156,10 +157,15 @@ enum Admission {
 
 impl Connections {
     pub(crate) fn new(limits: &Limits) -> Arc<Connections> {
+        Connections::with_handshakes_of(HANDSHAKE_AGE_MIN, limits)
+    }
+
+    fn with_handshakes_of(handshake_age_min: Duration, limits: &Limits) -> Arc<Connections> {
         Arc::new(Connections {
             connections_max: limits.connections,
             per_peer_max: limits.connections_per_peer,
             handshakes_max: limits.handshakes,
+            handshake_age_min,
             table: Mutex::default(),
             freed: Notify::new(),
             leaving: AtomicUsize::new(0),
@@ -203,7 +209,7 @@ impl Connections {
             && table.open.values().filter_map(in_handshake).count() >= self.handshakes_max
         {
             self.evict(&mut table, |open| {
-                in_handshake(open).filter(|_| open.activity.unchanged() >= HANDSHAKE_AGE_MIN)
+                in_handshake(open).filter(|_| open.activity.unchanged() >= self.handshake_age_min)
             });
         }
         let (number, activity) = (table.next, Arc::new(Activity::new()));
@@ -337,9 +343,18 @@ mod tests {
     use super::*;
 
     fn connections(all: usize, per_peer: usize, handshakes: usize) -> Arc<Connections> {
+        connections_with(Duration::MAX, all, per_peer, handshakes)
+    }
+
+    fn connections_with(
+        handshake_age_min: Duration,
+        all: usize,
+        per_peer: usize,
+        handshakes: usize,
+    ) -> Arc<Connections> {
         let mut limits = crate::config::Config::embedded().limits;
         (limits.connections, limits.connections_per_peer, limits.handshakes) = (all, per_peer, handshakes);
-        Connections::new(&limits)
+        Connections::with_handshakes_of(handshake_age_min, &limits)
     }
 
     fn admit(connections: &Arc<Connections>, peer: &str) -> Option<Place> {
@@ -426,11 +441,11 @@ mod tests {
 
     #[test]
     fn half_open_handshakes_give_way_once_they_are_old() {
-        let connections = connections(100, 100, 2);
-        let half_open: Vec<Place> = (0..3).map(|_| admit(&connections, "192.0.2.1").unwrap()).collect();
-        assert!(!half_open.iter().any(evicted), "a burst evicts none of its own");
-        std::thread::sleep(HANDSHAKE_AGE_MIN);
-        let late = admit(&connections, "192.0.2.1").unwrap();
-        assert!(evicted(&half_open[0]) && !evicted(&late));
+        for (age_min, gives_way) in [(Duration::MAX, false), (Duration::ZERO, true)] {
+            let connections = connections_with(age_min, 100, 100, 2);
+            let [first, second, late] = [(); 3].map(|()| admit(&connections, "192.0.2.1").unwrap());
+            assert_eq!(evicted(&first), gives_way, "a burst evicts none of its own");
+            assert!(!evicted(&second) && !evicted(&late));
+        }
     }
 }
