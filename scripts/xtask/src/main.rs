@@ -37,10 +37,10 @@ usage: cargo xtask <task>
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
-  numbers           write the numbers of README.md, NOTES.md files and whitepaper/ from bench/records/
+  numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record
   interop           exchange signatures with CIRCL (Go) and noble (Node)
-  docs              fail if README.md names a command or flag that does not exist
+  docs              fail if a page names a command or flag that does not exist
   miri              unit tests of the cache and of what it shares memory through, under Miri
   no-std            the verifier of attestations, built for a machine without the standard library
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds

@@ -38,8 +38,7 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
 fn pages(repo: &Repo) -> Result<Vec<(String, String, String)>, String> {
     let mut pages = Vec::new();
     for path in repo.files()? {
-        let notes = path.ends_with("/NOTES.md");
-        if path == "README.md" || notes || (path.starts_with("whitepaper/") && path.ends_with(".md")) {
+        if path.ends_with(".md") {
             let page = repo.read(&path)?;
             let fresh = fill(&page, &|file| repo.read(&format!("{RECORDS}/{file}")))
                 .map_err(|why| format!("{path}: {why}"))?;

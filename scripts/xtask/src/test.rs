@@ -28,7 +28,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
     if steps.command("build", build) {
         smoke::add(repo, &mut steps);
-        steps.step("commands in README.md", || docs::run(repo).map(|()| String::new()));
+        steps.step("commands in the pages", || docs::run(repo).map(|()| String::new()));
         clients::add_browser(repo, &mut steps);
         interop::add(repo, &mut steps);
     } else {
