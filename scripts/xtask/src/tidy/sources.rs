@@ -10,6 +10,10 @@ const UNSAFE_HOME: &str = "crypto/kernels/";
 const LINES_LONG: usize = 400;
 const LINES_MAX: usize = 800;
 
+/// README.md is a front door: what it is, the command, the output, how to verify, how fast, what it does not do.
+const README_LINES_MAX: usize = 150;
+const README_BYTES_MAX: usize = 12 * 1024;
+
 const TEXT: [&str; 14] =
     ["rs", "toml", "md", "sh", "json", "yml", "yaml", "txt", "html", "css", "js", "ts", "py", "lock"];
 
@@ -26,6 +30,12 @@ pub(super) fn is_text(path: &str) -> bool {
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = control_characters(path, text);
     findings.extend(machine_paths(path, text));
+    if path.ends_with(".md") {
+        findings.extend(comment_blocks(path, text));
+    }
+    if path == "README.md" {
+        findings.extend(front_door(path, text));
+    }
     if path.ends_with(".rs") {
         let views = Views::of(text);
         findings.extend(unsafe_outside_kernels(path, &views));
@@ -46,6 +56,25 @@ fn control_characters(path: &str, text: &str) -> Vec<Finding> {
         .filter_map(|(number, line)| line.chars().find(|&c| hidden(c)).map(|c| (number, c)))
         .map(|(number, c)| Finding::error(path, number, format!("hidden character U+{:04X}", u32::from(c))))
         .collect()
+}
+
+/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line is not shown as its sentence goes on.
+fn comment_blocks(path: &str, text: &str) -> Vec<Finding> {
+    lines(text)
+        .filter(|(_, line)| line.trim_start().starts_with("<!--"))
+        .map(|(number, _)| {
+            Finding::error(path, number, "begins with a comment: wrap the paragraph elsewhere")
+        })
+        .collect()
+}
+
+fn front_door(path: &str, text: &str) -> Vec<Finding> {
+    let (count, bytes) = (text.lines().count(), text.len());
+    let over = count > README_LINES_MAX || bytes > README_BYTES_MAX;
+    let message = format!(
+        "{count} lines and {bytes} bytes, the limits are {README_LINES_MAX} and {README_BYTES_MAX}: move text to a page of its own"
+    );
+    over.then(|| Finding::error(path, 0, message)).into_iter().collect()
 }
 
 /// Nothing may depend on one machine's folders or on a folder outside the repository.
@@ -196,6 +225,23 @@ mod tests {
         assert!(only_message("a.md", "a\u{1b}[31m").contains("U+001B"));
         assert!(only_message("a.rs", "// a\u{202E}b").contains("U+202E"));
         assert!(messages("a.md", "a\tü→\n").is_empty());
+    }
+
+    #[test]
+    fn lines_that_begin_with_a_comment_are_found_in_pages() {
+        assert!(
+            only_message("a/b.md", "of\n<!-- number:x -->7<!-- /number --> people\n").contains("a/b.md:2")
+        );
+        assert!(messages("a/b.md", "of <!-- number:x -->7<!-- /number --> people\n").is_empty());
+        assert!(messages("a/b.html", "<!-- a page -->\n").is_empty());
+    }
+
+    #[test]
+    fn a_readme_that_is_no_front_door_any_more_is_found() {
+        assert!(messages("README.md", &"x\n".repeat(README_LINES_MAX)).is_empty());
+        assert!(only_message("README.md", &"x\n".repeat(README_LINES_MAX + 1)).contains("151 lines"));
+        assert!(only_message("README.md", &"x".repeat(README_BYTES_MAX + 1)).contains("12289 bytes"));
+        assert!(messages("a/README.md", &"x\n".repeat(README_LINES_MAX + 1)).is_empty());
     }
 
     #[test]
