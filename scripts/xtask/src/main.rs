@@ -15,6 +15,7 @@ mod nightly;
 mod no_std;
 mod numbers;
 mod processor;
+mod quotes;
 mod repo;
 mod smoke;
 mod steps;
@@ -40,7 +41,8 @@ usage: cargo xtask <task>
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record
   interop           exchange signatures with CIRCL (Go) and noble (Node)
-  docs              fail if a page names a command or flag that does not exist
+  docs              fail if a page names a command or flag that does not exist, or README.md quotes what `trefoil demo` does
+                    not print
   miri              unit tests of the cache and of what it shares memory through, under Miri
   no-std            the verifier of attestations, built for a machine without the standard library
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
         ["interop"] => interop::run(&repo),
-        ["docs"] => docs::run(&repo),
+        ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
         ["miri"] => miri::run(&repo),
         ["no-std"] => no_std::run(&repo).map(|summary| println!("{summary}")),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),

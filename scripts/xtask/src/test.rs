@@ -8,7 +8,7 @@ use trefoil_testing::{Scale, VARIABLE};
 use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{clients, deny, docs, fuzz, interop, miri, no_std, numbers, processor, smoke, tidy};
+use crate::{clients, deny, docs, fuzz, interop, miri, no_std, numbers, processor, quotes, smoke, tidy};
 
 /// What every change needs.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
@@ -29,6 +29,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     if steps.command("build", build) {
         smoke::add(repo, &mut steps);
         steps.step("commands in the pages", || docs::run(repo).map(|()| String::new()));
+        steps.step("output in README.md", || quotes::run(repo).map(|()| String::new()));
         clients::add_browser(repo, &mut steps);
         interop::add(repo, &mut steps);
     } else {
