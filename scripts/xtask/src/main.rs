@@ -33,7 +33,7 @@ usage: cargo xtask <task>
   check             for every change: format, rules, lints, documentation, tests at small scale
   test              for every push: the same with more of each volume test, smoke runs, and what other programs
                     check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
-  test --all-tools  the same, and a step whose program is missing fails: what continuous integration runs
+  test --all-tools  the same, and a step whose program is missing fails: for a release
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
