@@ -38,7 +38,7 @@ pub fn lines_lost() -> u64 {
     LINES_LOST.load(Ordering::Relaxed)
 }
 
-/// The log of a running process. [`Log::end`] writes what waits.
+/// The log of a running process. [`Logging::end`] writes what waits.
 pub struct Logging {
     lines: Lines,
 }

@@ -11,7 +11,7 @@ const NO_READER: u8 = 141;
 /// What [`write`] unwinds with.
 struct ReaderGone;
 
-/// Runs a program of which nothing is wanted once its reader has gone: where `print!`, `eprint!` or [`write`] finds that,
+/// Runs a program of which nothing is wanted once its reader has gone: where `print!`, `eprint!` or [`write()`] finds that,
 /// the program ends quietly instead of with the report of a panic. Other panics are reported as before. For `main`.
 pub fn while_somebody_reads(program: impl FnOnce() -> ExitCode) -> ExitCode {
     let report = std::panic::take_hook();
