@@ -124,10 +124,17 @@ struct Table {
 }
 
 impl Sum {
-    /// Adds a row that was not there, or takes away one that was.
+    /// Adds a row that was not there.
     fn add(&self, digest: &Digest) {
         for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
-            word.fetch_xor(u64::from_le_bytes(*bytes), Relaxed);
+            word.fetch_add(u64::from_le_bytes(*bytes), Relaxed);
+        }
+    }
+
+    /// Takes away one that was.
+    fn subtract(&self, digest: &Digest) {
+        for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
+            word.fetch_sub(u64::from_le_bytes(*bytes), Relaxed);
         }
     }
 
@@ -234,8 +241,13 @@ impl Rows {
         let key = AssertUnwindSafe(key);
         connection.create_scalar_function(ROW, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             let key = &key;
-            let name = row.get_raw(0).as_str()?;
-            sum.add(&key.digest(name, (1..row.len()).map(|index| Ok(row.get_raw(index))))?);
+            let (is_new, name) = (row.get::<bool>(0)?, row.get_raw(1).as_str()?);
+            let digest = key.digest(name, (2..row.len()).map(|index| Ok(row.get_raw(index))))?;
+            if is_new {
+                sum.add(&digest)
+            } else {
+                sum.subtract(&digest)
+            }
             Ok(rusqlite::types::Null)
         })?;
         // Otherwise a row that another one replaces is not reported.
@@ -244,7 +256,7 @@ impl Rows {
             let report = |of: &str| {
                 let columns: Vec<String> =
                     covered.iter().map(|column| format!("{of}.\"{column}\"")).collect();
-                format!("SELECT {ROW}('{name}', {});", columns.join(", "))
+                format!("SELECT {ROW}({}, '{name}', {});", u8::from(of == "NEW"), columns.join(", "))
             };
             for (event, reports) in [
                 ("INSERT", report("NEW")),

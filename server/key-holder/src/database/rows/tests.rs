@@ -125,6 +125,50 @@ fn every_edit_of_a_row_or_of_the_tables_is_refused() {
     assert!(matches!(other, Some(StoreError::Altered(_))), "another key");
 }
 
+/// Two equal rows would cancel in an exclusive or. SQLite keeps no two of one key, but a file can be edited past that.
+#[test]
+fn two_equal_rows_that_somebody_adds_do_not_cancel() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    filled(&path);
+    let connection = Connection::open(&path).unwrap();
+    let schema = "SELECT sql FROM sqlite_schema WHERE name = 'notes'";
+    let honest: String = connection.query_row(schema, [], |row| row.get(0)).unwrap();
+    let version = |connection: &Connection| -> u32 {
+        connection.query_row("PRAGMA schema_version", [], |row| row.get(0)).unwrap()
+    };
+    let relaxed = honest.replace("INTEGER PRIMARY KEY", "INTEGER");
+    assert_ne!(honest, relaxed);
+    for (made, more) in [(&relaxed, true), (&honest, false)] {
+        connection.pragma_update(None, "writable_schema", "ON").unwrap();
+        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'notes'", [made]).unwrap();
+        let next = version(&connection) + 1;
+        connection.pragma_update(None, "schema_version", next).unwrap();
+        connection.pragma_update(None, "writable_schema", "OFF").unwrap();
+        let other = Connection::open(&path).unwrap();
+        if more {
+            // What was the key is a column now, which the rows of before left empty.
+            other.execute_batch("UPDATE notes SET number = rowid").unwrap();
+            other
+                .execute_batch("INSERT INTO notes VALUES (9, 'x'); INSERT INTO notes VALUES (9, 'x')")
+                .unwrap();
+        }
+    }
+    drop(connection);
+    let refused = open(&path).err();
+    assert!(matches!(refused, Some(StoreError::Altered(_) | StoreError::Fault(_))), "{refused:?}");
+    // The sum alone: it is of how many there are.
+    let (sum, digest) = (Sum::default(), [7; DIGEST_BYTES]);
+    let before = sum.bytes();
+    sum.add(&digest);
+    let once = sum.bytes();
+    sum.add(&digest);
+    assert!(sum.bytes() != before && sum.bytes() != once);
+    sum.subtract(&digest);
+    sum.subtract(&digest);
+    assert_eq!(sum.bytes(), before);
+}
+
 #[test]
 fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
     let folder = tempfile::tempdir().unwrap();
