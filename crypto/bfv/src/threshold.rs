@@ -155,16 +155,16 @@ impl PieceMaster {
         TagMaster::from_bytes(*self.derive(b"trefoil/bfv/piece-tags/1", &about))
     }
 
-    /// The generator of the flooding of one partial decryption. `digest` names the whole batch: the same flooding under two
-    /// batches would give away the difference of what it hides.
-    fn flooding(&self, of: Of, digest: &[u8; 32]) -> Drbg {
+    /// The generator of the flooding of one partial decryption. `about` is of the whole batch and of every key: the same flooding of two
+    /// products would give away the difference of what it hides.
+    fn flooding(&self, of: Of, about: &[u8; 32]) -> Drbg {
         let domain: &[u8] = match of {
             Of::Batch => b"trefoil/bfv/piece-flood/1",
             Of::Witness(Seat(0)) => b"trefoil/bfv/piece-flood-witness-0/1",
             Of::Witness(Seat(1)) => b"trefoil/bfv/piece-flood-witness-1/1",
             Of::Witness(_) => b"trefoil/bfv/piece-flood-witness-2/1",
         };
-        Drbg::from_seed(*self.derive(domain, digest))
+        Drbg::from_seed(*self.derive(domain, about))
     }
 
     /// SHA3-256 over a domain string, the piece and 32 bytes. With the key in front, the sponge is a PRF.
@@ -192,7 +192,7 @@ impl Basis {
 
 impl Decryptor {
     /// The partial decryptions of a batch, and of witnesses, with one piece of its subjects' keys, flooded by what `digest`, which
-    /// names the whole batch, and the piece determine.
+    /// names the whole batch, these keys and the piece determine.
     ///
     /// # Panics
     /// If there are more than 32 keys.
@@ -203,8 +203,12 @@ impl Decryptor {
         batches: [(Of, &MaskedBatch); COUNT],
         digest: &[u8; 32],
     ) -> [Partial; COUNT] {
-        self.sum_keys(keys);
-        let floodings = batches.map(|(of, _)| sums::<TERMS>(&mut piece.flooding(of, digest), TERM_BITS));
+        // A subject that is enrolled anew has another key under the same name, and a batch can be sent again.
+        let mut about = Sha3_256::new().chain_update(digest);
+        self.sum_keys(keys.into_iter().inspect(|key| about.update(key.seed())));
+        let mut seed = Zeroizing::new([0; 32]);
+        about.finalize_into((&mut *seed).into());
+        let floodings = batches.map(|(of, _)| sums::<TERMS>(&mut piece.flooding(of, &seed), TERM_BITS));
         let mut partials = batches.map(|_| Partial { words: vec![0; self.scheme.folded_words()].into() });
         for (i, limb) in self.scheme.limbs().iter().enumerate() {
             limb.transform_small(&*self.key, &mut self.key_hat);

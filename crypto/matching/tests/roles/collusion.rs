@@ -11,14 +11,20 @@ use crate::quorum::WITNESS;
 use crate::three::{alone, key_of, seat_enrolment};
 use crate::{NOW, TENANT, lane_of, lenient, matcher_on, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
+use std::sync::Arc;
 use trefoil_bfv::threshold::{Of, Partial, PieceMaster};
-use trefoil_bfv::{Decryptor, MaskedBatch, Opened, Scheme};
+use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Opened, Salt, Scheme, SubjectKey};
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
-use trefoil_matching::{Embedding, KeyHolderError, MatchJob, PublicKey, Template, Tier, split, unblind};
+use trefoil_matching::{
+    Embedding, KeyHolder, KeyHolderError, MatchJob, MemoryVault, PublicKey, Template, Tier, Vault as _,
+    split, unblind,
+};
 
 /// A quorum with one person, whose honest seats are the first and the last.
 struct Quorum {
     dealt: Vec<Vec<u8>>,
+    /// Of the first seat.
+    vault: Arc<MemoryVault>,
     holders: Vec<QuorumHolder>,
     key: PublicKey,
     person: (Template, Embedding),
@@ -32,8 +38,11 @@ impl Quorum {
         let mut rng = StdRng::seed_from_u64(77);
         let pieces = Pieces::deal(&mut rng);
         let dealt = pieces.iter().map(|pieces| pieces.to_bytes().to_vec()).collect();
+        let vault = Arc::new(MemoryVault::default());
+        let first = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
+        let keyholders = [Arc::new(first), alone(2), alone(3)];
         let holders: Vec<QuorumHolder> =
-            pieces.into_iter().zip(1..).map(|(p, seed)| QuorumHolder::new(alone(seed), p).unwrap()).collect();
+            pieces.into_iter().zip(keyholders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(15_000)).unwrap());
         let key = key_of(&holders);
         let face = random_face(&mut rng);
@@ -44,7 +53,7 @@ impl Quorum {
             holders[seat].enrol(&enrolment).unwrap()
         });
         let person = (unblind(assemble(&answers).unwrap(), blind), face);
-        Quorum { dealt, holders, key, person, matcher: matcher_on(Tier::detected(), 9) }
+        Quorum { dealt, vault, holders, key, person, matcher: matcher_on(Tier::detected(), 9) }
     }
 
     fn refetch(&mut self) {
@@ -57,6 +66,14 @@ impl Quorum {
         self.matcher.mask([batch; 16], TENANT, &self.key, &[(template, face)]).unwrap()
     }
 
+    /// What all seats derive their pieces of the person's key from.
+    fn subject_key(&self) -> SubjectKey {
+        let tenant = self.vault.tenants().unwrap().remove(0);
+        let subject = self.vault.subjects(&TENANT).unwrap().remove(0);
+        let master = MasterKey::from_bytes(tenant.epochs[0].master);
+        master.subject_key(&subject.handle, subject.generation, &Salt::from_bytes(subject.salt))
+    }
+
     /// The part that an honest seat sends to the colluder: the 32 coefficients for the piece that the colluder lacks, of the batch or of
     /// the colluder's witness, without their flooding, which nobody but its holders can take away.
     fn without_flooding(&self, honest: Seat, digest: &[u8; 32], parts: &Parts, of: Of) -> Vec<i128> {
@@ -64,14 +81,21 @@ impl Quorum {
         let which = honest.pieces().iter().position(|piece| *piece == missing).unwrap();
         let master: [u8; 32] = self.dealt[honest.index()][37 + 32 * which..][..32].try_into().unwrap();
         let scheme = Scheme::shared();
-        let mut nothing = vec![0; MASKED];
-        nothing[384..].chunks_exact_mut(6).for_each(|residue| residue[0] = 1);
-        let nothing = MaskedBatch::from_bytes(scheme, &nothing).unwrap();
         let mut decryptor = Decryptor::new(scheme);
-        let [flooding] = decryptor.partials(&PieceMaster::from_bytes(master), [], [(of, &nothing)], digest);
+        let piece = PieceMaster::from_bytes(master);
+        let key = piece.key(&self.subject_key());
+        // Of the polynomials 1 and 2: twice the first less the second is what has no key in it.
+        let mut of_constant = |constant| {
+            let mut c1 = vec![0; MASKED];
+            c1[384..].chunks_exact_mut(6).for_each(|residue| residue[0] = constant);
+            let c1 = MaskedBatch::from_bytes(scheme, &c1).unwrap();
+            let [partial] = decryptor.partials(&piece, [&key], [(of, &c1)], digest);
+            coefficients(&partial.to_bytes())
+        };
+        let (one, two) = (of_constant(1), of_constant(2));
         let bytes = parts.to_bytes();
         let at = 36 + 384 * if of == Of::Batch { which } else { 2 };
-        let flooding = coefficients(&flooding.to_bytes());
+        let flooding: Vec<i128> = one.iter().zip(two).map(|(one, two)| centred(2 * one - two)).collect();
         let part = coefficients(&bytes[at..at + 384]);
         assert!(flooding.iter().any(|f| f.unsigned_abs() > 1 << 67), "the flooding is there");
         part.iter().zip(flooding).map(|(part, flooding)| centred(part - flooding)).collect()
@@ -151,6 +175,29 @@ fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
             "each was an attempt, the refused ones failures"
         );
     }
+}
+
+/// A name that is enrolled anew has another key, and the bytes of an older job pass its tag as before. If the flooding were the same
+/// again, the difference of two parts would be a product of the difference of two keys.
+#[test]
+fn the_same_job_under_another_key_is_flooded_otherwise() {
+    let mut quorum = Quorum::new();
+    let job = quorum.job(1);
+    let encoded = SeatJob::encode(&job).unwrap();
+    let parts = |quorum: &Quorum| {
+        let begun = quorum.holders[0].begin(&SeatJob::from_bytes(&encoded[0]).unwrap(), NOW).unwrap();
+        (begun.digest(), coefficients(&begun.parts_for(Seat::ALL[1]).to_bytes()[36..36 + 384]))
+    };
+    let (digest, before) = parts(&quorum);
+    assert_eq!((digest, before.clone()), parts(&quorum), "sent again, it is the same");
+    quorum.holders[0].keyholder().shred(named(1, 0)).unwrap();
+    let (blinded, _) = split(&random_face(&mut StdRng::seed_from_u64(5)), &mut StdRng::seed_from_u64(6));
+    let contributions = [quorum.holders[0].contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
+    quorum.holders[0].enrol(&seat_enrolment(named(1, 0), lane_of(9), &blinded, contributions)).unwrap();
+    let (again, after) = parts(&quorum);
+    assert_eq!(digest, again, "to the bytes the same job");
+    let differences: Vec<i128> = before.iter().zip(&after).map(|(one, other)| centred(one - other)).collect();
+    assert!(differences.iter().filter(|difference| difference.unsigned_abs() > 1 << 66).count() > 16);
 }
 
 /// The colluder's own tag key says nothing about those of the others.
