@@ -232,7 +232,8 @@ impl Ledger {
             retry_at: row.retry_at,
             day,
             day_failures: failures,
-            day_attempts: rounded(attempts),
+            // What is reserved for the life may all be made today.
+            day_attempts: attempts.saturating_add(rounded(life.attempts) - life.attempts),
             generation_failures: life.failures,
             generation_attempts: rounded(life.attempts),
             version,

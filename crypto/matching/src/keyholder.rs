@@ -84,8 +84,7 @@ impl KeyHolder {
         wipe_stack();
         let Some(matched) = matched else {
             self.threads.count(|counts| counts.failed(occupied.len()));
-            tenant.record_malformed(vault, &admitted)?;
-            return Err(KeyHolderError::Malformed);
+            return Err(tenant.record_malformed(vault, &admitted)?);
         };
         let accepted = tenant.settle(vault, &admitted, matched)?;
         self.threads.count(|counts| counts.failed(occupied.len() - accepted.len()));

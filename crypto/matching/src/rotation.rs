@@ -44,8 +44,7 @@ impl KeyHolder {
         let of = known(&tenants, &tenant)?;
         let renewal = of.renewal(&handle, from)?;
         let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
-            of.count_malformed(self.vault())?;
-            return Err(KeyHolderError::Malformed);
+            return Err(of.count_malformed(self.vault())?);
         };
         let (lane, epoch) = (renewal.lane, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());

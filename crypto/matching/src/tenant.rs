@@ -199,6 +199,7 @@ impl Tenant {
         matched: LaneSet,
     ) -> Result<LaneSet, KeyHolderError> {
         if self.state.load().is_frozen() {
+            self.keep_failures(vault, admitted)?;
             return Err(KeyHolderError::Frozen);
         }
         let (mut accepted, mut changed) = (LaneSet::EMPTY, LaneSet::EMPTY);
@@ -218,19 +219,26 @@ impl Tenant {
         Ok(accepted)
     }
 
-    /// Ends a batch of which nothing was decided: it was an attempt and no failure.
+    /// Ends a batch whose subjects keep the failures that they were charged.
+    pub(crate) fn keep_failures(&self, vault: &dyn Vault, admitted: &Admitted) -> Result<(), KeyHolderError> {
+        self.put_on_record(vault, admitted, lanes(&admitted.ledgers, |_| true), Ledger::record)
+    }
+
+    /// Ends a batch of which nobody else has heard and nothing was decided: it was an attempt and no failure.
     pub(crate) fn forgive(&self, admitted: &Admitted) {
         admitted.ledgers.iter().flatten().for_each(|(_, ledger)| ledger.forgive(admitted.now));
     }
 
-    /// Ends a batch that is not an honest matcher's: counts it, durably, and leaves its subjects the failures that they were charged.
+    /// Ends a batch that is not an honest matcher's: counts it, durably, and leaves its subjects the failures that they were charged. What
+    /// to answer: that it is malformed, or only that the tenant is frozen.
     pub(crate) fn record_malformed(
         &self,
         vault: &dyn Vault,
         admitted: &Admitted,
-    ) -> Result<(), KeyHolderError> {
-        self.count_malformed(vault)?;
-        self.put_on_record(vault, admitted, lanes(&admitted.ledgers, |_| true), Ledger::record)
+    ) -> Result<KeyHolderError, KeyHolderError> {
+        let refusal = self.count_malformed(vault)?;
+        self.keep_failures(vault, admitted)?;
+        Ok(refusal)
     }
 
     /// The subjects of a batch, all of which must be enrolled in their lanes under the keys of `epoch`.

@@ -150,16 +150,18 @@ impl QuorumHolder {
         judgement
     }
 
-    /// Ends a job: takes back the failures of lanes that matched and answers, or says why nothing is decided.
+    /// Ends a job: takes back the failures of lanes that matched and answers, or says why nothing is decided. `heard` says whether
+    /// another seat may have been sent a part: it may then decide, so that a failure is kept.
     ///
     /// # Errors
-    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, which is an attempt and no failure;
+    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, which is a failure if `heard`;
     /// [`KeyHolderError::Malformed`], which is counted; and what a key-holder that is alone may answer.
     pub fn finish(
         &self,
         job: &SeatJob,
         begun: &Begun,
         judged: &Judgement,
+        heard: bool,
     ) -> Result<Decisions, KeyHolderError> {
         let tenants = self.keyholder.tenants();
         let tenant = known(&tenants, &job.job.tenant)?;
@@ -174,8 +176,12 @@ impl QuorumHolder {
             }
             Outcome::Malformed => {
                 failed(lanes);
-                tenant.record_malformed(vault, &begun.admitted)?;
-                Err(KeyHolderError::Malformed)
+                Err(tenant.record_malformed(vault, &begun.admitted)?)
+            }
+            Outcome::Undecided if heard => {
+                failed(lanes);
+                tenant.keep_failures(vault, &begun.admitted)?;
+                Err(KeyHolderError::Unavailable("no other key-holder sent a part that can be trusted".into()))
             }
             Outcome::Undecided => {
                 tenant.forgive(&begun.admitted);

@@ -83,8 +83,10 @@ impl Tenant {
     }
 
     /// Counts a malformed job, which makes the tag keys anew. In memory first: whatever becomes of the vault, the job is counted.
-    pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<(), KeyHolderError> {
+    pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<KeyHolderError, KeyHolderError> {
         let _register = self.register.lock();
+        // Only as many are told that they are malformed as freeze the tenant: what was under way says no more than that it is frozen.
+        let frozen = self.state.load().is_frozen();
         self.change(|state| {
             state.malformed = state.malformed.saturating_add(1);
             let version = state.malformed;
@@ -93,7 +95,8 @@ impl Tenant {
                 .iter_mut()
                 .for_each(|in_use| *in_use = InUse::new(Arc::clone(&in_use.epoch), version));
         });
-        Ok(vault.put_tenant(&self.record())?)
+        vault.put_tenant(&self.record())?;
+        Ok(if frozen { KeyHolderError::Frozen } else { KeyHolderError::Malformed })
     }
 
     /// Adds a subject of `epoch`.

@@ -101,7 +101,7 @@ fn with_one_away_a_moved_share_is_refused_and_the_third_freezes() {
                 assert!(!early.is_final() && early.suspect == Some(liar), "the other may yet come");
                 let judged = holder.judge(&job, &begun, &lie, true);
                 assert_eq!((judged.suspect, &judged.liars[..]), (Some(liar), &[][..]));
-                let outcome = holder.finish(&job, &begun, &judged);
+                let outcome = holder.finish(&job, &begun, &judged, true);
                 assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
                 three.refetch();
             }
@@ -231,6 +231,6 @@ fn a_job_that_was_begun_before_a_freeze_is_not_answered_after_it() {
     }
     let holder = &three.holders[seat.index()];
     let judged = holder.judge(&job_here, &begun, &truth, true);
-    let outcome = holder.finish(&job_here, &begun, &judged);
+    let outcome = holder.finish(&job_here, &begun, &judged, true);
     assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{outcome:?}");
 }

@@ -169,7 +169,7 @@ fn failures_are_counted_by_each() {
             let parts =
                 holder.seat().others().map(|other| (other, begun[other.index()].parts_for(holder.seat())));
             let judged = holder.judge(job, own, &parts, true);
-            holder.finish(job, own, &judged).unwrap().lanes().bits()
+            holder.finish(job, own, &judged, true).unwrap().lanes().bits()
         });
         decisions.collect::<Vec<u32>>()
     };

@@ -112,7 +112,7 @@ impl Three {
         let holder = &self.holders[job.seat().index()];
         let begun = holder.begin(job, NOW)?;
         let judged = holder.judge(job, &begun, parts, true);
-        let decisions = holder.finish(job, &begun, &judged);
+        let decisions = holder.finish(job, &begun, &judged, false);
         decisions.map(|decisions| (decisions.lanes().bits(), judged.liars, judged.contradicting))
     }
 }

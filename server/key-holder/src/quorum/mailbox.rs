@@ -20,7 +20,7 @@ pub(crate) struct Mailbox<K, V> {
 
 struct Places<K, V> {
     order: VecDeque<K>,
-    messages: HashMap<K, (Instant, V)>,
+    messages: HashMap<K, V>,
 }
 
 impl<K, V> Default for Mailbox<K, V> {
@@ -44,7 +44,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
             places.messages.remove(&oldest);
         }
         places.order.push_back(about);
-        places.messages.insert(about, (Instant::now(), message));
+        places.messages.insert(about, message);
         drop(all);
         self.arrived.notify_all();
     }
@@ -61,7 +61,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
         loop {
             let there: Vec<(Seat, V)> = Seat::ALL
                 .into_iter()
-                .filter_map(|seat| Some((seat, all[seat.index()].messages.get(about)?.1.clone())))
+                .filter_map(|seat| Some((seat, all[seat.index()].messages.get(about)?.clone())))
                 .collect();
             let missing = |seat: Seat| there.iter().all(|(of, _)| *of != seat) && expected(seat);
             let left = deadline.saturating_duration_since(Instant::now());
@@ -70,18 +70,6 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
             }
             let waited = self.arrived.wait_timeout(all, left.min(LOOK_AGAIN));
             (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Drops what came before a moment.
-    pub(crate) fn forget_older(&self, than: Instant) {
-        for places in self.places().iter_mut() {
-            let Places { order, messages } = places;
-            while let Some(oldest) = order.front()
-                && messages.get(oldest).is_none_or(|(arrived, _)| *arrived < than)
-            {
-                order.pop_front().and_then(|oldest| messages.remove(&oldest));
-            }
         }
     }
 

@@ -130,10 +130,8 @@ impl Member {
             return Ok(SeatDecision { seat, decisions: None, silent: 0, liars: 0, contradicting: 0 });
         }
         let begun = self.holder.begin(job, now)?;
-        self.peers.send(|other| Request::Parts(Box::new(begun.parts_for(other))));
+        self.peers.send(begun.digest(), |other| Request::Parts(Box::new(begun.parts_for(other))));
         let (started, digest) = (Instant::now(), begun.digest());
-        // Parts of one that has given the batch up since are of no use: it counted no failure.
-        self.parts.forget_older(started - self.times.longest / 2);
         let expected =
             |seat: Seat| self.peers.is_up(seat) && !self.silent[seat.index()].load(Ordering::Relaxed);
         let mut parts = self.parts.wait(&digest, started + self.times.patience, expected, 2);
@@ -160,7 +158,8 @@ impl Member {
         self.name_liars(&judged);
         let mask = |seats: &[Seat]| seats.iter().fold(0, |bits, seat| bits | 1 << seat.index());
         let (liars, contradicting) = (mask(&judged.liars), mask(&judged.contradicting));
-        let decisions = match self.holder.finish(job, &begun, &judged) {
+        let heard = judged.is_final() || !self.peers.withdraw(&digest);
+        let decisions = match self.holder.finish(job, &begun, &judged, heard) {
             Ok(decisions) => Some(decisions),
             Err(KeyHolderError::Unavailable(_)) => None,
             Err(other) => return Err(other),

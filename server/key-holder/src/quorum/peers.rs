@@ -42,6 +42,7 @@ struct Peer {
 }
 
 struct Message {
+    about: [u8; 32],
     frame: Zeroizing<Vec<u8>>,
     until: Instant,
 }
@@ -63,8 +64,8 @@ impl Peers {
         Ok(Peers { peers, lifetime })
     }
 
-    /// Sends to each of both what is for it, without waiting.
-    pub(crate) fn send(&self, request: impl Fn(Seat) -> Request) {
+    /// Sends to each of both what is for it, about a batch of this digest, without waiting.
+    pub(crate) fn send(&self, about: [u8; 32], request: impl Fn(Seat) -> Request) {
         let until = Instant::now() + self.lifetime;
         for peer in &self.peers {
             let frame = request_frame(&request(peer.seat));
@@ -72,10 +73,21 @@ impl Peers {
             if queue.len() == QUEUE_MAX {
                 queue.pop_front();
             }
-            queue.push_back(Message { frame, until });
+            queue.push_back(Message { about, frame, until });
             drop(queue);
             peer.filled.notify_one();
         }
+    }
+
+    /// Takes back what was to be sent about a batch. Whether neither has heard of it: what is not in a queue any more may have arrived.
+    pub(crate) fn withdraw(&self, about: &[u8; 32]) -> bool {
+        let withdrawn = |peer: &Arc<Peer>| {
+            let mut queue = peer.queue();
+            let before = queue.len();
+            queue.retain(|message| message.about != *about);
+            queue.len() < before
+        };
+        self.peers.iter().filter(|peer| withdrawn(peer)).count() == self.peers.len()
     }
 
     /// Whether `seat` can be reached, as far as is known.
