@@ -2,9 +2,10 @@
 
 use crate::chains::Chains;
 use crate::config::Config;
-use crate::directory::Directory;
+use crate::directory::{Directory, STORAGE_DAMAGED};
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::connections::Connections;
+use crate::log_store::LogError;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
@@ -26,6 +27,9 @@ use trefoil_key_holder::Supervisor;
 use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
+
+/// The store in the data directory.
+pub(crate) const STORE_FILE: &str = "store.sqlite";
 
 /// The state behind both listeners. Everything in it is shared; what changes is behind its own bounded type.
 pub(crate) struct App {
@@ -97,6 +101,22 @@ impl App {
         match self.key_holder.older_vault() {
             None => Ok(()),
             Some(why) => Err(Problem::new(Code::KeyHolderUnavailable, why)),
+        }
+    }
+
+    /// What the store gave contradicts itself: the process ends, because nothing that it would say could be believed.
+    pub(crate) fn damaged(&self, cause: impl std::fmt::Display) -> Problem {
+        let path = self.config.server.data_dir.join(STORE_FILE);
+        self.supervisor
+            .damaged(&path, &format!("{cause}; restore the whole directory from the newest backup"));
+        Problem::new(Code::StorageDamaged, STORAGE_DAMAGED)
+    }
+
+    /// Why a seal or proof of the log is not served.
+    pub(crate) fn unlogged(&self, cause: LogError) -> Problem {
+        match cause {
+            LogError::Store(cause) => cause.into(),
+            cause => self.damaged(cause),
         }
     }
 

@@ -389,12 +389,20 @@ fn stale(cause: StoreError) -> Problem {
     }
 }
 
+/// What a caller learns of damage; the log has the file and the cure.
+pub(crate) const STORAGE_DAMAGED: &str =
+    "stored data is damaged, so the service ends; its operator finds the file and the cure in the log";
+
 impl From<StoreError> for Problem {
     /// For calls that cannot conflict.
     fn from(cause: StoreError) -> Problem {
         match cause {
             StoreError::Busy => Problem::new(Code::Overloaded, "too many writes wait; retry after a second"),
-            StoreError::Conflict | StoreError::Fault(_) | StoreError::Altered(_) => Problem::internal(cause),
+            StoreError::Conflict | StoreError::Fault(_) => Problem::internal(cause),
+            StoreError::Altered(_)
+            | StoreError::Damaged(_)
+            | StoreError::Emptied
+            | StoreError::Older { .. } => Problem::new(Code::StorageDamaged, STORAGE_DAMAGED),
         }
     }
 }

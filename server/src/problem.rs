@@ -93,6 +93,10 @@ pub enum Code {
     QuotaExceeded,
     /// A queue is full: nothing was attempted.
     Overloaded,
+    /// The request may be one that the process before this one answered: nothing was attempted.
+    BeforeRestart,
+    /// What is stored is damaged.
+    StorageDamaged,
     /// The service is shutting down or not ready: nothing was attempted.
     Draining,
     /// The key-holder gave no decision.
@@ -182,6 +186,12 @@ impl Code {
             }
             Code::QuotaExceeded => (S::TOO_MANY_REQUESTS, "quota-exceeded", "Too many requests in flight"),
             Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
+            Code::BeforeRestart => (
+                S::SERVICE_UNAVAILABLE,
+                "before-restart",
+                "The request may have been answered before a restart",
+            ),
+            Code::StorageDamaged => (S::SERVICE_UNAVAILABLE, "storage-damaged", "Stored data is damaged"),
             Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
             Code::Undecided => (S::SERVICE_UNAVAILABLE, "undecided", "No decision could be made"),
             Code::KeyHolderUnavailable => {
@@ -210,6 +220,7 @@ impl Code {
         match self {
             Code::QuotaExceeded
             | Code::Overloaded
+            | Code::BeforeRestart
             | Code::Draining
             | Code::Undecided
             | Code::KeyHolderUnavailable

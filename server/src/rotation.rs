@@ -180,7 +180,7 @@ enum Renewed {
 /// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
 fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem> {
     let Some(record) = app.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
-    let template = crate::api::opened(tenant, &record)?;
+    let template = crate::api::opened(app, tenant, &record)?;
     let (old, _) = epochs(tenant);
     if template.epoch != old {
         return Ok(Renewed::Done);

@@ -1,6 +1,6 @@
 //! A running service: what is opened, started and joined, in which order.
 
-use crate::app::{App, InFlight};
+use crate::app::{App, InFlight, STORE_FILE};
 use crate::chains::Chains;
 use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
@@ -35,6 +35,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use trefoil_attest::{TrustRoot, VaultState};
 use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::supervisor::Death;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote, Supervisor};
@@ -120,6 +121,8 @@ pub struct Server {
     admin: (SocketAddr, JoinHandle<Option<bool>>),
     sweeper: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
+    /// The vault of a key-holder in this process.
+    vault: Option<Arc<SqliteVault>>,
     /// Released last.
     directory: DataDir,
 }
@@ -142,7 +145,8 @@ impl Server {
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let keyholder = key_holder(&supervisor, &config.keyholder, &directory, &clock, sealed.as_ref())?;
+        let (keyholder, vault) =
+            key_holder(&supervisor, &config.keyholder, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let accounts = Directory::load(
             Arc::clone(&store),
@@ -207,7 +211,7 @@ impl Server {
             config,
             clock,
         });
-        Server::listen(app, pipeline, seal_log, tls, directory).await
+        Server::listen(app, pipeline, seal_log, tls, (vault, directory)).await
     }
 
     async fn listen(
@@ -215,7 +219,7 @@ impl Server {
         pipeline: Service<Reply>,
         seal_log: std::thread::JoinHandle<()>,
         tls: Arc<rustls::ServerConfig>,
-        directory: DataDir,
+        (vault, directory): (Option<Arc<SqliteVault>>, DataDir),
     ) -> Result<Server, StartError> {
         let (stop, stopped) = watch::channel(false);
         let supervisor = &app.supervisor;
@@ -255,6 +259,7 @@ impl Server {
             stop,
             death,
             app,
+            vault,
             directory,
         })
     }
@@ -311,8 +316,8 @@ impl Server {
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
-        let Server { app, pipeline, seal_log, stop, death: _, public, admin, sweeper, watcher, directory } =
-            self;
+        let Server { app, pipeline, seal_log, stop, death: _, public, admin, sweeper, watcher, .. } = self;
+        let (vault, directory) = (self.vault, self.directory);
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
@@ -326,6 +331,10 @@ impl Server {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             sessions::keep_places(&app);
+            let checkpoints = [app.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
+            for cause in checkpoints.into_iter().filter_map(Result::err) {
+                tracing::warn!(%cause, "a database is complete only together with its -wal file: copy both");
+            }
             drop(app);
             drop(directory);
             sealed
@@ -346,11 +355,16 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
 }
 
 fn open_store(supervisor: &Supervisor, directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
-    let path = directory.join("store.sqlite");
+    let path = directory.join(STORE_FILE);
     let secret = directory.secret::<32>("master.key")?;
-    let store = Sqlite::open_under(supervisor, &path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    let file = directory.database(STORE_FILE)?;
+    let store = Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
+    directory.note(STORE_FILE)?;
     Ok(Arc::new(store))
 }
+
+/// A key-holder, and its vault if it is in this process.
+type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 
 /// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
 fn key_holder(
@@ -359,9 +373,9 @@ fn key_holder(
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
     sealed: Option<&SealedVaults>,
-) -> Result<Arc<dyn KeyHolding>, StartError> {
+) -> Result<OpenedKeyHolder, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
-    let path = directory.join("vault.sqlite");
+    let path = directory.join(VAULT_FILE);
     let place = config.place().map_err(|cause| stored("configuration", &cause))?;
     if place != Place::Here && path.exists() {
         tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
@@ -379,23 +393,34 @@ fn key_holder(
             let remote =
                 Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
             remote.wait_until_ready(deadline).unwrap_or_else(warn);
-            return Ok(Arc::new(remote));
+            return Ok((Arc::new(remote), None));
         }
         Place::Three([one, two, three]) => {
             let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
             let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
             quorum.wait_until_ready(deadline).unwrap_or_else(warn);
-            return Ok(Arc::new(quorum));
+            return Ok((Arc::new(quorum), None));
         }
     }
     let secret = directory.secret::<32>("vault.key")?;
-    let vault =
-        SqliteVault::open_under(supervisor, &path, &secret).map_err(|cause| not_opened(&path, cause))?;
+    let file = directory.database(VAULT_FILE)?;
+    let failed = |cause| not_opened(&path, cause);
+    let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
+    let (found, reached) = (vault.state().generation, vault.reached());
+    if found < reached {
+        if !config.accept_older_vault {
+            return Err(failed(StoreError::Older { found, reached }));
+        }
+        let remembered = trefoil_matching::VaultState { generation: reached, restored: 0 };
+        vault.accept_older(remembered).map_err(failed)?;
+        tracing::warn!(found, reached, "an older vault was taken");
+    }
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;
-    let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), clock.unix_s())
+    directory.note(VAULT_FILE)?;
+    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     let clock = Arc::clone(clock);
-    Ok(Arc::new(Local::new(keyholder.into(), move || clock.unix_s())))
+    Ok((Arc::new(Local::new(keyholder.into(), move || clock.unix_s())), Some(vault)))
 }
 
 /// A vault in this process has no job log beside it: the newest seal says what it was.

@@ -5,7 +5,7 @@
 //! that is carried by attestations, not by the connection.
 
 use crate::config::Tls;
-use crate::data_dir::{DataDir, DataDirError};
+use crate::data_dir::{DataDir, DataDirError, read_private};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
@@ -45,9 +45,16 @@ pub enum TlsError {
 pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::ServerConfig>, TlsError> {
     let (chain, key) = if tls.certificate.as_os_str().is_empty() {
         self_signed(&tls.names, directory)?;
-        read_pem(&directory.join(CERTIFICATE_FILE), &directory.join(PRIVATE_KEY_FILE))?
+        let key = directory.join(PRIVATE_KEY_FILE);
+        (
+            read_chain(&directory.join(CERTIFICATE_FILE))?,
+            read_key(&key, PrivateKeyDer::from_pem_slice(&read_private(&key)?))?,
+        )
     } else {
-        read_pem(&tls.certificate, &tls.private_key)?
+        (
+            read_chain(&tls.certificate)?,
+            read_key(&tls.private_key, PrivateKeyDer::from_pem_file(&tls.private_key))?,
+        )
     };
     let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])?
@@ -59,10 +66,11 @@ pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::Serve
     Ok(Arc::new(config))
 }
 
-/// Makes the pair of files unless both exist. The certificate is not secret; clients pin it with `--cacert`.
+/// Makes the pair of files the first time; later both must be there unchanged, because clients pin the certificate with
+/// `--cacert`.
 fn self_signed(names: &[String], directory: &DataDir) -> Result<(), TlsError> {
-    if directory.join(CERTIFICATE_FILE).exists() && directory.join(PRIVATE_KEY_FILE).exists() {
-        return Ok(());
+    if directory.has(CERTIFICATE_FILE)? && directory.has(PRIVATE_KEY_FILE)? {
+        return note(directory);
     }
     let key = rcgen::KeyPair::generate()?;
     let mut parameters = rcgen::CertificateParams::new(names.to_vec())?;
@@ -70,20 +78,29 @@ fn self_signed(names: &[String], directory: &DataDir) -> Result<(), TlsError> {
     let certificate = parameters.self_signed(&key)?;
     directory.write(PRIVATE_KEY_FILE, Zeroizing::new(key.serialize_pem()).as_bytes())?;
     directory.write(CERTIFICATE_FILE, certificate.pem().as_bytes())?;
+    note(directory)
+}
+
+fn note(directory: &DataDir) -> Result<(), TlsError> {
+    directory.kept(PRIVATE_KEY_FILE)?;
+    directory.kept(CERTIFICATE_FILE)?;
     Ok(())
 }
 
-fn read_pem(
-    chain: &Path,
-    key: &Path,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
-    let refused = |path: &Path, cause: String| TlsError::Pem { path: path.display().to_string(), cause };
-    let certificates = CertificateDer::pem_file_iter(chain)
+fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let refused = |cause: String| TlsError::Pem { path: path.display().to_string(), cause };
+    let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|cause| refused(chain, cause.to_string()))?;
-    if certificates.is_empty() {
-        return Err(refused(chain, "holds no certificate".to_owned()));
+        .map_err(|cause| refused(cause.to_string()))?;
+    match certificates.is_empty() {
+        true => Err(refused("holds no certificate".to_owned())),
+        false => Ok(certificates),
     }
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|cause| refused(key, cause.to_string()))?;
-    Ok((certificates, key))
+}
+
+fn read_key(
+    path: &Path,
+    key: Result<PrivateKeyDer<'static>, rustls::pki_types::pem::Error>,
+) -> Result<PrivateKeyDer<'static>, TlsError> {
+    key.map_err(|cause| TlsError::Pem { path: path.display().to_string(), cause: cause.to_string() })
 }

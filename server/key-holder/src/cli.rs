@@ -12,6 +12,7 @@ use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
 use clap::{Args, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -268,20 +269,23 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
         Ok(log) => log,
         Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
     };
-    let why = run(&config, accept_older_vault).unwrap_or_else(|cause| cause);
-    log.end(Some(&format!("trefoil: {why}")));
-    ExitCode::FAILURE
+    let ended = run(&config, accept_older_vault);
+    log.end(ended.as_ref().err().map(|why| format!("trefoil: {why}")).as_deref());
+    ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-/// Serves until a thread panics, and says which; or why it cannot serve.
-fn run(config: &Config, accept_older_vault: bool) -> Result<String, String> {
+/// Serves until SIGTERM or SIGINT. The error is the reason why it ended otherwise.
+fn run(config: &Config, accept_older_vault: bool) -> Result<(), String> {
     if config.server.protect_memory {
         crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     let process = Process::open(config, accept_older_vault).map_err(|cause| cause.to_string())?;
     let address = process.address().map_err(|cause| cause.to_string())?;
     output::tell(&format!("key-holder  {}\n", own_address(address, process.fingerprint())));
-    process.serve().map(|death| death.to_string()).map_err(|cause| cause.to_string())
+    match process.serve(&[SIGTERM, SIGINT]).map_err(|cause| cause.to_string())? {
+        Some(death) => Err(death.to_string()),
+        None => Ok(()),
+    }
 }
 
 /// The address as a gateway on this machine writes it.

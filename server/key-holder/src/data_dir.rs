@@ -1,11 +1,22 @@
-//! The data directory: who may read it, and the secrets that are made in it once.
+//! The data directory: who may read it, the secrets that are made in it once, and the record of what belongs together.
 //!
-//! The directory is `0700` and every secret `0600`; wider permissions are refused rather than repaired, because a
-//! secret that others could read has to be considered read. One process holds the directory at a time.
+//! The directory is `0700` and every secret `0600`, and both belong to the user of the process; anything else is refused
+//! rather than repaired, because a secret that others could read has to be considered read. One process holds the
+//! directory at a time.
+//!
+//! A file that is made here is noted in `installation.toml`. A file that is noted and missing, empty or another one is
+//! refused: made anew, a store would begin the seal log again at 0 under the same keys.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+mod high_water;
+mod record;
+
+pub use high_water::{HighWater, Reached};
+
+use record::Record;
+use rustix::fs::OFlags;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -44,6 +55,67 @@ pub enum DataDirError {
         /// Its permission bits.
         mode: u32,
     },
+    /// A file or directory that another user could replace.
+    #[error(
+        "{path} belongs to user {owner} and this process runs as user {user}; run it as user {owner}, or check who wrote the file and \
+         `chown {user} {path}`"
+    )]
+    Owner {
+        /// The file.
+        path: String,
+        /// User id of its owner.
+        owner: u32,
+        /// User id of this process.
+        user: u32,
+    },
+    /// A link, a directory or a device in place of a file.
+    #[error("{path} is not a regular file; put the file itself there, not a link to it")]
+    NotAFile {
+        /// The file.
+        path: String,
+    },
+    /// A file that was made in this directory is not there, or nothing is in it.
+    #[error(
+        "{path} is {how}, and it was made in this directory. Without it {loss}. Restore the whole directory from one backup"
+    )]
+    Lost {
+        /// The file.
+        path: String,
+        /// `missing` or `empty`.
+        how: &'static str,
+        /// What would happen if it were made anew.
+        loss: &'static str,
+    },
+    /// A secret is not the one that was made in this directory.
+    #[error(
+        "{path} is not the file that was made in this directory: it was edited, damaged, or comes from another installation. \
+         Restore the whole directory from one backup"
+    )]
+    Other {
+        /// The file.
+        path: String,
+    },
+    /// A directory of before the record, in which something is missing.
+    #[error(
+        "{path} is missing beside {beside}. Without it {loss}. Restore the whole directory from one backup; if nothing was ever served \
+         from it, remove the directory"
+    )]
+    Incomplete {
+        /// The missing file.
+        path: String,
+        /// A file that is there and needs it.
+        beside: &'static str,
+        /// What would happen if it were made anew.
+        loss: &'static str,
+    },
+    /// The record of the directory cannot be read.
+    #[error("{path}: {cause}; restore the whole directory from one backup")]
+    Record {
+        /// The record.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
     /// A secret has a length that no version of ours writes.
     #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
     Length {
@@ -74,17 +146,21 @@ impl DataDir {
             .mode(0o700)
             .create(path)
             .map_err(|cause| failed(path, "create the directory", cause))?;
-        refuse_exposed(path)?;
+        let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
+        refuse_foreign(path, &metadata)?;
         let lock_path = path.join(lock);
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(no_follow())
             .open(&lock_path)
             .map_err(|cause| failed(&lock_path, "open", cause))?;
         lock.try_lock().map_err(|_| DataDirError::Locked { path: path.display().to_string() })?;
-        Ok(DataDir { path: path.to_owned(), _lock: lock })
+        let directory = DataDir { path: path.to_owned(), _lock: lock };
+        Record::begin(&directory)?;
+        Ok(directory)
     }
 
     /// The path of a file in the directory.
@@ -97,13 +173,17 @@ impl DataDir {
         &self.path
     }
 
-    /// A secret of `N` bytes, drawn from the operating system the first time.
+    /// A secret of `N` bytes, drawn from the operating system the first time and the same ever after.
     pub fn secret<const N: usize>(&self, name: &str) -> Result<Zeroizing<[u8; N]>, DataDirError> {
-        let bytes = self.file(name, || {
-            let mut bytes = Zeroizing::new(vec![0; N]);
-            aws_lc_rs::rand::fill(&mut bytes).expect("the operating system's random source answers");
-            bytes
-        })?;
+        let bytes = match self.kept(name)? {
+            Some(bytes) => bytes,
+            None => {
+                let mut bytes = Zeroizing::new(vec![0; N]);
+                aws_lc_rs::rand::fill(&mut bytes).expect("the operating system's random source answers");
+                self.keep(name, &bytes)?;
+                bytes
+            }
+        };
         let array = bytes.as_slice().try_into().map_err(|_| DataDirError::Length {
             path: self.join(name).display().to_string(),
             found: bytes.len(),
@@ -112,24 +192,88 @@ impl DataDir {
         Ok(Zeroizing::new(array))
     }
 
-    /// The bytes of a secret file, written from `make` the first time.
+    /// The bytes of a secret that never changes, if one was made; the one that was made, or an error.
+    pub fn kept(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, DataDirError> {
+        if !self.has(name)? {
+            return Ok(None);
+        }
+        let bytes = read_private(&self.join(name))?;
+        Record::claim(self, name, Some(&bytes))?;
+        Ok(Some(bytes))
+    }
+
+    /// Writes a secret that never changes, once.
+    pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
+        self.write(name, bytes)?;
+        Record::claim(self, name, Some(bytes))
+    }
+
+    /// Whether a file is there. One that was made in this directory must be, and must not be empty.
+    pub fn has(&self, name: &str) -> Result<bool, DataDirError> {
+        let path = self.join(name);
+        let how = match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.len() > 0 => return Ok(true),
+            Ok(_) => "empty",
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => "missing",
+            Err(cause) => return Err(failed(&path, "read the permissions", cause)),
+        };
+        match Record::read(self)?.has(name) {
+            true => {
+                Err(DataDirError::Lost { path: path.display().to_string(), how, loss: record::loss(name) })
+            }
+            false => Ok(how == "empty"),
+        }
+    }
+
+    /// Notes that a file was made in this directory. Its content may change; it may not go.
+    pub fn note(&self, name: &str) -> Result<(), DataDirError> {
+        Record::claim(self, name, None)
+    }
+
+    /// A database of this directory, and what is known of it. [`DataDir::note`] it once it is open.
+    pub fn database(&self, name: &str) -> Result<DatabaseFile, DataDirError> {
+        self.has(name)?;
+        for suffix in ["", "-wal", "-shm"] {
+            let path = self.join(&format!("{name}{suffix}"));
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if !metadata.is_file() => {
+                    return Err(DataDirError::NotAFile { path: path.display().to_string() });
+                }
+                Ok(metadata) => refuse_foreign(&path, &metadata)?,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                Err(cause) => return Err(failed(&path, "read the permissions", cause)),
+            }
+        }
+        let exists = Record::read(self)?.has(name);
+        Ok(DatabaseFile {
+            path: self.join(name),
+            exists,
+            mark: Some(self.high_water(&format!("{name}.mark"))?),
+        })
+    }
+
+    /// The mark of this name, made at 0 the first time.
+    pub fn high_water(&self, name: &str) -> Result<HighWater, DataDirError> {
+        if !self.has(name)? {
+            self.write(name, &Reached::default().to_bytes())?;
+        }
+        self.note(name)?;
+        HighWater::open(&self.join(name))
+    }
+
+    /// The bytes of a file that may change or go, written from `make` if it is missing.
     pub fn file(
         &self,
         name: &str,
         make: impl FnOnce() -> Zeroizing<Vec<u8>>,
     ) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
-        let path = self.join(name);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                refuse_exposed(&path)?;
-                Ok(Zeroizing::new(bytes))
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+        match self.has(name)? || self.join(name).exists() {
+            true => read_private(&self.join(name)),
+            false => {
                 let bytes = make();
                 self.write(name, &bytes)?;
                 Ok(bytes)
             }
-            Err(cause) => Err(failed(&path, "read", cause)),
         }
     }
 
@@ -153,8 +297,17 @@ impl DataDir {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let (path, draft) = (self.join(name), self.join(&format!("{name}.draft")));
         let write = || -> io::Result<()> {
-            let mut file =
-                OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+            match fs::remove_file(&draft) {
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+                _ => {}
+            }
+            // Never what somebody else put there meanwhile, nor where a link of theirs leads to.
+            let mut file = OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .mode(0o600)
+                .custom_flags(no_follow())
+                .open(&draft)?;
             file.write_all(bytes)?;
             file.sync_all()?;
             fs::rename(&draft, &path)?;
@@ -164,13 +317,68 @@ impl DataDir {
     }
 }
 
-fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirError {
+/// A database file and what its directory knows of it. A path alone is one of which nothing is known.
+#[derive(Debug)]
+pub struct DatabaseFile {
+    pub(crate) path: PathBuf,
+    /// It was made before, so a file without tables is no new one.
+    pub(crate) exists: bool,
+    /// Where its count of transactions is kept besides.
+    pub(crate) mark: Option<HighWater>,
+}
+
+impl DatabaseFile {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
+    fn from(path: &T) -> DatabaseFile {
+        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }
+    }
+}
+
+/// The bytes of a regular file that only this process's user may read or replace.
+///
+/// # Errors
+/// [`DataDirError`] names the file and the remedy.
+pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
+    let not_a_file = || DataDirError::NotAFile { path: path.display().to_string() };
+    let mut file = match OpenOptions::new().read(true).custom_flags(no_follow()).open(path) {
+        Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(not_a_file());
+        }
+        opened => opened.map_err(|cause| failed(path, "read", cause))?,
+    };
+    let metadata = file.metadata().map_err(|cause| failed(path, "read the permissions", cause))?;
+    if !metadata.is_file() {
+        return Err(not_a_file());
+    }
+    refuse_foreign(path, &metadata)?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1));
+    file.read_to_end(&mut bytes).map_err(|cause| failed(path, "read", cause))?;
+    Ok(bytes)
+}
+
+/// Opens no link.
+pub(crate) fn no_follow() -> i32 {
+    // A pipe in place of a file is opened without waiting for its writer.
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
+
+pub(crate) fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirError {
     DataDirError::Io { path: path.display().to_string(), operation, cause }
 }
 
 /// Refuses a file or directory that others than the owner may read.
 pub fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
     let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
+    refuse_readable(path, &metadata)
+}
+
+fn refuse_readable(path: &Path, metadata: &Metadata) -> Result<(), DataDirError> {
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(DataDirError::Exposed { path: path.display().to_string(), mode });
@@ -178,31 +386,19 @@ pub fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Refuses a file or directory of another user, or one that others may read.
+fn refuse_foreign(path: &Path, metadata: &Metadata) -> Result<(), DataDirError> {
+    let user = rustix::process::geteuid().as_raw();
+    refuse_owner(path, metadata.uid(), user)?;
+    refuse_readable(path, metadata)
+}
 
-    #[test]
-    fn a_secret_is_made_once_and_private() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("data");
-        let first = DataDir::open(&path).unwrap().secret::<32>("a.key").unwrap();
-        let directory = DataDir::open(&path).unwrap();
-        assert_eq!(*first, *directory.secret::<32>("a.key").unwrap());
-        assert_ne!(*first, *directory.secret::<32>("b.key").unwrap());
-        let mode = fs::metadata(path.join("a.key")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        assert!(matches!(directory.secret::<16>("a.key"), Err(DataDirError::Length { found: 32, .. })));
-    }
-
-    #[test]
-    fn an_exposed_secret_and_a_second_process_are_refused() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("data");
-        let directory = DataDir::open(&path).unwrap();
-        directory.secret::<32>("a.key").unwrap();
-        fs::set_permissions(path.join("a.key"), fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(matches!(directory.secret::<32>("a.key"), Err(DataDirError::Exposed { mode: 0o640, .. })));
-        assert!(matches!(DataDir::open(&path), Err(DataDirError::Locked { .. })));
+fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<(), DataDirError> {
+    match owner == user {
+        true => Ok(()),
+        false => Err(DataDirError::Owner { path: path.display().to_string(), owner, user }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,13 +6,19 @@
 //! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
 //! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug. The files are for their owner
 //! only. A file whose rows decide something is opened with a key ([`RowKey`]), and refused if anybody else wrote to it.
+//!
+//! Damage is looked for when a file is opened: SQLite's own check of every page and index, then the sum of the rows. What
+//! SQLite finds later ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log leaves a sound file with
+//! fewer transactions than the file's mark ([`HighWater`]) counts.
 
 mod rows;
 
+use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
 use rows::Rows;
 pub use rows::{Apart, RowKey};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::any::Any;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -48,9 +54,29 @@ pub enum StoreError {
     Fault(String),
     /// Somebody else wrote to the file.
     #[error(
-        "{0}; somebody else wrote to this file: keep a copy, find out who, then restore the newest backup"
+        "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \
+         the newest backup"
     )]
     Altered(String),
+    /// SQLite finds the file damaged.
+    #[error(
+        "the file is damaged ({0}); keep a copy, check the disk, then restore the whole directory from the newest backup"
+    )]
+    Damaged(String),
+    /// It was there before, and nothing is in it.
+    #[error("the file is empty and was not before; restore the whole directory from the newest backup")]
+    Emptied,
+    /// Acknowledged transactions are not in the file.
+    #[error(
+        "the file counts {found} transactions and {reached} were acknowledged: it is an older copy, or its write-ahead log (-wal) \
+         is missing or damaged; restore the whole directory from the newest backup"
+    )]
+    Older {
+        /// Transactions in the file.
+        found: u64,
+        /// Transactions that its mark counts.
+        reached: u64,
+    },
 }
 
 /// Tells the caller how the commit went.
@@ -83,6 +109,8 @@ pub struct Database {
     writes: Option<SyncSender<Write>>,
     writer: Option<JoinHandle<()>>,
     durable: Arc<Durable>,
+    reached: u64,
+    supervisor: Supervisor,
 }
 
 /// What a power cut leaves of the count of transactions.
@@ -104,30 +132,81 @@ struct Writer {
     connection: Connection,
     rows: Option<Rows>,
     durable: Arc<Durable>,
+    mark: Option<HighWater>,
+    path: PathBuf,
+    supervisor: Supervisor,
 }
 
 impl Database {
     /// Opens or creates a file with `schema`, which is of this version; refuses any other version. With `key`, refuses a file of which
     /// any row was written by somebody else. The writing thread runs under `supervisor`.
     pub fn open(
-        path: &Path,
+        file: impl Into<DatabaseFile>,
         version: i64,
         schema: &str,
         key: Option<RowKey>,
         supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
-        make_private(path).map_err(fault)?;
-        let connection = Connection::open(path).map_err(fault)?;
+        let DatabaseFile { path, exists, mark } = file.into();
+        make_private(&path).map_err(fault)?;
+        let connection = Connection::open(&path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
-        let connection = migrate(connection, version, schema, key.as_ref(), path)?;
+        check_pages(&connection)?;
+        let connection = migrate(connection, (version, exists), schema, key.as_ref(), &path)?;
         let rows = key.map(|key| Rows::check(&connection, key, schema)).transpose()?;
         let durable: Arc<Durable> = Arc::default();
         durable.set(rows.as_ref().map(Rows::state).unwrap_or_default());
+        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (writes, queue) = sync_channel(QUEUE_MAX);
-        let mut writer = Writer { connection, rows, durable: Arc::clone(&durable) };
+        let mut writer = Writer {
+            connection,
+            rows,
+            durable: Arc::clone(&durable),
+            mark,
+            path: path.clone(),
+            supervisor: supervisor.clone(),
+        };
+        writer.reach();
         let writer = supervisor.spawn("store-writer", move || writer.write_all(&queue)).map_err(fault)?;
-        let path = path.to_owned();
-        Ok(Database { path, readers: Mutex::default(), writes: Some(writes), writer: Some(writer), durable })
+        let (readers, supervisor) = (Mutex::default(), supervisor.clone());
+        Ok(Database {
+            path,
+            readers,
+            writes: Some(writes),
+            writer: Some(writer),
+            durable,
+            reached,
+            supervisor,
+        })
+    }
+
+    /// Refuses a file that lost acknowledged transactions, unless an older copy was taken for it by name.
+    ///
+    /// # Errors
+    /// [`StoreError::Older`].
+    pub fn refuse_older(&self) -> Result<(), StoreError> {
+        let (found, reached) = (self.state().generation, self.reached);
+        if found < reached { Err(StoreError::Older { found, reached }) } else { Ok(()) }
+    }
+
+    /// Transactions that were acknowledged when the file was opened, by its mark.
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// Moves what is in the write-ahead log into the file, so that the file is complete without it.
+    ///
+    /// # Errors
+    /// When a reader holds the log back, or the disk fails.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.shred(|_| Ok(()))?;
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        match std::fs::metadata(&log) {
+            Ok(log) if log.len() > 0 => Err(fault("a reader holds the write-ahead log back")),
+            _ => Ok(()),
+        }
     }
 
     /// How many transactions of a file with a key are on the disk, and how often an older copy was taken for it.
@@ -191,6 +270,7 @@ impl Database {
             None => open_reader(&self.path).map_err(fault)?,
         };
         let answer = operation(&connection).map_err(fault);
+        tell_damage(&self.supervisor, &self.path, &answer);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.is_ok() && readers.len() < READERS_MAX {
             readers.push(connection);
@@ -227,7 +307,11 @@ impl Database {
         scrub: bool,
     ) -> Result<(), StoreError> {
         let run = move |transaction: Result<&Writer, StoreError>| -> Acknowledge {
-            let outcome = transaction.and_then(|writer| writer.in_savepoint(operation));
+            let outcome = transaction.and_then(|writer| {
+                let outcome = writer.in_savepoint(operation);
+                tell_damage(&writer.supervisor, &writer.path, &outcome);
+                outcome
+            });
             Box::new(move |committed| done(committed.and(outcome)))
         };
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
@@ -252,9 +336,22 @@ impl Drop for Database {
     }
 }
 
-/// The text of a database error, without statement values.
-pub fn fault(cause: impl std::fmt::Display) -> StoreError {
-    StoreError::Fault(cause.to_string())
+/// The text of a database error, without statement values; damage is told apart.
+pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
+    let code = (&cause as &dyn Any).downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+    match code {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::Damaged(cause.to_string())
+        }
+        _ => StoreError::Fault(cause.to_string()),
+    }
+}
+
+/// Damage that is met in a file that was sound when it was opened ends the process.
+fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, StoreError>) {
+    if let Err(cause @ StoreError::Damaged(_)) = outcome {
+        supervisor.damaged(path, &cause.to_string());
+    }
 }
 
 /// `Conflict` for a violated key, a fault otherwise.
@@ -284,10 +381,12 @@ impl Writer {
             match &committed {
                 Ok(()) if survives == Survives::PowerCut => {
                     self.durable.set(self.rows.as_ref().map(Rows::state).unwrap_or_default());
+                    self.reach();
                 }
                 Ok(()) => {}
                 Err(cause) => {
                     tracing::error!(%cause, "a transaction failed");
+                    tell_damage(&self.supervisor, &self.path, &committed);
                     // Nothing to undo if the transaction never began.
                     let _ = self.execute("ROLLBACK");
                 }
@@ -302,6 +401,16 @@ impl Writer {
             for acknowledge in acknowledgements {
                 acknowledge(committed.clone());
             }
+        }
+    }
+
+    /// Notes how many transactions are durable.
+    fn reach(&mut self) {
+        let count = self.rows.as_ref().map_or(0, |rows| rows.state().generation);
+        if let Some(mark) = &mut self.mark
+            && let Err(cause) = mark.reach(Reached { count, digest: [0; 32] })
+        {
+            tracing::warn!(%cause, path = %self.path.display(), "the count of transactions was not noted");
         }
     }
 
@@ -372,9 +481,16 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", "ON")
 }
 
+/// Every page, and every index against its table: what a query finds through an index must not depend on a damaged one.
+fn check_pages(connection: &Connection) -> Result<(), StoreError> {
+    let found: String =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(fault)?;
+    if found == "ok" { Ok(()) } else { Err(StoreError::Damaged(found)) }
+}
+
 fn migrate(
     mut connection: Connection,
-    version: i64,
+    (version, exists): (i64, bool),
     schema: &str,
     key: Option<&RowKey>,
     path: &Path,
@@ -384,12 +500,17 @@ fn migrate(
     };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
     match found(&transaction)? {
+        0 if exists => return Err(StoreError::Emptied),
         0 => {
             transaction.execute_batch(schema).map_err(fault)?;
             key.map(|key| Rows::create(&transaction, key)).transpose()?;
             transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
         found if found == version => {}
+        found if key.is_some_and(|key| key.is_widened_from(found)) => {
+            key.map(|key| Rows::widen(&transaction, key, schema)).transpose()?;
+            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
+        }
         other => {
             let path = path.display();
             return Err(StoreError::Fault(format!(

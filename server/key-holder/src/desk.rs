@@ -101,7 +101,7 @@ impl Desk {
         self.limits.check(policy).map_err(|why| KeyHolderError::Forbidden(why.into()))?;
         self.vault.claim(*tenant, &client.name).map_err(|cause| match cause {
             StoreError::Conflict => KeyHolderError::TenantExists,
-            StoreError::Busy | StoreError::Fault(_) | StoreError::Altered(_) => {
+            cause => {
                 tracing::error!(%cause, "the owner of a tenant cannot be recorded");
                 fault()
             }

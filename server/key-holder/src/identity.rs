@@ -3,7 +3,7 @@
 //! Both sides pin fingerprints. Two processes that know each other need no certificate authority, and one fewer party
 //! can then impersonate either.
 
-use crate::data_dir::{DataDir, DataDirError};
+use crate::data_dir::{DataDir, DataDirError, read_private};
 use aws_lc_rs::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -30,7 +30,7 @@ pub enum IdentityError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// A file is not what this program wrote.
-    #[error("{path}: {cause}; restore the file, or remove both files of the pair to make new ones")]
+    #[error("{path}: {cause}; restore the whole directory from one backup")]
     Pem {
         /// The file.
         path: String,
@@ -43,13 +43,14 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// The identity `name` of a data directory, made the first time.
+    /// The identity `name` of a data directory, made the first time. One that was made and is missing is refused, because the
+    /// other side pins it.
     ///
     /// # Errors
     /// [`IdentityError`].
     pub fn open(directory: &DataDir, name: &str) -> Result<Identity, IdentityError> {
         let (certificate, key) = (format!("{name}-certificate.pem"), format!("{name}-private-key.pem"));
-        if !directory.join(&certificate).exists() || !directory.join(&key).exists() {
+        if !(directory.has(&certificate)? && directory.has(&key)?) {
             let pair = rcgen::KeyPair::generate()?;
             let mut parameters = rcgen::CertificateParams::new(vec![])?;
             parameters.distinguished_name.push(rcgen::DnType::CommonName, format!("trefoil {name}"));
@@ -57,6 +58,8 @@ impl Identity {
             directory.write(&key, Zeroizing::new(pair.serialize_pem()).as_bytes())?;
             directory.write(&certificate, made.pem().as_bytes())?;
         }
+        directory.kept(&key)?;
+        directory.kept(&certificate)?;
         Identity::read(&directory.join(&certificate), &directory.join(&key))
     }
 
@@ -72,7 +75,7 @@ impl Identity {
         Ok(Identity {
             certificate: CertificateDer::from_pem_file(certificate)
                 .map_err(|cause| refused(certificate, cause))?,
-            key: PrivateKeyDer::from_pem_file(key).map_err(|cause| refused(key, cause))?,
+            key: PrivateKeyDer::from_pem_slice(&read_private(key)?).map_err(|cause| refused(key, cause))?,
         })
     }
 

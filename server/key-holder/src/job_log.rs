@@ -9,9 +9,11 @@
 //! A line is written before its request is answered, so the log survives a kill of the process; it is not synced, so a
 //! power cut may take its last lines. If a line cannot be written nothing is answered any more.
 //!
+//! A file beside the log counts its lines ([`HighWater`]): a log that was cut, emptied, removed or exchanged is refused.
+//!
 //! Each line says how many transactions of the vault were on the disk then, so that a vault that has fewer is known for an older copy.
 
-use crate::data_dir::{DataDir, DataDirError};
+use crate::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
 use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
@@ -26,6 +28,8 @@ use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;
 const KEY_FILE: &str = "job-log.key";
+/// Counts the lines that were written, and has the digest of the last.
+const MARK_FILE: &str = "jobs.mark";
 
 /// A line of the log.
 #[derive(Debug, Serialize, Deserialize)]
@@ -98,7 +102,7 @@ pub enum JobLogError {
     },
     /// The chain is broken.
     #[error(
-        "{path}, line {line}: {cause}; someone altered the log: keep a copy, find out who, then start a new one"
+        "{path}, line {line}: {cause}; someone altered the log, or it is damaged: keep a copy, find out who, then restore the whole directory from one backup"
     )]
     Broken {
         /// The file.
@@ -107,6 +111,19 @@ pub enum JobLogError {
         line: usize,
         /// What is wrong.
         cause: String,
+    },
+    /// Lines that were written are not there.
+    #[error(
+        "{path} has {found} lines of the job log and {reached} were written, or its last lines are of another log: restore the whole \
+         directory from one backup"
+    )]
+    Older {
+        /// The directory.
+        path: String,
+        /// Lines found.
+        found: u64,
+        /// Lines written.
+        reached: u64,
     },
 }
 
@@ -121,6 +138,12 @@ pub struct Head {
     pub vault: u64,
 }
 
+impl Head {
+    fn reached(&self) -> Reached {
+        Reached { count: self.next, digest: self.digest }
+    }
+}
+
 /// The open log.
 pub(crate) struct JobLog {
     directory: PathBuf,
@@ -132,6 +155,7 @@ struct State {
     file: File,
     bytes: u64,
     head: Head,
+    mark: HighWater,
     /// A write failed in the middle and what it left is still there; nothing may follow.
     broken: bool,
 }
@@ -159,9 +183,16 @@ impl JobLog {
             }
             None => (file_path(directory.path(), 0), Head::default()),
         };
+        let mut mark = directory.high_water(MARK_FILE)?;
+        let reached = mark.reached();
+        if head.next < reached.count || !continues(&path, reached)? {
+            let path = directory.path().display().to_string();
+            return Err(JobLogError::Older { path, found: head.next, reached: reached.count });
+        }
         let file = append_to(&path).map_err(|cause| failed(&path, cause))?;
+        mark.reach(head.reached()).map_err(|cause| failed(&directory.join(MARK_FILE), cause))?;
         let bytes = file.metadata().map_err(|cause| failed(&path, cause))?.len();
-        let state = Mutex::new(State { file, bytes, head, broken: false });
+        let state = Mutex::new(State { file, bytes, head, mark, broken: false });
         Ok(JobLog { directory: directory.path().to_owned(), key, state })
     }
 
@@ -192,6 +223,10 @@ impl JobLog {
         }
         state.bytes += line.len() as u64;
         state.head = Head { next: entry.n + 1, digest, vault: entry.vault };
+        let reached = state.head.reached();
+        if let Err(cause) = state.mark.reach(reached) {
+            tracing::warn!(%cause, "the count of the job log's lines was not noted");
+        }
         Ok(())
     }
 
@@ -264,6 +299,24 @@ fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, Job
     Ok(after)
 }
 
+/// Whether the newest file has the line that was written last, or begins with the one after it.
+fn continues(path: &Path, reached: Reached) -> Result<bool, JobLogError> {
+    let Some(last) = reached.count.checked_sub(1) else { return Ok(true) };
+    let text = match std::fs::read(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+        read => read.map_err(|cause| failed(path, cause))?,
+    };
+    let entries = text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let entry: Entry = serde_json::from_slice(line).ok()?;
+        Some((entry, line))
+    });
+    let found = entries.take_while(|(entry, _)| entry.n <= reached.count).any(|(entry, line)| {
+        (entry.n == last && Sha3_256::digest(line)[..] == reached.digest)
+            || (entry.n == reached.count && entry.prev == hex::encode(reached.digest))
+    });
+    Ok(found)
+}
+
 /// Removes what follows the last newline; the number of bytes removed.
 fn cut_torn_line(path: &Path) -> io::Result<usize> {
     let text = std::fs::read(path)?;
@@ -291,7 +344,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, JobLogError> {
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_follow()).open(path)
 }
 
 fn failed(path: &Path, cause: io::Error) -> JobLogError {

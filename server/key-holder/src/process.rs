@@ -1,8 +1,8 @@
 //! The key-holder as a process: what is opened, who is let in, and one thread for each connection.
 //!
-//! There is no orderly shutdown, because none is needed: everything that an answer depends on is durable before it is given,
-//! so the process may be killed at any moment. Only where one of its own threads panics does it answer what is under way
-//! before it ends.
+//! Everything that an answer depends on is durable before it is given, so the process may be killed at any moment. At a signal,
+//! or where one of its own threads panics, it answers what is in flight before it ends, and moves what is in the vault's
+//! write-ahead log into the file, so that a copy of the file is complete.
 
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
@@ -18,6 +18,7 @@ use crate::supervisor::{Death, Supervisor};
 use crate::vault::SqliteVault;
 use crate::{quorum, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
+use signal_hook::iterator::Signals;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -30,6 +31,8 @@ use trefoil_matching::{KeyHolder, Vault as _, VaultState};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";
+/// The vault in the data directory of whoever holds the keys.
+pub const VAULT_FILE: &str = "vault.sqlite";
 /// Connections that may be in their handshake. Strangers can fill these places, for [`HANDSHAKE_TIME_MAX`], and no others.
 const HANDSHAKES_MAX: usize = 32;
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
@@ -75,9 +78,10 @@ pub enum StartError {
     Vault(String),
     /// The vault is an older copy.
     #[error(
-        "the vault is older than the job log: it counts {found} transactions, the log has seen {remembered}. Budgets that were spent and \
-         templates that were deleted since would be back: restore the newest vault, or, if there is none, start once with \
-         --accept-older-vault, which every seal will show"
+        "the vault is older than the job log: it counts {found} transactions, the log has seen {remembered}: an older copy, or its \
+         write-ahead log (vault.sqlite-wal) is missing or damaged. Budgets that were spent and \
+         templates that were deleted since would be back: restore the whole directory from the newest backup, or, if there is none, start \
+         once with --accept-older-vault, which every seal will show"
     )]
     OlderVault {
         /// What the vault counts.
@@ -117,6 +121,8 @@ struct Shared {
     /// A flag of each connection's own, so that no two batches share one: see [`Answering`].
     conversations: Mutex<Vec<Weak<AtomicBool>>>,
     supervisor: Supervisor,
+    /// A signal came: nothing is begun any more.
+    stopping: AtomicBool,
 }
 
 impl Process {
@@ -157,6 +163,7 @@ impl Process {
             handshakes: Places::new(HANDSHAKES_MAX),
             conversations: Mutex::default(),
             supervisor,
+            stopping: AtomicBool::new(false),
         };
         Ok(Process { listener, fingerprint, shared: Arc::new(shared), _directory: directory })
     }
@@ -174,20 +181,34 @@ impl Process {
         self.fingerprint
     }
 
-    /// Serves until a thread panics that the process cannot do without, and the requests in flight are answered.
+    /// Serves until one of `signals` comes, or a thread panics that the process cannot do without (then the reason is given), and
+    /// the requests in flight are answered.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn serve(self) -> io::Result<Death> {
+    pub fn serve(self, signals: &[i32]) -> io::Result<Option<Death>> {
         let Process { listener, shared, .. } = &self;
         let head = shared.desk.log.head();
         tracing::info!(jobs = head.next, head = hex::encode(head.digest), "serving");
         let (tell, death) = channel();
-        shared.supervisor.on_death(move |death| drop(tell.send(death.clone())));
+        let died = tell.clone();
+        shared.supervisor.on_death(move |death| drop(died.send(Some(death.clone()))));
+        let mut signals = Signals::new(signals)?;
+        let stopping = Arc::clone(shared);
+        shared.supervisor.spawn("signals", move || {
+            if signals.forever().next().is_some() {
+                stopping.stopping.store(true, Ordering::SeqCst);
+                // The receiver is gone when the process ends for another reason.
+                let _ = tell.send(None);
+            }
+        })?;
         let (listener, accepting) = (listener.try_clone()?, Arc::clone(shared));
         shared.supervisor.spawn("accept", move || accept_all(&listener, &accepting))?;
         let death = death.recv().map_err(io::Error::other)?;
         shared.finish(Instant::now() + FRAME_TIME_MAX);
+        if let Err(cause) = shared.desk.vault.checkpoint() {
+            tracing::warn!(%cause, "vault.sqlite is complete only together with vault.sqlite-wal: copy both");
+        }
         Ok(death)
     }
 }
@@ -216,13 +237,15 @@ fn open_desk(
     accept_older: bool,
     supervisor: &Supervisor,
 ) -> Result<Desk, StartError> {
-    let path = directory.join("vault.sqlite");
+    let path = directory.join(VAULT_FILE);
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
     let secret = directory.secret::<32>("vault.key")?;
-    let vault = SqliteVault::open_under(supervisor, &path, &secret).map_err(failed)?;
+    let file = directory.database(VAULT_FILE)?;
+    let vault = SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?;
+    directory.note(VAULT_FILE)?;
     let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive.into()));
     let log = JobLog::open(directory)?;
-    let (found, remembered) = (vault.state().generation, log.head().vault);
+    let (found, remembered) = (vault.state().generation, log.head().vault.max(vault.reached()));
     if found < remembered && !accept_older {
         return Err(StartError::OlderVault { found, remembered });
     }
@@ -318,7 +341,7 @@ impl Shared {
             };
             let lost = matches!(request, Err(Unreadable::Framing));
             let turn = Answering::begin(&answering);
-            if self.supervisor.death().is_some() {
+            if self.stopping.load(Ordering::SeqCst) || self.supervisor.death().is_some() {
                 return Err(io::Error::other("the process ends"));
             }
             let reply = self.desk.answer(client, request, unix_s());
@@ -364,13 +387,13 @@ mod tests {
         let shared = Arc::clone(&process.shared);
         let (answering, _idle) = (shared.register(), shared.register());
         let turn = Answering::begin(&answering);
-        let serving = std::thread::spawn(move || process.serve());
+        let serving = std::thread::spawn(move || process.serve(&[]));
         let victim = shared.supervisor.spawn("victim", || panic!("this test has a thread panic"));
         victim.unwrap().join().unwrap_err();
         // Long enough for a process that does not wait.
         std::thread::sleep(Duration::from_millis(200));
         assert!(!serving.is_finished());
         drop(turn);
-        assert_eq!(serving.join().unwrap().unwrap().thread, "victim");
+        assert_eq!(serving.join().unwrap().unwrap().unwrap().thread, "victim");
     }
 }

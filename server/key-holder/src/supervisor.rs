@@ -9,6 +9,7 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
@@ -25,13 +26,15 @@ struct Shared {
 
 type Tell = Box<dyn FnOnce(&Death) + Send>;
 
-/// Which thread was the first to panic, and why.
+/// Why a process ends: which thread was the first to panic, or which file is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
-    /// Its name.
+    /// The thread's name, or the file.
     pub thread: String,
-    /// What it panicked with.
+    /// What it panicked with, or how the file is damaged and what cures it.
     pub why: String,
+    /// It is a file.
+    pub is_damage: bool,
 }
 
 impl Supervisor {
@@ -71,11 +74,24 @@ impl Supervisor {
     pub fn panicked(&self, name: &str, panic: &(dyn Any + Send)) {
         let why = panic.downcast_ref::<&str>().map(ToString::to_string);
         let why = why.or_else(|| panic.downcast_ref().cloned()).unwrap_or_else(|| "no message".to_owned());
-        let mut told = self.told();
-        let death = self.0.death.get_or_init(|| {
+        self.end(|| {
             tracing::error!(thread = name, why, "a thread panicked that the process cannot do without");
-            Death { thread: name.to_owned(), why }
+            Death { thread: name.to_owned(), why, is_damage: false }
         });
+    }
+
+    /// A file of the process was found damaged. Nothing that it would say from then on could be believed.
+    pub fn damaged(&self, path: &Path, why: &str) {
+        self.end(|| {
+            let path = path.display().to_string();
+            tracing::error!(path, why, "a file is damaged");
+            Death { thread: path, why: why.to_owned(), is_damage: true }
+        });
+    }
+
+    fn end(&self, death: impl FnOnce() -> Death) {
+        let mut told = self.told();
+        let death = self.0.death.get_or_init(death);
         for tell in std::mem::take(&mut *told) {
             tell(death);
         }
@@ -102,7 +118,10 @@ impl Supervisor {
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Death { thread, why } = self;
+        let Death { thread, why, is_damage } = self;
+        if *is_damage {
+            return write!(f, "{thread}: {why}");
+        }
         write!(
             f,
             "the thread `{thread}` panicked ({why}); the process cannot do without it and ends: start it again"
@@ -124,7 +143,7 @@ mod tests {
         assert_eq!(supervisor.death(), None);
         supervisor.spawn("first", || panic!("out of {}", "luck")).unwrap().join().unwrap_err();
         supervisor.spawn("second", || panic!("too")).unwrap().join().unwrap_err();
-        let death = Death { thread: "first".to_owned(), why: "out of luck".to_owned() };
+        let death = Death { thread: "first".to_owned(), why: "out of luck".to_owned(), is_damage: false };
         let (late, told_late) = channel();
         supervisor.on_death(move |death| late.send(death.clone()).unwrap());
         assert_eq!(supervisor.death(), Some(&death));

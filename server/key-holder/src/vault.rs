@@ -1,5 +1,6 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
+use crate::data_dir::DatabaseFile;
 use crate::database::{Database, RowKey, StoreError, Survives, conflict_or_fault, fault};
 use crate::supervisor::Supervisor;
 use crate::wrap::WrapKey;
@@ -44,11 +45,11 @@ impl SqliteVault {
     /// As [`SqliteVault::open`].
     pub fn open_under(
         supervisor: &Supervisor,
-        path: &Path,
+        file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
         let row_key = RowKey::of(secret, &[]);
-        let database = Database::open(path, 3, include_str!("vault.sql"), Some(row_key), supervisor)?;
+        let database = Database::open(file, 3, include_str!("vault.sql"), Some(row_key), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -81,6 +82,19 @@ impl SqliteVault {
     /// Whether `client` owns the tenant.
     pub fn owns(&self, tenant: &TenantId, client: &str) -> bool {
         self.owners.load().get(tenant).is_some_and(|owner| owner == client)
+    }
+
+    /// Transactions that were acknowledged before it was opened, by its mark; a vault that has fewer is an older copy.
+    pub fn reached(&self) -> u64 {
+        self.database.reached()
+    }
+
+    /// See [`Database::checkpoint`].
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        self.database.checkpoint()
     }
 
     /// Goes on with this vault although the job log or a seal remembers a later state. Both counts go on above that.

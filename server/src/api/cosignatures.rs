@@ -37,7 +37,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let note = blocking(move || {
         let size = app.store.last_cosigned()?.ok_or_else(uncosigned)?;
-        note(app.store.as_ref(), size)
+        note(&app, size)
     });
     Ok(answer(note.await?))
 }
@@ -48,7 +48,7 @@ pub(super) async fn of_size(
     size: Result<Path<u64>, PathRejection>,
 ) -> Result<Response, Problem> {
     let Path(size) = size.map_err(|_| Problem::new(Code::MalformedRequest, "a size is a whole number"))?;
-    Ok(answer(blocking(move || note(app.store.as_ref(), size)).await?))
+    Ok(answer(blocking(move || note(&app, size)).await?))
 }
 
 fn take(store: &dyn Store, witnesses: &[Witness], note: &str) -> Result<(u64, Vec<String>), Problem> {
@@ -80,8 +80,10 @@ fn take(store: &dyn Store, witnesses: &[Witness], note: &str) -> Result<(u64, Ve
     Ok((size, names))
 }
 
-fn note(store: &dyn Store, size: u64) -> Result<String, Problem> {
-    log_store::checkpoint(store, size).map_err(Problem::internal)?.ok_or_else(uncosigned)
+fn note(app: &App, size: u64) -> Result<String, Problem> {
+    log_store::checkpoint(app.store.as_ref(), size)
+        .map_err(|cause| app.unlogged(cause))?
+        .ok_or_else(uncosigned)
 }
 
 fn uncosigned() -> Problem {

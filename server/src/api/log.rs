@@ -62,7 +62,7 @@ async fn prove(
             let detail = format!("the newest seal signs a log of {signed}; ask for at most that size");
             return Err(Problem::new(Code::SealUnknown, detail));
         }
-        let proof = proof(app.store.as_ref()).map_err(Problem::internal)?;
+        let proof = proof(app.store.as_ref()).map_err(|cause| app.unlogged(cause))?;
         let proof = proof.ok_or_else(|| {
             let detail = "a seal is below its log's size, and an old size is between 1 and the new one";
             Problem::new(Code::MalformedRequest, detail)

@@ -51,7 +51,8 @@ pub(super) async fn seal(
     let Path(number) =
         number.map_err(|_| Problem::new(Code::MalformedRequest, "a seal is named by a whole number"))?;
     let seal =
-        blocking(move || log_store::seal(app.store.as_ref(), number).map_err(Problem::internal)).await?;
+        blocking(move || log_store::seal(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)))
+            .await?;
     let seal = seal.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))?;
     let headers = [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, IMMUTABLE)];
     Ok((headers, seal).into_response())

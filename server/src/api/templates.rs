@@ -114,7 +114,7 @@ pub(super) async fn load(
     let (app, tenant, handle) = (Arc::clone(app), Arc::clone(tenant), *handle);
     blocking(move || {
         let record = app.store.template(&tenant.id, &handle)?.ok_or_else(unknown)?;
-        let template = opened(&tenant, &record)?;
+        let template = opened(&app, &tenant, &record)?;
         app.templates.insert(template.clone());
         Ok(template)
     })
@@ -122,7 +122,11 @@ pub(super) async fn load(
 }
 
 /// A template from its record.
-pub(crate) fn opened(tenant: &Tenant, record: &Template) -> Result<trefoil_matching::Template, Problem> {
+pub(crate) fn opened(
+    app: &App,
+    tenant: &Tenant,
+    record: &Template,
+) -> Result<trefoil_matching::Template, Problem> {
     let Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
     let name = wrap::TemplateName {
         tenant: tenant.id,
@@ -132,8 +136,10 @@ pub(crate) fn opened(tenant: &Tenant, record: &Template) -> Result<trefoil_match
         keys: tenant.structure(),
         epoch: *epoch,
     };
-    let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(Problem::internal)?;
-    trefoil_matching::Template::from_bytes(&bytes).map_err(Problem::internal)
+    let damaged =
+        |cause: &dyn std::fmt::Display| app.damaged(format_args!("a template does not open: {cause}"));
+    let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
+    trefoil_matching::Template::from_bytes(&bytes).map_err(|cause| damaged(&cause))
 }
 
 /// A face as a request brings it, in the tenant's probe mode.

@@ -46,11 +46,11 @@ pub(super) enum AtRestError {
     Format,
     /// Another passphrase, or an altered file.
     #[error(
-        "the passphrase does not open it, or it was altered; give the passphrase that it was made with, or restore it"
+        "the passphrase does not open it, or it was altered; give the passphrase that it was made with, or restore the whole directory from one backup"
     )]
     Passphrase,
     /// The decrypted keys are damaged.
-    #[error("its keys do not decode: {0}")]
+    #[error("its keys do not decode ({0}); restore the whole directory from one backup")]
     Keys(trefoil_sign::KeyError),
 }
 

@@ -78,7 +78,7 @@ pub enum KeysError {
         cause: String,
     },
     /// A trust root does not read or does not follow.
-    #[error("{path}: {cause}")]
+    #[error("{path}: {cause}; restore the whole directory from one backup")]
     TrustRoot {
         /// The file.
         path: String,
@@ -133,7 +133,7 @@ pub(crate) fn open_or_make(
     source: &Source,
     now: u64,
 ) -> Result<Opened, KeysError> {
-    let opened = match directory.join(KEYS_FILE).exists() {
+    let opened = match directory.has(KEYS_FILE)? {
         true => open(directory, issuer, source)?,
         false => make(directory, issuer, source, now)?,
     };
@@ -152,10 +152,10 @@ pub(crate) fn make(
     now: u64,
 ) -> Result<Opened, KeysError> {
     let keys_path = directory.join(KEYS_FILE);
-    if keys_path.exists() {
+    if directory.has(KEYS_FILE)? {
         return Err(KeysError::Exists { path: keys_path.display().to_string() });
     }
-    if directory.join(TRUST_ROOT_FILE).exists() || directory.join(VERSIONS).exists() {
+    if directory.has(TRUST_ROOT_FILE)? || directory.join(VERSIONS).exists() {
         return Err(KeysError::Apart(format!(
             "{} is missing beside a trust root; restore it from a backup, or move {TRUST_ROOT_FILE} and {VERSIONS} away \
              to start as an issuer that nobody trusts yet",
@@ -166,6 +166,7 @@ pub(crate) fn make(
     let keys = generate(now)?;
     let trust_root = first(issuer, &keys)?;
     directory.write(KEYS_FILE, &at_rest::seal(&keys, &passphrase))?;
+    directory.note(KEYS_FILE)?;
     keep(directory, &trust_root)?;
     publish(directory, &trust_root)?;
     Ok(Opened { keys, trust_root })
@@ -193,6 +194,8 @@ pub(crate) fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result
         at_rest::open(&file, &passphrase).map_err(|cause: AtRestError| named(&cause))?
     };
     let trust_root = trust_root_for(directory, issuer, &keys)?;
+    directory.note(KEYS_FILE)?;
+    directory.note(TRUST_ROOT_FILE)?;
     if trust_root.issuer() != issuer {
         let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
         return Err(KeysError::Issuer { found, configured });
@@ -292,7 +295,7 @@ fn refused(cause: TrustRootError) -> KeysError {
 /// The newest trust root, which must list the keys as active.
 fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
     let path = directory.join(TRUST_ROOT_FILE);
-    if !path.exists() && !directory.join(VERSIONS).exists() {
+    if !directory.has(TRUST_ROOT_FILE)? && !directory.join(VERSIONS).exists() {
         // The keys of an interrupted first start, or of a version that wrote no trust root.
         let root = first(issuer, keys)?;
         keep(directory, &root)?;
@@ -300,13 +303,22 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         return Ok(root);
     }
     let root = read(&path)?;
+    let stored = version(directory.path(), root.version()).ok().flatten();
+    let is_first_of_its_kind = stored.is_none() && root.version() == 1;
+    if !is_first_of_its_kind && stored.as_deref() != Some(trust::to_json(&root).as_bytes()) {
+        return Err(KeysError::Apart(format!(
+            "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
+            path.display(),
+            root.version()
+        )));
+    }
     if let Some(next) = after(directory, &root).filter(|next| lists(next, &keys.id())) {
         publish(directory, &next)?;
         return Ok(next);
     }
     if lists(&root, &keys.id()) {
         // A first version of an earlier release is not among the versions yet.
-        if version(directory.path(), root.version()).map_or(true, |found| found.is_none()) {
+        if is_first_of_its_kind {
             keep(directory, &root)?;
         }
         return Ok(root);
@@ -348,7 +360,8 @@ fn keep(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
 
 /// Makes a version the newest.
 fn publish(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
-    Ok(directory.write(TRUST_ROOT_FILE, trust::to_json(root).as_bytes())?)
+    directory.write(TRUST_ROOT_FILE, trust::to_json(root).as_bytes())?;
+    Ok(directory.note(TRUST_ROOT_FILE)?)
 }
 
 #[cfg(test)]

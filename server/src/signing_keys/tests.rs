@@ -166,7 +166,7 @@ fn files_that_do_not_belong_together_are_refused_with_the_way_out() {
     assert!(late.err().unwrap().to_string().contains("trefoil keys rotate"));
     let keys = world.data().join(KEYS_FILE);
     std::fs::remove_file(&keys).unwrap();
-    assert!(world.refused().contains("restore it from a backup"));
+    assert!(world.refused().contains("Restore the whole directory from one backup"));
     world.data().write(KEYS_FILE, b"TFKEYS03 and more bytes than a header has, in all").unwrap();
     assert!(world.refused().contains("no key file of this version"));
 }

@@ -157,6 +157,8 @@ pub struct Registry {
 
 /// The gateway's durable state. Implementations are compared by one test suite.
 pub trait Store: Send + Sync + 'static {
+    /// Makes the file complete without its write-ahead log.
+    fn checkpoint(&self) -> Result<(), StoreError>;
     /// Tenants, API keys and accepted roots.
     fn registry(&self) -> Result<Registry, StoreError>;
     /// Adds a tenant; `Conflict` if it exists.

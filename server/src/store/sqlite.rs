@@ -8,10 +8,11 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::tree::Hash;
 use trefoil_key_holder::Supervisor;
+use trefoil_key_holder::data_dir::DatabaseFile;
 use trefoil_key_holder::database::{Apart, Database, RowKey, conflict_or_fault, fault};
 
 /// See the module.
-pub struct Sqlite(Database);
+pub struct Sqlite(pub(super) Database);
 
 impl Sqlite {
     /// Opens or creates the file; `secret` vouches for its rows.
@@ -26,9 +27,15 @@ impl Sqlite {
     ///
     /// # Errors
     /// As [`Sqlite::open`].
-    pub fn open_under(supervisor: &Supervisor, path: &Path, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
-        let key = RowKey::of(secret, APART);
-        Database::open(path, 1, include_str!("schema.sql"), Some(key), supervisor).map(Sqlite)
+    pub fn open_under(
+        supervisor: &Supervisor,
+        file: impl Into<DatabaseFile>,
+        secret: &[u8; 32],
+    ) -> Result<Sqlite, StoreError> {
+        let key = RowKey::of(secret, &[]).widening(1, APART_IN_1);
+        let database = Database::open(file, 2, include_str!("schema.sql"), Some(key), supervisor)?;
+        database.refuse_older()?;
+        Ok(Sqlite(database))
     }
 
     /// One insertion that conflicts when its key exists.
@@ -46,10 +53,8 @@ impl Sqlite {
     }
 }
 
-/// What the sum of the rows leaves out, because there is much of it and something else vouches for it. Seals are signed and chained, and the
-/// nodes are of the tree whose root the newest seal signs ([`crate::log_store`]). A template is encrypted under a data key of its own
-/// and names itself.
-const APART: &[Apart] =
+/// What the sum of the rows left out in version 1: damage there was found when it was read, if at all.
+pub(super) const APART_IN_1: &[Apart] =
     &[Apart::Table("seals"), Apart::Table("log_nodes"), Apart::Column("templates", "wrapped")];
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
@@ -60,6 +65,10 @@ fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<us
 }
 
 impl Store for Sqlite {
+    fn checkpoint(&self) -> Result<(), StoreError> {
+        self.0.checkpoint()
+    }
+
     fn registry(&self) -> Result<Registry, StoreError> {
         self.0.read(|connection| {
             let tenants = all(connection, "SELECT * FROM tenants ORDER BY id", read_tenant)?;

@@ -1,6 +1,9 @@
 //! One suite for every store.
 
+use super::sqlite::APART_IN_1;
 use super::*;
+use trefoil_key_holder::Supervisor;
+use trefoil_key_holder::database::{Database, RowKey};
 
 const T: TenantId = [1; 16];
 const U: TenantId = [2; 16];
@@ -205,10 +208,41 @@ fn sqlite_refuses_a_newer_schema() {
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 2).unwrap();
+    connection.pragma_update(None, "user_version", 3).unwrap();
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
-    assert!(text.contains("schema version 2"), "{text}");
+    assert!(text.contains("schema version 3"), "{text}");
+}
+
+/// A file of version 1, whose sum left seals and templates out.
+#[test]
+fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let (schema, supervisor) = (include_str!("schema.sql"), Supervisor::default());
+    let first = || {
+        let key = RowKey::of(&[7; 32], APART_IN_1);
+        Sqlite(Database::open(&path, 1, schema, Some(key), &supervisor).unwrap())
+    };
+    let store = first();
+    store.create_tenant(tenant(T)).unwrap();
+    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    drop(store);
+    let old = std::fs::read(&path).unwrap();
+    let edit = |sql: &str| {
+        let edited = rusqlite::Connection::open(&path).unwrap().execute(sql, []).unwrap();
+        assert_eq!(edited, 1, "{sql}");
+    };
+    edit("UPDATE tenants SET name = 'b'");
+    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
+    std::fs::write(&path, &old).unwrap();
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+    assert_eq!(store.seal(0), Ok(Some(vec![1; 100])));
+    store.put_seal(1, vec![1; 100], vec![]).unwrap();
+    drop(store);
+    drop(Sqlite::open(&path, &[7; 32]).unwrap());
+    edit("UPDATE seals SET bytes = zeroblob(100) WHERE number = 0");
+    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
 }
 
 /// One field of each row that decides something, and rows that were added, removed and brought back.
@@ -271,6 +305,9 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         "UPDATE idempotency SET created_at = 99",
         "UPDATE cosignatures SET size = 8",
         "UPDATE cosignatures SET line = 'another'",
+        "UPDATE seals SET bytes = zeroblob(100)",
+        "UPDATE log_nodes SET hash = zeroblob(32)",
+        "UPDATE templates SET wrapped = zeroblob(100)",
     ] {
         std::fs::write(&path, &good).unwrap();
         let connection = rusqlite::Connection::open(&path).unwrap();

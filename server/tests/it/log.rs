@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
 use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
+use trefoil_key_holder::Supervisor;
+use trefoil_key_holder::database::{Database, RowKey, fault};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::store::Sqlite;
 
@@ -162,10 +164,16 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let fork = directory.path().join("fork");
     let status = Command::new("cp").args(["-r", &data_dir, &text(&fork)]).status().unwrap();
     assert!(status.success());
-    let cut = rusqlite::Connection::open(fork.join("store.sqlite")).unwrap();
-    cut.execute_batch(
-        "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3",
-    )
+    // By its operator, who has the key of the rows.
+    let secret = std::fs::read(fork.join("master.key")).unwrap();
+    let key = RowKey::of(secret.as_array().unwrap(), &[]);
+    let schema = include_str!("../../src/store/schema.sql");
+    let store = fork.join("store.sqlite");
+    let cut = Database::open(&store, 2, schema, Some(key), &Supervisor::default()).unwrap();
+    cut.write(|connection| {
+        let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
+        connection.execute_batch(sql).map_err(fault)
+    })
     .unwrap();
     drop(cut);
     let clock = std::sync::Arc::new(service::TestClock::default());

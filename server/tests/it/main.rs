@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod crash;
 mod credentials;
+mod damage;
 mod demo;
 mod enrolment;
 mod faces;

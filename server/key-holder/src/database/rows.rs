@@ -32,6 +32,8 @@ const SCHEMA: &str = "CREATE TABLE authentic (
 pub struct RowKey {
     key: hmac::Key,
     apart: &'static [Apart],
+    /// An earlier version of the file, and what its sum left out.
+    earlier: Option<(i64, &'static [Apart])>,
 }
 
 /// What a sum leaves out, because something else vouches for it.
@@ -61,7 +63,17 @@ impl RowKey {
     pub fn of(secret: &[u8; 32], apart: &'static [Apart]) -> RowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = hmac::sign(&secret, b"trefoil/rows/1");
-        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart }
+        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart, earlier: None }
+    }
+
+    /// Takes files of an earlier version too, whose sum left this out, and covers that from then on.
+    #[must_use]
+    pub fn widening(self, version: i64, apart: &'static [Apart]) -> RowKey {
+        RowKey { earlier: Some((version, apart)), ..self }
+    }
+
+    pub(super) fn is_widened_from(&self, version: i64) -> bool {
+        self.earlier.is_some_and(|(earlier, _)| earlier == version)
     }
 
     fn covers_table(&self, table: &str) -> bool {
@@ -163,8 +175,24 @@ impl Rows {
         connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
     }
 
+    /// Checks a file of the earlier version as that did, and writes the sum that covers more. Inside a transaction.
+    pub(super) fn widen(connection: &Connection, key: &RowKey, schema: &str) -> Result<(), StoreError> {
+        let apart = key.earlier.map_or(key.apart, |(_, apart)| apart);
+        let earlier = RowKey { key: key.key.clone(), apart, earlier: None };
+        let Rows { key: earlier, state, .. } = Rows::verify(connection, earlier, schema)?;
+        let sum = Arc::new(sum(connection, key).map_err(fault)?);
+        let mut rows = Rows { key: RowKey { apart: key.apart, ..earlier }, sum, state };
+        rows.put(connection, VaultState { generation: state.generation + 1, ..state })
+    }
+
     /// Checks every row of the file, and follows what `connection` writes from now on. `schema` is what made the tables.
     pub(super) fn check(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
+        let rows = Rows::verify(connection, key, schema)?;
+        rows.follow(connection).map_err(fault)?;
+        Ok(rows)
+    }
+
+    fn verify(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
         let altered = |what: &str| Err(StoreError::Altered(what.to_owned()));
         if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
             return altered("its tables are not those that this program makes");
@@ -174,16 +202,14 @@ impl Rows {
                 Ok((VaultState { generation: row.get(0)?, restored: row.get(1)? }, row.get::<_, Digest>(2)?))
             })
             .optional();
-        let Ok(Some((state, hmac))) = kept else {
+        let Some((state, hmac)) = kept.map_err(fault)? else {
             return altered("the row that vouches for all others is missing");
         };
         let sum = sum(connection, &key).map_err(fault)?;
         if !same(&key.seal(state, sum.bytes()), &hmac) {
             return altered("a row was edited, added, removed or brought back, or it belongs to another key");
         }
-        let rows = Rows { key, sum: Arc::new(sum), state };
-        rows.follow(connection).map_err(fault)?;
-        Ok(rows)
+        Ok(Rows { key, sum: Arc::new(sum), state })
     }
 
     pub(super) fn state(&self) -> VaultState {
@@ -237,7 +263,7 @@ impl Rows {
     /// Has the sum follow every row that `connection` writes.
     fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
-        let key = RowKey { key: key.0, apart: self.key.apart };
+        let key = RowKey { key: key.0, apart: self.key.apart, earlier: None };
         let key = AssertUnwindSafe(key);
         connection.create_scalar_function(ROW, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             let key = &key;

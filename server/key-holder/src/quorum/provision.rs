@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use trefoil_matching::KeyHolder;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat};
-use zeroize::Zeroizing;
 
 /// The pieces of a key-holder in its data directory.
 const PIECES_FILE: &str = "pieces.key";
@@ -35,18 +34,18 @@ pub(crate) fn open(
     keyholder: &Arc<KeyHolder>,
 ) -> Result<Option<Member>, String> {
     let path = directory.join(PIECES_FILE);
+    let pieces = directory.kept(PIECES_FILE).map_err(|cause| cause.to_string())?;
     let Some((seat, peers)) = peers else {
-        return match path.exists() {
+        return match pieces.is_some() {
             true => {
                 Err(format!("{} makes it one of a quorum: set quorum.seat and quorum.peers", path.display()))
             }
             false => Ok(None),
         };
     };
-    if !path.exists() {
+    let Some(bytes) = pieces else {
         return Err(format!("{} is missing: `trefoil key-holder init-quorum` deals pieces", path.display()));
-    }
-    let bytes = directory.file(PIECES_FILE, Zeroizing::default).map_err(|cause| cause.to_string())?;
+    };
     let pieces = Pieces::from_bytes(&bytes)
         .ok_or_else(|| format!("{} is damaged: restore it from a backup", path.display()))?;
     if pieces.seat() != seat {
@@ -78,7 +77,7 @@ pub(crate) fn init(
         let data = dir.join(seat.to_string());
         let directory = DataDir::open(&data).map_err(|cause| text(&cause))?;
         let path = directory.join(PIECES_FILE);
-        if path.exists() {
+        if directory.has(PIECES_FILE).map_err(|cause| text(&cause))? {
             let path = path.display();
             return Err(format!("{path} exists: new pieces would make what was enrolled with it unreadable"));
         }
@@ -93,7 +92,7 @@ pub(crate) fn init(
         made.push((seat, directory, address));
     }
     for (pieces, (_, directory, _)) in Pieces::deal(&mut rand::rng()).iter().zip(&made) {
-        directory.write(PIECES_FILE, &pieces.to_bytes()).map_err(|cause| text(&cause))?;
+        directory.keep(PIECES_FILE, &pieces.to_bytes()).map_err(|cause| text(&cause))?;
     }
     println!("three key-holders let in {} ({}); they start with", gateway.0, gateway.1);
     for (seat, directory, address) in &made {

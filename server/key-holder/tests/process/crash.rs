@@ -1,6 +1,8 @@
 //! `kill -9` at any moment: nothing is accepted without a decision, and no counted failure is forgotten.
 
 use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -120,6 +122,7 @@ fn an_older_vault_under_a_newer_log_is_refused_or_taken_by_name() {
         let _ = std::fs::remove_file(path);
         if let Some(bytes) = bytes {
             std::fs::write(path, bytes).unwrap();
+            std::fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
         }
     }
     let refused = house.command(&[], &[]);

@@ -1,6 +1,7 @@
 //! The key-holder as a process, from outside: who is let in, what it reads, what a kill leaves, what its memory holds.
 
 mod crash;
+mod damage;
 mod disk;
 mod door;
 mod frames;

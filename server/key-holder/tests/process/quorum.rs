@@ -42,13 +42,20 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.until(1, |state| state.away.is_none());
     gateway.logins(18..20);
 
-    // Wrong: it starts with damaged pieces, and knows it not.
+    // Wrong: its operator has given it other pieces, and nothing by which it knows.
     gateway.kill(&mut holders[1], 2);
     let pieces = houses.data(2).join("pieces.key");
     let good = std::fs::read(&pieces).unwrap();
     let mut bad = good.clone();
     bad[37..].iter_mut().for_each(|byte| *byte ^= 0x55);
     std::fs::write(&pieces, bad).unwrap();
+    let refused = Command::new(PROGRAM).arg("--config").arg(houses.config(2)).output().unwrap();
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert!(why.contains("pieces.key is not the file") && why.contains("from one backup"), "{why}");
+    let record = houses.data(2).join("installation.toml");
+    let text = std::fs::read_to_string(&record).unwrap();
+    let kept: String = text.split_inclusive('\n').filter(|line| !line.contains("pieces.key")).collect();
+    std::fs::write(&record, kept).unwrap();
     holders[1] = houses.start(2);
     gateway.until(2, |state| state.away.is_none());
     let mut batches = (20..30).cycle();
@@ -62,6 +69,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     }
     gateway.kill(&mut holders[1], 2);
     std::fs::write(&pieces, good).unwrap();
+    std::fs::write(&record, text).unwrap();
     holders[1] = houses.start(2);
     gateway.until(2, |state| state.away.is_none());
     gateway.logins(30..34);

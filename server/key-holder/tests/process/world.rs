@@ -137,6 +137,11 @@ impl Running {
         self.child.id()
     }
 
+    /// Waits until it has ended by itself; its exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// `kill -9`, and waits until the process is gone.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -1,0 +1,78 @@
+//! How far something was acknowledged, in a small file of its own: what has less is an older copy, or lost its end.
+//!
+//! The file is written in place and not synced, after what it counts is durable. So it survives a kill of the process,
+//! and after a power cut it may say less than there is, never more.
+
+use super::{DataDirError, failed, no_follow, read_private};
+use sha3::{Digest as _, Sha3_256};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+const BYTES: usize = 8 + 32 + 32;
+
+/// What was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// How many.
+    pub count: u64,
+    /// The digest of the last, where there is one.
+    pub digest: [u8; 32],
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct HighWater {
+    file: File,
+    reached: Reached,
+}
+
+impl Reached {
+    pub(super) fn to_bytes(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&self.count.to_le_bytes());
+        bytes[8..40].copy_from_slice(&self.digest);
+        let check = check(&bytes[..40]);
+        bytes[40..].copy_from_slice(&check);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Reached> {
+        let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
+        let (count, rest) = bytes.split_first_chunk()?;
+        let digest = rest.first_chunk()?;
+        (check(&bytes[..40]) == bytes[40..])
+            .then_some(Reached { count: u64::from_le_bytes(*count), digest: *digest })
+    }
+}
+
+fn check(bytes: &[u8]) -> [u8; 32] {
+    Sha3_256::new().chain_update(b"trefoil/high-water/1").chain_update(bytes).finalize().into()
+}
+
+impl HighWater {
+    pub(super) fn open(path: &Path) -> Result<HighWater, DataDirError> {
+        let damaged = || DataDirError::Other { path: path.display().to_string() };
+        let reached = Reached::from_bytes(&read_private(path)?).ok_or_else(damaged)?;
+        let file = OpenOptions::new().write(true).custom_flags(no_follow()).open(path);
+        Ok(HighWater { file: file.map_err(|cause| failed(path, "open", cause))?, reached })
+    }
+
+    /// What was reached at most.
+    pub fn reached(&self) -> Reached {
+        self.reached
+    }
+
+    /// Notes what was reached, if it is more than before.
+    ///
+    /// # Errors
+    /// When the file cannot be written. It says less than it could then, and nothing wrong.
+    pub fn reach(&mut self, reached: Reached) -> io::Result<()> {
+        if reached.count > self.reached.count {
+            self.file.write_all_at(&reached.to_bytes(), 0)?;
+            self.reached = reached;
+        }
+        Ok(())
+    }
+}

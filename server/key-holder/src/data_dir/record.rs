@@ -1,0 +1,154 @@
+//! `installation.toml`: which files were made in a data directory, and which they were.
+
+use super::{DataDir, DataDirError, failed, read_private};
+use serde::{Deserialize, Serialize};
+use sha3::{Digest as _, Sha3_256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+
+const FILE: &str = "installation.toml";
+const HEAD: &str = "# Which files belong together. Trefoil writes this file and refuses what is missing or another one: back it up and\n\
+                    # restore it with the rest of the directory.\n# To have a certificate made anew on purpose, remove its two files and their two lines here.\n";
+
+/// See the module.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Record {
+    /// Random, hexadecimal.
+    id: String,
+    /// By name: the fingerprint of a file that never changes, nothing for one that may.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// What must be there where the first of a line is, in a directory of before the record.
+const TOGETHER: [&[&str]; 10] = [
+    &["master.key", "pepper.key", "store.sqlite"],
+    &["pepper.key", "master.key", "store.sqlite"],
+    &["store.sqlite", "master.key", "pepper.key", "signing.keys"],
+    &["signing.keys", "trust-root.json"],
+    &["trust-root.json", "signing.keys"],
+    &["vault.key", "vault.sqlite"],
+    &["vault.sqlite", "vault.key"],
+    &["tls-private-key.pem", "tls-certificate.pem"],
+    &["tls-certificate.pem", "tls-private-key.pem"],
+    &["key-holder-client-certificate.pem", "key-holder-client-private-key.pem"],
+];
+
+/// Files that never change.
+const FIXED: [&str; 11] = [
+    "master.key",
+    "pepper.key",
+    "vault.key",
+    "job-log.key",
+    "pieces.key",
+    "tls-private-key.pem",
+    "tls-certificate.pem",
+    "operator-private-key.pem",
+    "operator-certificate.pem",
+    "key-holder-client-private-key.pem",
+    "key-holder-client-certificate.pem",
+];
+/// Files that may change and must be there.
+const NAMED: [&str; 4] = ["store.sqlite", "vault.sqlite", "signing.keys", "trust-root.json"];
+
+/// What would happen if a file were made anew.
+pub(super) fn loss(name: &str) -> &'static str {
+    match name {
+        "store.sqlite" => {
+            "the seal log would begin again at 0 under the same keys, and every tenant and enrolment would be gone"
+        }
+        "vault.sqlite" => "no enrolled template could be matched, and attempt budgets would begin again",
+        "master.key" | "vault.key" => "nothing in the database that it protects can be read or checked",
+        "pepper.key" => "no API key would be accepted",
+        "job-log.key" => "the digests in the job log could never be explained",
+        "jobs.mark" => "a job log that was cut short would not be noticed",
+        "pieces.key" => "this key-holder's pieces of every key would be gone",
+        "signing.keys" | "trust-root.json" => {
+            "the service would sign with keys that no relying party trusts, and its seal log would have two histories"
+        }
+        name if name.ends_with(".mark") => "an older copy of the database would not be noticed",
+        name if name.ends_with(".pem") => "everyone who pinned the certificate would refuse the new one",
+        _ => "what it protects would be lost",
+    }
+}
+
+impl Record {
+    /// Begins the record of a directory that has none. Files of before the record are noted if what belongs together is there.
+    pub(super) fn begin(directory: &DataDir) -> Result<(), DataDirError> {
+        if directory.join(FILE).exists() {
+            return Record::read(directory).map(drop);
+        }
+        let _one_at_a_time = lock(directory)?;
+        if directory.join(FILE).exists() {
+            return Ok(());
+        }
+        let has = |name: &&str| fs::metadata(directory.join(name)).is_ok_and(|metadata| metadata.len() > 0);
+        for group in TOGETHER {
+            let missing = group[1..].iter().find(|name| !has(name));
+            if let (true, Some(name)) = (has(&group[0]), missing) {
+                let path = directory.join(name).display().to_string();
+                return Err(DataDirError::Incomplete { path, beside: group[0], loss: loss(name) });
+            }
+        }
+        let mut record = Record { id: hex::encode(rand::random::<[u8; 32]>()), files: BTreeMap::new() };
+        for name in FIXED.into_iter().filter(has) {
+            let bytes = read_private(&directory.join(name))?;
+            record.files.insert(name.to_owned(), fingerprint(name, &bytes));
+        }
+        let named = NAMED.into_iter().filter(has).map(|name| (name.to_owned(), String::new()));
+        record.files.extend(named);
+        record.write(directory)
+    }
+
+    pub(super) fn read(directory: &DataDir) -> Result<Record, DataDirError> {
+        let path = directory.join(FILE);
+        let refused = |cause: String| DataDirError::Record { path: path.display().to_string(), cause };
+        let bytes = read_private(&path)?;
+        let text = std::str::from_utf8(&bytes).map_err(|cause| refused(cause.to_string()))?;
+        let record: Record = toml::from_str(text).map_err(|cause| refused(cause.message().to_owned()))?;
+        match hex::decode(&record.id).is_ok_and(|id| id.len() == 32) {
+            true => Ok(record),
+            false => Err(refused("its id is not 64 hexadecimal digits".to_owned())),
+        }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// Notes a file with its content if that never changes; refuses another content than was noted.
+    pub(super) fn claim(directory: &DataDir, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
+        let now = fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default();
+        let same = |noted: &String| noted.is_empty() || *noted == now;
+        let other = || DataDirError::Other { path: directory.join(name).display().to_string() };
+        match Record::read(directory)?.files.get(name) {
+            Some(noted) if same(noted) => return Ok(()),
+            Some(_) => return Err(other()),
+            None => {}
+        }
+        let _one_at_a_time = lock(directory)?;
+        let mut record = Record::read(directory)?;
+        record.files.insert(name.to_owned(), now);
+        record.write(directory)
+    }
+
+    fn write(&self, directory: &DataDir) -> Result<(), DataDirError> {
+        let text = toml::to_string(self).expect("every field has a TOML form");
+        directory.write(FILE, (HEAD.to_owned() + &text).as_bytes())
+    }
+}
+
+/// Held by the one process that changes the record; a service and `trefoil keys` may both have the directory open.
+fn lock(directory: &DataDir) -> Result<File, DataDirError> {
+    let locked = File::open(directory.path()).and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|cause: io::Error| failed(directory.path(), "lock", cause))
+}
+
+fn fingerprint(name: &str, bytes: &[u8]) -> String {
+    let (domain, length) = (b"trefoil/installation-file/1", (name.len() as u64).to_le_bytes());
+    let digest =
+        Sha3_256::new().chain_update(domain).chain_update(length).chain_update(name).chain_update(bytes);
+    hex::encode(digest.finalize())
+}

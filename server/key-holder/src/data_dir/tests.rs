@@ -1,0 +1,174 @@
+//! What a data directory makes, keeps and refuses.
+
+use super::*;
+
+#[test]
+fn a_secret_is_made_once_and_private() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    let first = DataDir::open(&path).unwrap().secret::<32>("a.key").unwrap();
+    let directory = DataDir::open(&path).unwrap();
+    assert_eq!(*first, *directory.secret::<32>("a.key").unwrap());
+    assert_ne!(*first, *directory.secret::<32>("b.key").unwrap());
+    let mode = fs::metadata(path.join("a.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(matches!(directory.secret::<16>("a.key"), Err(DataDirError::Length { found: 32, .. })));
+}
+
+#[test]
+fn an_exposed_secret_and_a_second_process_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    let directory = DataDir::open(&path).unwrap();
+    directory.secret::<32>("a.key").unwrap();
+    fs::set_permissions(path.join("a.key"), fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(matches!(directory.secret::<32>("a.key"), Err(DataDirError::Exposed { mode: 0o640, .. })));
+    assert!(matches!(DataDir::open(&path), Err(DataDirError::Locked { .. })));
+}
+
+fn said<T>(outcome: Result<T, DataDirError>) -> String {
+    outcome.err().expect("it is refused").to_string()
+}
+
+#[test]
+fn what_was_made_in_a_directory_is_never_made_anew() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = DataDir::open(&parent.path().join("data")).unwrap();
+    let secret = directory.secret::<32>("pepper.key").unwrap();
+    let path = directory.join("pepper.key");
+    fs::remove_file(&path).unwrap();
+    let cure = "Restore the whole directory from one backup";
+    let missing = said(directory.secret::<32>("pepper.key"));
+    assert!(
+        missing.contains("pepper.key is missing")
+            && missing.contains("no API key would be accepted")
+            && missing.contains(cure),
+        "{missing}"
+    );
+    directory.write("pepper.key", b"").unwrap();
+    assert!(said(directory.secret::<32>("pepper.key")).contains("is empty"));
+    // One of another installation has the right length.
+    let other = DataDir::open(&parent.path().join("other")).unwrap();
+    directory.write("pepper.key", &*other.secret::<32>("pepper.key").unwrap()).unwrap();
+    let swapped = said(directory.secret::<32>("pepper.key"));
+    assert!(swapped.contains("another installation") && swapped.contains(cure), "{swapped}");
+    directory.write("pepper.key", &*secret).unwrap();
+    assert_eq!(*directory.secret::<32>("pepper.key").unwrap(), *secret);
+
+    assert!(!directory.database("store.sqlite").unwrap().exists);
+    directory.write("store.sqlite", b"stands for a database").unwrap();
+    directory.note("store.sqlite").unwrap();
+    assert!(directory.database("store.sqlite").unwrap().exists);
+    for damage in [None, Some(b"".as_slice())] {
+        fs::remove_file(directory.join("store.sqlite")).unwrap();
+        if let Some(bytes) = damage {
+            directory.write("store.sqlite", bytes).unwrap();
+        }
+        let lost = said(directory.database("store.sqlite"));
+        assert!(lost.contains("would begin again at 0 under the same keys") && lost.contains(cure), "{lost}");
+        directory.write("store.sqlite", b"restored").unwrap();
+    }
+    // What an operator replaces is made anew.
+    let token =
+        || directory.file("admin.token", || Zeroizing::new(rand::random::<[u8; 8]>().to_vec())).unwrap();
+    let first = token();
+    fs::remove_file(directory.join("admin.token")).unwrap();
+    assert_ne!(first, token());
+}
+
+#[test]
+fn a_directory_of_before_the_record_is_taken_whole_or_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    let directory = DataDir::open(&path).unwrap();
+    let names = ["master.key", "pepper.key", "store.sqlite", "signing.keys", "trust-root.json"];
+    for name in names {
+        directory.write(name, &[7; 32]).unwrap();
+    }
+    drop(directory);
+    let record = path.join("installation.toml");
+    for name in names {
+        fs::remove_file(&record).unwrap();
+        fs::rename(path.join(name), parent.path().join("away")).unwrap();
+        let refused = said(DataDir::open(&path));
+        assert!(
+            refused.contains(&format!("{name} is missing beside")) && refused.contains("from one backup"),
+            "{refused}"
+        );
+        assert!(!record.exists(), "and nothing is noted");
+        fs::rename(parent.path().join("away"), path.join(name)).unwrap();
+        drop(DataDir::open(&path).unwrap());
+    }
+    for name in names {
+        fs::rename(path.join(name), parent.path().join("away")).unwrap();
+        assert!(said(DataDir::open(&path).unwrap().has(name)).contains("is missing"), "it is noted by now");
+        fs::rename(parent.path().join("away"), path.join(name)).unwrap();
+    }
+    for damaged in ["", "id = 7", "id = \"00\"\n[files]\n", "\u{0}"] {
+        fs::write(&record, damaged).unwrap();
+        let refused = said(DataDir::open(&path));
+        assert!(refused.contains("installation.toml") && refused.contains("from one backup"), "{refused}");
+    }
+}
+
+#[test]
+fn files_of_another_user_and_links_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    let directory = DataDir::open(&path).unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    refuse_owner(&path, user, user).unwrap();
+    let refused = said(refuse_owner(&path, user + 1, user));
+    assert!(
+        refused.contains(&format!("belongs to user {}", user + 1)) && refused.contains("chown"),
+        "{refused}"
+    );
+    if user == 0 {
+        directory.secret::<32>("a.key").unwrap();
+        std::os::unix::fs::chown(directory.join("a.key"), Some(12_345), None).unwrap();
+        assert!(matches!(directory.secret::<32>("a.key"), Err(DataDirError::Owner { owner: 12_345, .. })));
+        let database = directory.join("store.sqlite");
+        fs::write(&database, "").unwrap();
+        fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).unwrap();
+        directory.database("store.sqlite").unwrap();
+        std::os::unix::fs::chown(&database, Some(12_345), None).unwrap();
+        assert!(matches!(directory.database("store.sqlite"), Err(DataDirError::Owner { .. })));
+    }
+    directory.secret::<32>("b.key").unwrap();
+    fs::rename(directory.join("b.key"), parent.path().join("b")).unwrap();
+    std::os::unix::fs::symlink(parent.path().join("b"), directory.join("b.key")).unwrap();
+    assert!(said(directory.secret::<32>("b.key")).contains("not a link"));
+
+    // A draft that leads elsewhere is neither followed nor kept.
+    let elsewhere = parent.path().join("elsewhere");
+    fs::write(&elsewhere, "untouched").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, directory.join("c.key.draft")).unwrap();
+    directory.write("c.key", b"secret").unwrap();
+    assert_eq!(fs::read(&elsewhere).unwrap(), b"untouched");
+    assert!(fs::symlink_metadata(directory.join("c.key")).unwrap().is_file());
+    // What somebody else could read through an open draft is not what is written.
+    fs::write(directory.join("c.key.draft"), "stale").unwrap();
+    let reader = File::open(directory.join("c.key.draft")).unwrap();
+    directory.write("c.key", b"secret").unwrap();
+    assert_eq!(io::read_to_string(reader).unwrap(), "stale");
+}
+
+#[test]
+fn a_mark_only_rises_and_a_damaged_one_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = DataDir::open(&parent.path().join("data")).unwrap();
+    let open = || directory.high_water("x.mark");
+    let reached = |count| Reached { count, digest: [count as u8; 32] };
+    open().unwrap().reach(reached(3)).unwrap();
+    open().unwrap().reach(reached(2)).unwrap();
+    assert_eq!(open().unwrap().reached(), reached(3));
+    let good = fs::read(directory.join("x.mark")).unwrap();
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        directory.write("x.mark", &bad).unwrap();
+        assert!(said(open()).contains("from one backup"), "byte {at}");
+    }
+    fs::remove_file(directory.join("x.mark")).unwrap();
+    assert!(said(open()).contains("is missing"));
+}

@@ -1,0 +1,198 @@
+//! Whatever happens to a file of the data directory: a key-holder starts with everything that it acknowledged, or says which file is
+//! wrong and what cures it.
+
+use crate::world::{Gateway, House, lenient};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use trefoil_key_holder::job_log;
+use trefoil_matching::KeyHolding as _;
+use trefoil_testing::volume;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+}
+
+/// Every row of a vault, by its own connection.
+fn rows(vault: &Path) -> Vec<Vec<Value>> {
+    let connection = Connection::open_with_flags(vault, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let read = |sql: &str| -> Vec<Vec<Value>> {
+        let mut statement = connection.prepare(sql).unwrap();
+        let columns = statement.column_count();
+        let row = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at)).collect();
+        statement.query_map([], row).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    };
+    let tables = ["tenants", "owners", "epochs", "subjects", "opening_key", "authentic"];
+    tables.iter().flat_map(|table| read(&format!("SELECT * FROM {table}"))).collect()
+}
+
+/// A key-holder that was used, stopped as `signal` says, its data directory and its rows.
+fn used(signal: &str) -> (House, Vec<Vec<Value>>) {
+    let house = House::new("power-cut");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 3);
+    let remote = running.connected(house.gateway());
+    remote.decide(gateway.honest(1)).unwrap();
+    running.signal(signal);
+    let code = running.wait();
+    assert_eq!(code, if signal == "-TERM" { Some(0) } else { None }, "{signal}");
+    let held = rows(&house.data().join("vault.sqlite"));
+    assert!(held.len() > 6);
+    (house, held)
+}
+
+#[test]
+fn after_a_clean_stop_a_copy_of_the_vault_alone_is_complete() {
+    let (house, held) = used("-TERM");
+    let data = house.data();
+    let log = data.join("vault.sqlite-wal");
+    assert!(fs::metadata(&log).map_or(true, |log| log.len() == 0), "nothing is left in the log");
+    let alone = house.folder.path().join("alone.sqlite");
+    fs::copy(data.join("vault.sqlite"), &alone).unwrap();
+    assert_eq!(rows(&alone), held);
+    for beside in ["vault.sqlite-wal", "vault.sqlite-shm"] {
+        let _ = fs::remove_file(data.join(beside));
+    }
+    let running = house.start();
+    assert_eq!(running.connected(house.gateway()).status().unwrap().templates, 3);
+}
+
+/// Starts the program and says how that goes: nothing if it serves, else why not.
+fn start(config: &Path) -> Option<String> {
+    let mut child: Child = Command::new(crate::world::PROGRAM)
+        .arg("--config")
+        .arg(config)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut first)
+        .unwrap();
+    let serves = first.starts_with("key-holder  ");
+    if serves {
+        child.kill().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    (!serves).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// One damage to a file.
+fn damage(path: &Path, kind: usize, older: &Path, other: &Path, rng: &mut StdRng) -> &'static str {
+    let name = path.file_name().unwrap();
+    let mut bytes = fs::read(path).unwrap_or_default();
+    let length = bytes.len();
+    let said = match kind % 8 {
+        0 if length > 0 => {
+            bytes[rng.random_range(0..length)] ^= 1 << rng.random_range(0..8);
+            "one bit"
+        }
+        1 if length > 0 => {
+            for _ in 0..200.min(length) {
+                bytes[rng.random_range(0..length)] = rng.random();
+            }
+            "bytes"
+        }
+        2 if length > 0 => {
+            let page = rng.random_range(0..length.div_ceil(4096)) * 4096;
+            bytes[page..length.min(page + 4096)].fill(rng.random());
+            "a page"
+        }
+        3 if length > 0 => {
+            bytes.truncate(rng.random_range(0..length));
+            "cut"
+        }
+        4 => {
+            fs::remove_file(path).unwrap();
+            return "missing";
+        }
+        5 => {
+            bytes.clear();
+            "empty"
+        }
+        6 => {
+            bytes = fs::read(older.join(name)).unwrap_or_default();
+            "older"
+        }
+        _ => {
+            bytes = fs::read(other.join(name)).unwrap_or_default();
+            "of another installation"
+        }
+    };
+    fs::write(path, bytes).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    said
+}
+
+#[test]
+fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
+    let mut rng = StdRng::seed_from_u64(15);
+    let other = House::new("power-cut");
+    let mut running = other.start();
+    Gateway::new(&running, other.gateway(), lenient(15_000), 2);
+    running.kill();
+
+    let house = House::new("power-cut");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 3);
+    running.kill();
+    let (older, whole, data) =
+        (house.folder.path().join("older"), house.folder.path().join("whole"), house.data());
+    copy(&data, &older);
+    let mut running = house.start();
+    let remote = running.connected(house.gateway());
+    remote.decide(gateway.honest(1)).unwrap();
+    remote.shred(crate::world::named(1, 0)).unwrap();
+    running.kill();
+    copy(&data, &whole);
+    let held = {
+        // Reading makes files beside the vault, which must not be part of what is damaged.
+        let look = house.folder.path().join("look");
+        copy(&whole, &look);
+        rows(&look.join("vault.sqlite"))
+    };
+    let head = job_log::check(&whole).unwrap();
+
+    let files: Vec<PathBuf> = fs::read_dir(&whole).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let spared = |name: &str| {
+        // Made anew by SQLite; locks; edited by the operator; read by commands of the operator only.
+        ["vault.sqlite-shm", "lock", "keys.lock", "clients.toml"].contains(&name)
+            || name.starts_with("operator-")
+    };
+    let names: Vec<String> = files
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| !spared(name))
+        .collect();
+    assert!(names.len() >= 9 && names.iter().any(|name| name == "vault.sqlite-wal"), "{names:?}");
+    for name in &names {
+        let (mut refused, mut harmless) = (0, 0);
+        for round in 0..volume(300, 24) {
+            copy(&whole, &data);
+            let kind = damage(&data.join(name), round, &older, &other.data(), &mut rng);
+            if fs::read(data.join(name)).ok() == fs::read(whole.join(name)).ok() {
+                continue;
+            }
+            match start(house.config()) {
+                Some(why) => {
+                    refused += 1;
+                    assert!(why.contains("backup"), "{name}, {kind}: {why}");
+                }
+                // What nobody reads was hit, such as frames of the log that were checkpointed before.
+                None => {
+                    harmless += 1;
+                    assert_eq!(rows(&data.join("vault.sqlite")), held, "{name}, {kind}: something is lost");
+                    let now = job_log::check(&data).unwrap();
+                    assert!(now.next >= head.next, "{name}, {kind}");
+                }
+            }
+        }
+        assert!(refused > 0, "{name}: {harmless} damages were harmless, none was refused");
+    }
+}
