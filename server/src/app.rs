@@ -37,6 +37,8 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     /// Requests dated earlier are refused, because their nonces are not remembered.
     pub(crate) started_at: u64,
+    /// Requests dated up to here may have been attested by the process before this one.
+    pub(crate) attested_until: u64,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) directory: Directory,
     pub(crate) keyholder: Arc<dyn KeyHolding>,

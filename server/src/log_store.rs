@@ -88,6 +88,14 @@ pub(crate) fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, L
     }
 }
 
+/// When the newest seal was signed, unix seconds; none where nothing was sealed.
+pub(crate) fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
+    match store.last_seal()? {
+        Some(_) => newest(store).map(|header| Some(header.time)),
+        None => Ok(None),
+    }
+}
+
 /// A seal, which is part of the log that the newest one signs, or is the newest; none where there is none of this number.
 pub(crate) fn seal(store: &dyn Store, number: u64) -> Result<Option<Vec<u8>>, LogError> {
     let Some(bytes) = store.seal(number)? else { return Ok(None) };

@@ -1,18 +1,21 @@
 //! Nonces that were used, for as long as a request that carries one could be sent again.
 //!
-//! A request is fresh for [`FRESHNESS_S`] to either side of its time, so it can come back for twice that. Nonces go
-//! into the newer of two generations; every [`LIFETIME_S`] the older is dropped. The guard is in memory: a process
-//! refuses requests dated before its own start, whose nonces it cannot know. What remains is a request dated into the
-//! future by a fast clock, accepted, and sent again to a process restarted within the minute; the relying party's own
-//! single use of its nonce covers that.
+//! A request is fresh from [`AHEAD_S`] before its time, for clocks that are fast, until [`FRESHNESS_S`] after it. Nonces go
+//! into the newer of two generations; every [`LIFETIME_S`] the older is dropped.
+//!
+//! The guard is in memory. What the process before this one attested was dated at most [`AHEAD_S`] after its last seal,
+//! whose time is stored. Until then, and before its own start, a process refuses every request: nothing is spent, and the
+//! holder may sign it again with a later time.
 
 use sha3::{Digest as _, Sha3_256};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::SessionId;
 
-/// Accepted difference between a request's `issued_at` and our clock, seconds.
+/// Accepted age of a request by its `issued_at` and our clock, seconds.
 pub(crate) const FRESHNESS_S: u64 = 60;
+/// How far a request may be dated ahead of our clock, seconds.
+pub(crate) const AHEAD_S: u64 = 5;
 /// How long a nonce is remembered at least.
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Locks, so that I/O threads seldom meet.

@@ -12,7 +12,7 @@ use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
-use crate::replay::ReplayGuard;
+use crate::replay::{AHEAD_S, ReplayGuard};
 use crate::rotation::{self, Rotations};
 use crate::seal_log::{Reply, SealLog};
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
@@ -148,6 +148,7 @@ impl Server {
         let (keyholder, vault) =
             key_holder(&supervisor, &config.keyholder, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
+        let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&keyholder),
@@ -179,6 +180,7 @@ impl Server {
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, watch.vaults())?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
+            attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
             store,
             directory: accounts,
             keyholder,

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::chains;
 use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::problem::{Code, Problem};
-use crate::replay::{FRESHNESS_S, Use};
+use crate::replay::{AHEAD_S, FRESHNESS_S, Use};
 use crate::seal_log::Answer;
 use crate::sessions::{self, Kept};
 use crate::tenant::{Scope, Tenant};
@@ -91,14 +91,26 @@ async fn revived(app: &App, tenant: &Tenant, request: &Authentication, now: u64)
 }
 
 fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
-    if issued_at.abs_diff(now) > FRESHNESS_S {
-        let detail =
-            format!("issued_at is more than {FRESHNESS_S} s from the service's clock; issue a new request");
+    if now.saturating_sub(issued_at) > FRESHNESS_S || issued_at.saturating_sub(now) > AHEAD_S {
+        let detail = format!(
+            "issued_at {issued_at} is more than {FRESHNESS_S} s before or {AHEAD_S} s after the service's clock, {now}; set the \
+             clock, then issue a new request"
+        );
         return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
     }
     if issued_at < app.started_at {
         let detail = "issued before this process started, which cannot know its nonce; issue a new request";
         return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
+    }
+    if issued_at <= app.attested_until {
+        // The same request may have been attested by the process before, whose nonces are gone.
+        let detail = format!(
+            "the service was restarted and takes requests issued after {}; nothing was attempted, so sign it again with a later \
+             issued_at in {} s",
+            app.attested_until,
+            (app.attested_until + 1).saturating_sub(now)
+        );
+        return Err(Problem::field(Code::BeforeRestart, "/issued_at", detail));
     }
     Ok(())
 }

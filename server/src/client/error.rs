@@ -67,6 +67,12 @@ impl ClientError {
         matches!(self.code(), Some("session-expired" | "session-unknown"))
     }
 
+    /// Whether the service was restarted and the request may be made again with a later time: it was not attempted.
+    #[must_use]
+    pub fn is_before_restart(&self) -> bool {
+        self.code() == Some("before-restart")
+    }
+
     /// The stable name of the problem, if the service sent one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {

@@ -4,9 +4,15 @@ use super::{Client, ClientError, Holder, HolderError, HolderSession};
 use crate::wire::{AttestationForm, Authenticated, Nonce, Vector};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
 use trefoil_pipeline::Clock;
+
+/// How often a request is made again, with a later time, that a service may have answered before it was restarted.
+const RESTART_REPEATS_MAX: u32 = 8;
+/// Pause before each repetition: times are in seconds.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// One holder's session with one audience, over and over. Requests may be made from many tasks; of those that need a new session one
 /// opens it. Cloning is cheap and gives the same.
@@ -97,9 +103,18 @@ impl StandingSession {
         nonce: &Nonce,
         form: AttestationForm,
     ) -> Result<Authenticated, ClientError> {
-        let now = self.0.clock.unix_s();
-        let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
-        self.0.client.authenticate(&request).await
+        let mut repeats = 0;
+        loop {
+            let now = self.0.clock.unix_s();
+            let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
+            match self.0.client.authenticate(&request).await {
+                Err(cause) if cause.is_before_restart() && repeats < RESTART_REPEATS_MAX => {
+                    tokio::time::sleep(RESTART_PAUSE).await;
+                    repeats += 1;
+                }
+                other => return other,
+            }
+        }
     }
 
     /// The session to use now.

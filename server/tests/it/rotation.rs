@@ -247,8 +247,8 @@ impl Killed {
             self.keyholder = Some(KeyHolder::start(keys, listen));
         }
         if self.gateway.is_none() {
-            // Requests issued before a start are refused.
-            self.clock.advance(1);
+            // Requests that the gateway before could have attested are refused.
+            self.clock.advance(6);
             let gateway = self.plan.start(&self.clock);
             self.customer.moved(gateway.endpoints());
             self.gateway = Some(gateway);

@@ -126,7 +126,7 @@ async fn time_and_revocation_end_a_session() {
     service.clock.advance(30);
     service.authenticate(&late).await.problem(422, "request-not-fresh");
     let mut early = service.request(person, &person.face, 4);
-    early.issued_at += 61;
+    early.issued_at += 6;
     service.authenticate(&early).await.problem(422, "request-not-fresh");
 
     let mut stranger = service.request(person, &person.face, 5);
@@ -185,7 +185,7 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     let key = service.public.bearer.clone().unwrap();
     assert!(service.server.shutdown().await);
 
-    service.customer.clock.advance(1);
+    service.customer.clock.advance(10);
     service.server = service::start(config, &service.customer.clock).await;
     let (public, admin) = endpoints(&service.server);
     (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
@@ -197,6 +197,57 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     let [Some(first), Some(second)] = seals.map(full) else { panic!("full attestations were asked for") };
     assert_eq!(second.header.previous, first.header.digest());
     assert_eq!(service.server.trust_root(), &service.trust_root, "keys are kept");
+    assert!(service.server.shutdown().await);
+}
+
+/// A login that was attested is not attested again by the process that follows, whose nonces are its own: neither in the same second nor
+/// dated as far ahead as is taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_not_replayed_across_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = service::config(&directory.path().join("data"));
+    let mut service = Service::new(config.clone()).await;
+    let people = service.people(1, 1, 9).await;
+    let person = &people[0];
+    service.welcome(person).await;
+    let start = service.clock.unix_s();
+    let dated = |service: &Service, ahead: u64, nonce: u64| {
+        let mut request = service.request(person, &person.face, nonce);
+        request.issued_at = start + ahead;
+        sign(&mut request, &person.key);
+        request
+    };
+    service.authenticate(&dated(&service, 6, 99)).await.problem(422, "request-not-fresh");
+    let sent: Vec<Authentication> = (0..=5).map(|ahead| dated(&service, ahead, ahead)).collect();
+    for request in &sent {
+        assert_eq!(answer(&service.authenticate(request).await).decision, Decision::Match);
+    }
+    let key = service.public.bearer.clone().unwrap();
+    let sealed = service.public.get("/v1/log/head").await.headers["content-location"].clone();
+    // In the same second, then while any of them could still come from before.
+    for pause in [0, 1, 4] {
+        assert!(service.server.shutdown().await);
+        service.customer.clock.advance(pause);
+        service.server = service::start(config.clone(), &service.customer.clock).await;
+        let (public, admin) = endpoints(&service.server);
+        (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
+        for request in &sent {
+            let refused = service.authenticate(request).await;
+            let code = refused.json()["code"].as_str().unwrap_or("none: it was answered").to_owned();
+            assert!(["before-restart", "request-not-fresh"].contains(&&*code), "{code}");
+        }
+        let newest = service.public.get("/v1/log/head").await.headers["content-location"].clone();
+        assert_eq!(newest, sealed, "nothing is attested a second time");
+    }
+    let early = service.request(person, &person.face, 50);
+    let refused = service.authenticate(&early).await.problem(503, "before-restart");
+    assert!(
+        refused["detail"].as_str().unwrap().contains("sign it again with a later issued_at in 1 s"),
+        "{refused}"
+    );
+    service.clock.advance(1);
+    let later = service.request(person, &person.face, 50);
+    assert_eq!(answer(&service.authenticate(&later).await).decision, Decision::Match);
     assert!(service.server.shutdown().await);
 }
 

@@ -218,7 +218,7 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
     }
 
     let Service { trust_root, customer, .. } = service;
-    customer.clock.advance(1);
+    customer.clock.advance(10);
     let server = service::start(service::config(&data), &customer.clock).await;
     let mut service = Service { server, trust_root, customer };
     let endpoints = service::endpoints(&service.server);
@@ -385,4 +385,40 @@ fn leaves(view: &Value) -> Vec<String> {
     let mut found = Vec::new();
     walk(String::new(), view, &mut found);
     found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standing_session_makes_its_request_again_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (service, members) = service_with(&data, 1).await;
+    let face = Vector::new(members.face(0));
+    let standing = |service: &Service| {
+        let clock = Arc::clone(&service.clock) as Arc<dyn Clock>;
+        StandingSession::new(members.client(service, 1), members.holder(0, 1), AUDIENCE, Some(20), clock)
+    };
+    let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
+    standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();
+    let Service { server, trust_root, customer } = service;
+    assert!(server.shutdown().await);
+    let server = service::start(service::config(&data), &customer.clock).await;
+    let mut service = Service { server, trust_root, customer };
+    let endpoints = service::endpoints(&service.server);
+    service.customer.moved(endpoints);
+    // Time goes on once the service has refused the request, however long that takes.
+    let (standing, before) = (standing(&service), nonce(2));
+    let login = standing.authenticate(&face, &before, AttestationForm::Full);
+    tokio::pin!(login);
+    let time = async {
+        while service.metric("trefoil_http_problems_total").await == 0 {
+            tokio::task::yield_now().await;
+        }
+        service.clock.advance(6);
+    };
+    tokio::select! {
+        _ = &mut login => panic!("it is answered in the second of the restart"),
+        () = time => {}
+    }
+    assert_eq!(login.await.unwrap().decision, Decision::Match);
+    assert!(service.server.shutdown().await);
 }
