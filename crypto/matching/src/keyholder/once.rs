@@ -23,8 +23,11 @@ struct Lately {
     older: Arc<HashSet<[u8; 32], NameHash>>,
 }
 
-/// A share is fresh from this long before its device's second to as long after it.
-const FRESH_S: u64 = 2 * SEALED_LIFE_S;
+/// How far a device's clock may be ahead, in seconds. A share that was opened so early opens once more if the key-holder is restarted
+/// within these seconds; its batch is an attempt then, as any other.
+const AHEAD_S: u64 = 5;
+/// For how long a share can be fresh.
+const FRESH_S: u64 = SEALED_LIFE_S + AHEAD_S;
 /// Shares remembered in each set: 64 bytes each. Beyond that shares are refused.
 const SHARES_MAX: usize = 1 << 20;
 
@@ -36,7 +39,8 @@ impl Once {
 
     /// Whether a share that says that it was sealed at `issued_at` is fresh.
     pub(crate) fn is_fresh(&self, issued_at: u64, now: u64) -> bool {
-        issued_at >= self.started_at && issued_at.abs_diff(now) <= SEALED_LIFE_S
+        let ahead = issued_at.saturating_sub(now) <= AHEAD_S;
+        issued_at >= self.started_at && ahead && now.saturating_sub(issued_at) <= SEALED_LIFE_S
     }
 
     /// Whether a share is fresh and was never used before; it is from now on.
@@ -52,9 +56,13 @@ impl Once {
             lately = self.lately.load();
         }
         let name = name(share);
-        lately.newer.len() < SHARES_MAX
+        let first = lately.newer.len() < SHARES_MAX
             && !lately.older.pin().contains(&name)
-            && lately.newer.pin().insert(name)
+            && lately.newer.pin().insert(name);
+        // If the sets were turned in between, another thread may have looked into this one before it was in there.
+        let now_filled = self.lately.load();
+        let turned = !Arc::ptr_eq(&now_filled.newer, &lately.newer);
+        first && (!turned || now_filled.newer.pin().insert(name))
     }
 }
 
@@ -115,9 +123,9 @@ mod tests {
     fn a_share_is_remembered_through_a_turn_from_the_earliest_to_the_latest_moment() {
         for first in 0..4 * FRESH_S {
             let once = Once::new(START);
-            let (opened, issued) = (START + first, START + first + SEALED_LIFE_S);
+            let (opened, issued) = (START + first, START + first + AHEAD_S);
             assert!(once.first(&share(1), issued, opened), "a device's clock may be ahead");
-            for step in [1, SEALED_LIFE_S, FRESH_S] {
+            for step in [1, SEALED_LIFE_S, SEALED_LIFE_S + AHEAD_S] {
                 once.first(&share(9), opened + step, opened + step);
                 assert!(!once.first(&share(1), issued, opened + step));
             }
@@ -128,7 +136,7 @@ mod tests {
     fn what_was_sealed_before_the_start_or_is_not_fresh_does_not_open() {
         let once = Once::new(START);
         assert!(!once.first(&share(1), START - 1, START));
-        assert!(!once.first(&share(1), START + SEALED_LIFE_S + 1, START));
+        assert!(!once.first(&share(1), START + AHEAD_S + 1, START));
         assert!(!once.first(&share(1), START, START + SEALED_LIFE_S + 1));
         assert!(once.first(&share(1), START, START + SEALED_LIFE_S), "refusals are not remembered");
     }
