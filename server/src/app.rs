@@ -95,7 +95,15 @@ impl App {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
         let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
-        death.or_else(unready).or_else(away).or_else(|| self.key_holder.older_vault())
+        death.or_else(unready).or_else(away).or_else(|| self.key_holder.too_many_older())
+    }
+
+    /// Refuses a login where too many vaults are older copies.
+    pub(crate) fn check_decidable(&self) -> Result<(), Problem> {
+        match self.key_holder.too_many_older() {
+            None => Ok(()),
+            Some(why) => Err(Problem::new(Code::KeyHolderUnavailable, why)),
+        }
     }
 
     /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.

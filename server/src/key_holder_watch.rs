@@ -11,8 +11,18 @@ pub(crate) struct KeyHolderWatch {
     status: ArcSwapOption<Status>,
     /// The newest state of each vault that was seen, by this process or by the one that wrote the newest seal. Every seal says it.
     seen: Arc<SeenVaults>,
-    older: ArcSwapOption<String>,
+    older: ArcSwapOption<Older>,
 }
+
+/// Vaults that are older than what was seen of them.
+struct Older {
+    why: String,
+    /// Whether fewer remain than decide.
+    most: bool,
+}
+
+/// Key-holders that decide, of three; one that is alone does so too, where it is not counted out.
+const DECIDE: usize = 2;
 
 /// The state of a vault as a seal shows it.
 pub(crate) fn shown(state: trefoil_matching::VaultState) -> VaultState {
@@ -25,7 +35,7 @@ impl KeyHolderWatch {
     pub(crate) fn new(seen: Vec<Option<VaultState>>) -> KeyHolderWatch {
         let older = seen.iter().any(Option::is_some).then(|| {
             let why = "the key-holder has not shown its vault since this process started, so it may be an older copy";
-            Arc::new(why.to_owned())
+            Arc::new(Older { why: why.to_owned(), most: true })
         });
         KeyHolderWatch {
             status: ArcSwapOption::empty(),
@@ -44,10 +54,16 @@ impl KeyHolderWatch {
         self.status.load_full()
     }
 
-    /// Why nothing is decided, or nothing: a vault that is older than what was seen of it has old budgets, and templates that
-    /// were deleted.
+    /// Why nothing is written to the vaults, or nothing: one that is older than what was seen of it has old budgets, and templates that
+    /// were deleted, and would count on from there.
     pub(crate) fn older_vault(&self) -> Option<String> {
-        self.older.load().as_deref().cloned()
+        self.older.load().as_deref().map(|older| older.why.clone())
+    }
+
+    /// Why nothing is decided, or nothing: of three key-holders, one with an older vault, or one that says so, changes no decision of
+    /// the other two.
+    pub(crate) fn too_many_older(&self) -> Option<String> {
+        self.older.load().as_deref().filter(|older| older.most).map(|older| older.why.clone())
     }
 
     /// Asks, and takes what public keys were renewed.
@@ -77,20 +93,24 @@ impl KeyHolderWatch {
             // Other key-holders than before, or the first that are seen: nothing to compare with.
             seen = vec![None; vaults.len()];
         }
-        let mut older = None;
+        let (mut older, mut count) = (None, 0);
         for (seat, (seen, now)) in (1..).zip(seen.iter_mut().zip(vaults)) {
             let Some(now) = now.map(shown) else { continue };
             match *seen {
-                Some(before) if now.is_older_than(&before) => older = Some(refusal(seat, &before, &now)),
+                Some(before) if now.is_older_than(&before) => {
+                    older = Some(refusal(seat, &before, &now));
+                    count += 1;
+                }
                 _ => *seen = Some(now),
             }
         }
         if let Some(why) = &older
-            && self.older.load().as_deref() != Some(why)
+            && self.older_vault().as_ref() != Some(why)
         {
-            tracing::error!(why, "nothing is decided");
+            tracing::error!(why, "an older vault");
         }
-        self.older.store(older.map(Arc::new));
+        let most = vaults.len() < DECIDE + count;
+        self.older.store(older.map(|why| Arc::new(Older { why, most })));
         self.seen.set(seen);
     }
 }
@@ -121,6 +141,7 @@ mod tests {
         let watch = KeyHolderWatch::new(sealed(&[vault(10, 0)]));
         let refused = |vaults: &[Option<trefoil_matching::VaultState>]| {
             watch.compare(vaults);
+            assert_eq!(watch.older_vault(), watch.too_many_older(), "one that is alone");
             watch.older_vault().is_some()
         };
         assert!(refused(&[]) && refused(&[None]), "it was not seen yet");
@@ -151,6 +172,10 @@ mod tests {
         }
         watch.compare(&[vault(6, 0), vault(8, 0), vault(8, 0)]);
         assert!(watch.older_vault().unwrap().contains("key-holder 2 is older"));
+        assert_eq!(watch.too_many_older(), None, "the other two decide");
+        watch.compare(&[vault(5, 0), vault(8, 0), vault(8, 0)]);
+        assert!(watch.too_many_older().is_some());
+        watch.compare(&[vault(6, 0), vault(8, 0), vault(8, 0)]);
         let states = watch.vaults().states();
         assert_eq!(states, sealed(&[vault(6, 0), vault(9, 0), vault(8, 0)]));
     }

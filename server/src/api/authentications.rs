@@ -42,7 +42,7 @@ pub(super) async fn authenticate(
     if app.keyholder.unready().is_some() {
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
-    app.check_vaults()?;
+    app.check_decidable()?;
     let now = app.now();
     check_fresh(&app, request.issued_at, now)?;
     let probe = probe(tenant, &request)?;
