@@ -1,11 +1,12 @@
 //! Rows that nobody else wrote: one keyed sum over every row of a file, which each transaction brings up to date.
 //!
-//! Every row has a keyed digest; the sum of a file is the exclusive or of all of them, and the file keeps an HMAC of the sum together
+//! Every row has a keyed digest; the sum of a file is theirs, word by word, and the file keeps an HMAC of the sum together
 //! with a count of its transactions, never the sum itself. When the file is opened the sum is computed from what is there. So a field
 //! that was edited, a row that was added, removed, or brought back from an older copy, and a changed schema are all found. A table's own
 //! code has nothing to remember: the connection that writes has temporary triggers, which no file holds, that report every row.
 //!
-//! Exclusive or needs the sum to be secret: who knew it at 257 times could solve for old rows that cancel out. An older copy of the whole
+//! The sum is of how often a row is there: two equal rows do not cancel, as they would in an exclusive or. It must be secret: who knew it at
+//! many times could solve for old rows that cancel out. An older copy of the whole
 //! file is sound by itself; its count tells, to whoever remembers a higher one ([`super::Database::state`]).
 
 use super::{StoreError, fault};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trefoil_matching::VaultState;
 
-/// The function that adds a row to the sum, or takes it away: the two are the same.
+/// The function that adds a row to the sum, or takes it away.
 const ROW: &str = "trefoil_row";
 /// Bytes of a digest and of the sum.
 const DIGEST_BYTES: usize = 32;
