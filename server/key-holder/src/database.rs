@@ -338,13 +338,24 @@ impl Drop for Database {
 
 /// The text of a database error, without statement values; damage is told apart.
 pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
-    let code = (&cause as &dyn Any).downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
-    match code {
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-            StoreError::Damaged(cause.to_string())
-        }
-        _ => StoreError::Fault(cause.to_string()),
+    match (&cause as &dyn Any).downcast_ref().is_some_and(is_damage) {
+        true => StoreError::Damaged(cause.to_string()),
+        false => StoreError::Fault(cause.to_string()),
     }
+}
+
+/// Whether SQLite found the file damaged, or a value that this program does not write.
+fn is_damage(cause: &rusqlite::Error) -> bool {
+    use rusqlite::{Error, ErrorCode};
+    let is_foreign = matches!(
+        cause,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    );
+    let code = cause.sqlite_error_code();
+    is_foreign || matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Damage that is met in a file that was sound when it was opened ends the process.
@@ -514,7 +525,8 @@ fn migrate(
         other => {
             let path = path.display();
             return Err(StoreError::Fault(format!(
-                "{path} has schema version {other}, this program knows {version}; use the program that wrote it"
+                "{path} has schema version {other}, this program knows {version}; use the program that wrote it, or, if it was \
+                 this one, restore the whole directory from the newest backup"
             )));
         }
     }

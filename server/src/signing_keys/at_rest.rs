@@ -34,7 +34,7 @@ impl Cost {
     /// Up to 1 GiB, 64 passes and 16 lanes.
     fn is_bounded(self) -> bool {
         let Cost { memory_kib, passes, lanes } = self;
-        (8 * lanes..=1 << 20).contains(&memory_kib) && (1..=64).contains(&passes) && (1..=16).contains(&lanes)
+        (1..=16).contains(&lanes) && (8 * lanes..=1 << 20).contains(&memory_kib) && (1..=64).contains(&passes)
     }
 }
 
@@ -139,9 +139,15 @@ mod tests {
 
     #[test]
     fn an_absurd_cost_is_refused_before_it_is_paid() {
-        for (memory_kib, passes, lanes) in
-            [(1 << 21, 1, 1), (64, 65, 1), (1 << 20, 1, 17), (0, 1, 1), (64, 0, 1)]
-        {
+        for (memory_kib, passes, lanes) in [
+            (1 << 21, 1, 1),
+            (64, 65, 1),
+            (1 << 20, 1, 17),
+            (0, 1, 1),
+            (64, 0, 1),
+            (64, 1, 1 << 30),
+            (64, 1, 0),
+        ] {
             assert!(!Cost { memory_kib, passes, lanes }.is_bounded());
         }
         assert!(Cost::CHOSEN.is_bounded() && Cost::RANDOM.is_bounded() && CHEAP.is_bounded());
