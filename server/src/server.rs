@@ -408,15 +408,6 @@ fn key_holder(
     let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
-    let (found, reached) = (vault.state().generation, vault.reached());
-    if found < reached {
-        if !config.accept_older_vault {
-            return Err(failed(StoreError::Older { found, reached }));
-        }
-        let remembered = trefoil_matching::VaultState { generation: reached, restored: 0 };
-        vault.accept_older(remembered).map_err(failed)?;
-        tracing::warn!(found, reached, "an older vault was taken");
-    }
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
     let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
@@ -425,26 +416,37 @@ fn key_holder(
     Ok((Arc::new(Local::new(keyholder.into(), move || clock.unix_s())), Some(vault)))
 }
 
-/// A vault in this process has no job log beside it: the newest seal says what it was.
+/// A vault in this process has no job log beside it: the newest seal and the vault's mark say what it was.
 fn check_vault(
     vault: &SqliteVault,
     path: &Path,
     sealed: Option<&SealedVaults>,
     accept_older: bool,
 ) -> Result<(), StartError> {
-    let Some((seal, [Some(sealed)])) = sealed.map(|(number, vaults)| (*number, vaults.as_slice())) else {
-        return Ok(());
+    let found = key_holder_watch::shown(vault.state());
+    let sealed = match sealed.map(|(number, vaults)| (*number, vaults.as_slice())) {
+        Some((seal, [Some(sealed)])) if found.is_older_than(sealed) => Some((seal, *sealed)),
+        _ => None,
     };
-    let (found, sealed) = (key_holder_watch::shown(vault.state()), *sealed);
-    if !found.is_older_than(&sealed) {
+    let reached = vault.reached();
+    if sealed.is_none() && found.generation >= reached {
         return Ok(());
     }
     if !accept_older {
-        return Err(StartError::OlderVault { seal, found, sealed });
+        return Err(match sealed {
+            Some((seal, sealed)) => StartError::OlderVault { seal, found, sealed },
+            None => {
+                let older = StoreError::Older { found: found.generation, reached };
+                let cause = format!(
+                    "{older}, or, if there is none, start once with --accept-older-vault, which every seal will show"
+                );
+                StartError::Stored { what: "vault.sqlite", cause }
+            }
+        });
     }
-    tracing::warn!(seal, ?found, ?sealed, "an older vault is taken");
-    let VaultState { generation, restored } = sealed;
-    let remembered = trefoil_matching::VaultState { generation, restored };
+    tracing::warn!(?found, ?sealed, reached, "an older vault is taken");
+    let (generation, restored) = sealed.map_or((0, 0), |(_, sealed)| (sealed.generation, sealed.restored));
+    let remembered = trefoil_matching::VaultState { generation: generation.max(reached), restored };
     vault.accept_older(remembered).map_err(|cause| not_opened(path, cause))
 }
 
