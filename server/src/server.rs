@@ -86,7 +86,7 @@ pub enum StartError {
     /// The vault is older than a seal shows.
     #[error(
         "the vault is older than seal {seal}: it counts {} transactions and was restored {} times, the seal says {} and {}. Budgets \
-         that were spent and templates that were deleted since would be back: restore the newest vault, or, if there is none, start \
+         that were spent and templates that were deleted since would be back: restore the whole directory from the newest backup, or, if there is none, start \
          once with --accept-older-vault, which every seal will show", found.generation, found.restored, sealed.generation, sealed.restored
     )]
     OlderVault {

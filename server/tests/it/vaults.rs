@@ -110,10 +110,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
             let why = refusal(&config, clock).await;
             let counted = format!("the seal says {} and 0", newest.generation);
             assert!(why.contains("the vault is older than seal 2") && why.contains(&counted), "{why}");
-            assert!(
-                why.contains("restore the newest vault") && why.contains("--accept-older-vault"),
-                "{why}"
-            );
+            assert!(why.contains("from the newest backup") && why.contains("--accept-older-vault"), "{why}");
         }
     };
     let service = service.restart_after(accepting.clone(), between).await;
