@@ -37,7 +37,7 @@ impl Drbg {
         Drbg { cpu, ..self }
     }
 
-    /// Mixes fresh bytes into the key, which is afterwards unknown to whoever does not know both the key before and the bytes.
+    /// Mixes fresh bytes into the key, which is afterwards unknown without both the key before and the bytes.
     pub fn reseed(&mut self, fresh: &[u8; 32]) {
         let mut next = Zeroizing::new([0; aes::KEY_BYTES]);
         aes::stream(self.cpu, &self.key, 0, &mut *next);
