@@ -203,3 +203,28 @@ fn an_attempt_is_on_record_when_it_is_admitted() {
     let _admitted = job.admit().expect("known");
     assert_eq!(stored(&job), [16, 16]);
 }
+
+/// Jobs that are under way when the third malformed one freezes the tenant: no more than three are told that they are malformed, and the
+/// others, whatever they are, that the tenant is frozen. Otherwise each would be told a bit more than the ledger counts.
+#[test]
+fn of_jobs_under_way_no_more_are_told_that_they_are_malformed_than_freeze_the_tenant() {
+    let job = Job::new();
+    let vault = job.keyholder.vault();
+    let tenants = job.keyholder.tenants();
+    let tenant = &tenants[&ID];
+    let admitted: Vec<Admitted> = (0..5).map(|_| job.admit().expect("not frozen yet")).collect();
+    let (well_formed, malformed) = admitted.split_last().expect("five");
+    let told: Vec<bool> = malformed
+        .iter()
+        .map(|admitted| match tenant.record_malformed(vault, admitted).expect("the vault works") {
+            KeyHolderError::Malformed => true,
+            KeyHolderError::Frozen => false,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [true, true, true, false]);
+    let outcome = tenant.settle(vault, well_formed, LaneSet::from_bits(u32::MAX));
+    assert!(matches!(outcome, Err(KeyHolderError::Frozen)));
+    let subjects = vault.subjects(&ID).expect("readable");
+    assert!(subjects.iter().all(|record| record.attempts.generation_failures == 5), "and all are on record");
+}
