@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
-use trefoil_attest::{Decision, Proof, Statement, Suite};
+use trefoil_attest::{BATCH_MAX, Decision, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_entropy};
@@ -174,18 +174,20 @@ impl<R> Run<R> {
 
     /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.
     ///
-    /// A subject keeps its lane towards every audience, so that lanes would join accounts: places, and with them leaves, are drawn anew.
+    /// A subject keeps its lane towards every audience, so that lanes would join accounts: places and leaves are drawn anew. What is
+    /// moved for it is the bound lanes, a tenth of a request's bytes.
     fn bind(
         &mut self,
-        mut lanes: Vec<ProvenLane<R>>,
+        lanes: Vec<ProvenLane<R>>,
         decisions: Decisions,
         tenant: &Tenant,
         issuer: &str,
         rng: &mut StdRng,
     ) -> Vec<BoundLane<R>> {
-        lanes.shuffle(rng);
+        let mut places: [u8; BATCH_MAX as usize] = std::array::from_fn(|place| place as u8);
+        places[..lanes.len()].shuffle(rng);
         let mut bound = Vec::with_capacity(lanes.len());
-        for (place, ProvenLane { request, verdict, root }) in (0..).zip(lanes) {
+        for (place, ProvenLane { request, verdict, root }) in places.into_iter().zip(lanes) {
             let lane = request.template.lane;
             let decision = if decisions.accepted(lane) { Decision::Match } else { Decision::NoMatch };
             let statement = Statement {
@@ -225,6 +227,7 @@ impl<R> Run<R> {
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),
             }
         }
+        bound.shuffle(rng);
         digest(self.cpu, &mut bound);
         bound
     }
