@@ -1,7 +1,11 @@
 //! What the tests of several crates share. Only development dependencies may name this crate.
 
+#[cfg(feature = "sqlite")]
+mod fields;
 mod search;
 
+#[cfg(feature = "sqlite")]
+pub use fields::{EDITS, edit_fields};
 pub use search::{Patterns, contains, search};
 
 use std::sync::LazyLock;
