@@ -7,8 +7,9 @@
 //! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug. The files are for their owner
 //! only. A file whose rows decide something is opened with a key ([`RowKey`]), and refused if anybody else wrote to it.
 //!
-//! Damage is looked for when a file is opened: SQLite's own check of every page and index, then the sum of the rows. What
-//! SQLite finds later ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log leaves a sound file with
+//! Damage is looked for when a file is opened: SQLite's own check of every page and index, then the sum of the rows. What is loaded
+//! before the first write is read in the transaction that computed the sum, so nothing changes between check and use. What
+//! SQLite finds later, and the first transaction after somebody else's, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log leaves a sound file with
 //! fewer transactions than the file's mark ([`HighWater`]) counts.
 
 mod rows;
@@ -23,9 +24,9 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
@@ -105,12 +106,46 @@ struct Write {
 /// An open database. Dropping it finishes the writes that wait.
 pub struct Database {
     path: PathBuf,
+    checked: Checked,
     readers: Mutex<Vec<Connection>>,
     writes: Option<SyncSender<Write>>,
     writer: Option<JoinHandle<()>>,
     durable: Arc<Durable>,
     reached: u64,
     supervisor: Supervisor,
+}
+
+/// The connection that computed the sum of the rows, still in that transaction: until the first write it sees what was checked and
+/// nothing else.
+#[derive(Default)]
+struct Checked {
+    connection: Mutex<Option<Connection>>,
+    over: AtomicBool,
+}
+
+impl Checked {
+    fn new(connection: Option<Connection>) -> Checked {
+        Checked { connection: Mutex::new(connection), over: AtomicBool::default() }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Before a write: a transaction that began earlier would not see it, and would hold the write-ahead log back.
+    fn end(&self) {
+        if !self.over.swap(true, Ordering::AcqRel) {
+            *self.locked() = None;
+        }
+    }
+
+    /// Takes a connection back that this gave.
+    fn put_back(&self, connection: Connection) {
+        let mut place = self.locked();
+        if !self.over.load(Ordering::Acquire) {
+            *place = Some(connection);
+        }
+    }
 }
 
 /// What a power cut leaves of the count of transactions.
@@ -130,6 +165,8 @@ impl Durable {
 /// The connection that writes, and the sum of the rows if the file has a key.
 struct Writer {
     connection: Connection,
+    /// SQLite's count of what other connections have written, as of the check.
+    others: i64,
     rows: Option<Rows>,
     durable: Arc<Durable>,
     mark: Option<HighWater>,
@@ -153,13 +190,24 @@ impl Database {
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
         let connection = migrate(connection, (version, exists), schema, key.as_ref(), &path)?;
-        let rows = key.map(|key| Rows::check(&connection, key, schema)).transpose()?;
+        let others = others(&connection)?;
+        let (rows, checked) = match key {
+            None => (None, None),
+            Some(key) => {
+                let reader = open_reader(&path).map_err(fault)?;
+                reader.execute_batch("BEGIN").map_err(fault)?;
+                let rows = Rows::verify(&reader, key, schema)?;
+                rows.follow(&connection).map_err(fault)?;
+                (Some(rows), Some(reader))
+            }
+        };
         let durable: Arc<Durable> = Arc::default();
         durable.set(rows.as_ref().map(Rows::state).unwrap_or_default());
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (writes, queue) = sync_channel(QUEUE_MAX);
         let mut writer = Writer {
             connection,
+            others,
             rows,
             durable: Arc::clone(&durable),
             mark,
@@ -171,6 +219,7 @@ impl Database {
         let (readers, supervisor) = (Mutex::default(), supervisor.clone());
         Ok(Database {
             path,
+            checked: Checked::new(checked),
             readers,
             writes: Some(writes),
             writer: Some(writer),
@@ -229,6 +278,7 @@ impl Database {
             scrub: false,
             older_than: Some(remembered),
         };
+        self.checked.end();
         writes.send(accept).map_err(|_| stopped())?;
         wait.recv().map_err(|_| stopped())?
     }
@@ -264,13 +314,19 @@ impl Database {
         &self,
         operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let checked = self.checked.locked().take();
+        let is_checked = checked.is_some();
+        let idle = checked.or_else(|| self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop());
         let connection = match idle {
             Some(connection) => connection,
             None => open_reader(&self.path).map_err(fault)?,
         };
         let answer = operation(&connection).map_err(fault);
         tell_damage(&self.supervisor, &self.path, &answer);
+        if is_checked {
+            self.checked.put_back(connection);
+            return answer;
+        }
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.is_ok() && readers.len() < READERS_MAX {
             readers.push(connection);
@@ -314,6 +370,7 @@ impl Database {
             });
             Box::new(move |committed| done(committed.and(outcome)))
         };
+        self.checked.end();
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
         writes.try_send(Write { run: Box::new(run), survives, scrub, older_than: None }).map_err(|error| {
             match error {
@@ -327,6 +384,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         // The writer closes last, because only it can empty the log into the file.
+        self.checked.end();
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.writes = None;
         if let Some(writer) = self.writer.take() {
@@ -360,7 +418,7 @@ fn is_damage(cause: &rusqlite::Error) -> bool {
 
 /// Damage that is met in a file that was sound when it was opened ends the process.
 fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, StoreError>) {
-    if let Err(cause @ StoreError::Damaged(_)) = outcome {
+    if let Err(cause @ (StoreError::Damaged(_) | StoreError::Altered(_))) = outcome {
         supervisor.damaged(path, &cause.to_string());
     }
 }
@@ -382,7 +440,7 @@ impl Writer {
             let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
             let set = self.synchronise(survives, &mut synchronous);
             let mark = self.rows.as_ref().map(Rows::mark);
-            let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE"));
+            let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE")).and_then(|()| self.check_alone());
             let older_than = writes.iter().find_map(|write| write.older_than);
             let mut acknowledgements = Vec::with_capacity(writes.len());
             for write in writes {
@@ -433,6 +491,16 @@ impl Writer {
             *now = survives;
         }
         Ok(())
+    }
+
+    /// Refuses a transaction after one of somebody else, whose rows the sum does not know.
+    fn check_alone(&self) -> Result<(), StoreError> {
+        match self.rows.is_none() || others(&self.connection)? == self.others {
+            true => Ok(()),
+            false => {
+                Err(StoreError::Altered("another program wrote to it while this one had it open".to_owned()))
+            }
+        }
     }
 
     /// Ends the transaction with the count and sum of its rows. Without a commit both are what they were.
@@ -532,6 +600,12 @@ fn migrate(
     }
     transaction.commit().map_err(fault)?;
     Ok(connection)
+}
+
+/// What changes with every transaction of another connection.
+fn others(connection: &Connection) -> Result<i64, StoreError> {
+    let version = connection.prepare_cached("PRAGMA data_version");
+    version.and_then(|mut version| version.query_row([], |row| row.get(0))).map_err(fault)
 }
 
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {

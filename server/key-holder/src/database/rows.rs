@@ -186,14 +186,8 @@ impl Rows {
         rows.put(connection, VaultState { generation: state.generation + 1, ..state })
     }
 
-    /// Checks every row of the file, and follows what `connection` writes from now on. `schema` is what made the tables.
-    pub(super) fn check(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
-        let rows = Rows::verify(connection, key, schema)?;
-        rows.follow(connection).map_err(fault)?;
-        Ok(rows)
-    }
-
-    fn verify(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
+    /// Checks every row of the file. `schema` is what made the tables.
+    pub(super) fn verify(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
         let altered = |what: &str| Err(StoreError::Altered(what.to_owned()));
         if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
             return altered("its tables are not those that this program makes");
@@ -262,7 +256,7 @@ impl Rows {
     }
 
     /// Has the sum follow every row that `connection` writes.
-    fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
         let key = RowKey { key: key.0, apart: self.key.apart, earlier: None };
         let key = AssertUnwindSafe(key);

@@ -219,3 +219,46 @@ fn files_are_for_their_owner_only() {
         assert_eq!(mode, 0o600, "{:?}", file.file_name());
     }
 }
+
+/// Between the check and what is loaded after it nobody can come: until the first write both see the same transaction.
+#[test]
+fn what_is_loaded_after_the_check_is_what_was_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    filled(&path);
+    let database = open(&path).unwrap();
+    let age = || {
+        let ann = "SELECT age FROM people WHERE name = 'ann'";
+        database.read(|connection| connection.query_row(ann, [], |row| row.get::<_, u32>(0))).unwrap()
+    };
+    edit(&path, "UPDATE people SET age = 41 WHERE name = 'ann'");
+    assert_eq!((age(), age()), (40, 40));
+    // The first write finds that somebody else wrote.
+    let refused = write(&database, "UPDATE notes SET text = 'three'");
+    assert!(matches!(refused, Err(StoreError::Altered(_))), "{refused:?}");
+}
+
+#[test]
+fn somebody_elses_write_under_a_running_program_ends_it_at_the_next_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    filled(&path);
+    let supervisor = Supervisor::default();
+    let key = RowKey::of(&[7; 32], APART);
+    let database = Database::open(&path, 1, SCHEMA, Some(key), &supervisor).unwrap();
+    write(&database, "UPDATE notes SET text = 'three' WHERE number = 1").unwrap();
+    let text = || {
+        let one = "SELECT text FROM notes WHERE number = 1";
+        database.read(|connection| connection.query_row(one, [], |row| row.get::<_, String>(0))).unwrap()
+    };
+    assert_eq!(text(), "three", "what this program wrote is read, and no transaction of before it");
+    assert!(supervisor.death().is_none());
+    edit(&path, "UPDATE people SET age = 41 WHERE name = 'ann'");
+    let refused = write(&database, "UPDATE notes SET text = 'four' WHERE number = 1");
+    assert!(matches!(refused, Err(StoreError::Altered(_))), "{refused:?}");
+    let death = supervisor.death().expect("the process is told to end").to_string();
+    assert!(death.contains("db.sqlite") && death.contains("another program"), "{death}");
+    assert_eq!(text(), "three");
+    drop(database);
+    assert!(matches!(open(&path).err(), Some(StoreError::Altered(_))), "and it does not start again");
+}
