@@ -131,7 +131,7 @@ fn begin(app: &App, tenant: &TenantId) -> Result<(), Problem> {
 fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Problem> {
     let current = app.directory.tenant(tenant)?;
     let (old, _) = epochs(&current);
-    // Rows whose salt the key-holder has shredded: deletions that did not end, of templates that nobody can read.
+    // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
     let mut dead = HashSet::new();
     loop {
         let mut chunk = app.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
@@ -173,7 +173,7 @@ fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Problem>) -> Result<Opti
 enum Renewed {
     /// It is renewed, or gone, or was enrolled anew.
     Done,
-    /// The key-holder has shredded it.
+    /// The key-holder has shredded it, or it was tried as often as it may ever be: nobody can log in with it.
     Dead,
 }
 
@@ -193,7 +193,7 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
     let (blinded, share) = blind(&template, &mut rand::rng());
     let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
     let encrypted = match app.keyholder.renew(Renewal { name: name(from), to, blinded }) {
-        Err(KeyHolderError::UnknownSubjects(_)) => return Ok(Renewed::Dead),
+        Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
         other => other?,
     };
     let renewed = unblind(encrypted, share);

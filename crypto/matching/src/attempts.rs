@@ -163,6 +163,19 @@ impl Ledger {
         row.is_ok()
     }
 
+    /// Counts a renewal in advance as a failed attempt of the generation, if that is within the budget. A day and a row of failures are
+    /// for logins: who may not log in today is renewed all the same.
+    pub(crate) fn charge_renewal(&self, policy: &AttemptPolicy) -> bool {
+        self.life
+            .fetch_update(Relaxed, Relaxed, |word| Some(Life::of(word).charged(policy)?.packed()))
+            .is_ok()
+    }
+
+    /// Takes the failure back that a renewal was charged, and not the attempt: it was an honest matcher's.
+    pub(crate) fn renewed(&self) {
+        self.take_back_life(0);
+    }
+
     /// Takes an attempt back that was charged at `now` for a batch that is not tried.
     pub(crate) fn uncharge(&self, now: u64) {
         self.take_back_today(now, 1);

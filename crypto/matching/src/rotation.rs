@@ -30,9 +30,13 @@ impl KeyHolder {
 
     /// Encrypts a blinded template under the next keys, as generation `to`, which is higher than any other of the subject.
     ///
+    /// That it is malformed or not is an answer like any other, so a failed attempt of the template's generation is charged before it is
+    /// opened; an honest one takes its failure back.
+    ///
     /// # Errors
     /// [`KeyHolderError::Malformed`], which is counted, when the blinded template is not an honest matcher's;
-    /// [`KeyHolderError`] also when no rotation is under way, the subject is not there or `to` is not higher.
+    /// [`KeyHolderError::NoAttempts`] when nobody can log in with it ever again; [`KeyHolderError`] also when no rotation is under way, the
+    /// subject is not there or `to` is not higher.
     pub fn renew(
         &self,
         name: TemplateName,
@@ -42,10 +46,11 @@ impl KeyHolder {
         let TemplateName { tenant, handle, generation: from } = name;
         let tenants = self.tenants();
         let of = known(&tenants, &tenant)?;
-        let renewal = of.renewal(&handle, from)?;
+        let renewal = of.renewal(self.vault(), &handle, from)?;
         let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
             return Err(of.count_malformed(self.vault())?);
         };
+        renewal.ledger.renewed();
         let (lane, epoch) = (renewal.lane, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());
         rng.fill(&mut salt);

@@ -1,7 +1,7 @@
 //! What changes a tenant: creation, policy, enrolment, rotation, removal, and malformed jobs. In the vault first, then in memory, one change
 //! at a time. No batch waits for any of it but one that is malformed.
 
-use super::{InUse, State, Subjects, Tenant};
+use super::{InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::keyholder::KeyHolderError;
@@ -28,6 +28,8 @@ pub(crate) struct Renewal {
     /// The key of the template as it is.
     pub(crate) key: SubjectKey,
     pub(crate) lane: Lane,
+    /// Where it is charged.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 impl Register {
@@ -134,8 +136,14 @@ impl Tenant {
         self.newest()
     }
 
-    /// What it takes to renew generation `from` of a subject. As what it may be renewed is for [`Tenant::succeed`] to say.
-    pub(crate) fn renewal(&self, handle: &Handle, from: u32) -> Result<Renewal, KeyHolderError> {
+    /// What it takes to renew generation `from` of a subject, which is charged a failed attempt, on record. As what it may be renewed is
+    /// for [`Tenant::succeed`] to say.
+    pub(crate) fn renewal(
+        &self,
+        vault: &dyn Vault,
+        handle: &Handle,
+        from: u32,
+    ) -> Result<Renewal, KeyHolderError> {
         let state = self.state.load();
         if state.is_frozen() {
             return Err(KeyHolderError::Frozen);
@@ -143,10 +151,17 @@ impl Tenant {
         let [old, new] = &state.epochs[..] else { return Err(KeyHolderError::Rotation) };
         let (old, new) = (Arc::clone(&old.epoch), Arc::clone(&new.epoch));
         let found = self.subjects.read(&(*handle, from), |subject| {
-            (subject.epoch == old.number()).then(|| (subject.key.clone(), subject.lane))
+            (subject.epoch == old.number())
+                .then(|| (subject.key.clone(), subject.lane, Arc::clone(&subject.ledger)))
         });
-        let (key, lane) = found.flatten().ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
-        Ok(Renewal { old, new, key, lane })
+        let (key, lane, ledger) = found.flatten().ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
+        if !ledger.charge_renewal(&state.policy.attempts) {
+            return Err(KeyHolderError::NoAttempts(only(lane)));
+        }
+        let record = ledger.record();
+        vault.put_attempts(&self.id, &[(*handle, ledger.generation(), record)])?;
+        ledger.recorded(&record);
+        Ok(Renewal { old, new, key, lane, ledger })
     }
 
     /// Adds the generation that `from` was renewed as, in place of one that was made before. Both share one ledger, whatever the record

@@ -162,6 +162,45 @@ fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
     }
 }
 
+#[test]
+fn a_renewal_is_an_attempt_of_its_template_and_a_malformed_one_a_failure() {
+    let budget = |failures, attempts| {
+        let attempts = AttemptPolicy {
+            failures_per_generation: failures,
+            attempts_per_generation: attempts,
+            ..lenient(18_000).attempts
+        };
+        DecisionPolicy { attempts, ..lenient(18_000) }
+    };
+    let mut world = World::new(budget(2, 1_000));
+    let face = world.face();
+    let (old, other) = (world.enrol(1, 7, &face), world.enrol(2, 8, &face));
+    world.keyholder.begin_rotation(TENANT).expect("known");
+    for to in 1..6 {
+        world.renew(&old, to).expect("an honest one keeps no failure");
+        world.restart();
+    }
+    let (foreign, _) = blind(&other, &mut world.rng);
+    for to in 6..8 {
+        let refused = world.keyholder.renew(named(1, 0), to, &foreign);
+        assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
+        world.restart();
+    }
+    let spent = |outcome: Result<_, KeyHolderError>| matches!(outcome, Err(KeyHolderError::NoAttempts(_)));
+    assert!(spent(world.keyholder.renew(named(1, 0), 8, &foreign).map(drop)), "refused before it is opened");
+    assert!(spent(world.renew(&old, 8).map(drop)));
+    world.renew(&other, 1).expect("the ledger of another template");
+
+    let mut world = World::new(budget(100, 3));
+    let face = world.face();
+    let old = world.enrol(1, 7, &face);
+    world.keyholder.begin_rotation(TENANT).expect("known");
+    for to in 1..4 {
+        world.renew(&old, to).expect("three attempts");
+    }
+    assert!(spent(world.renew(&old, 4).map(drop)));
+}
+
 /// A rotation in whose middle the key-holder is restarted.
 struct Midway {
     world: World,
