@@ -243,3 +243,58 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     assert_eq!(unchanged[1], vaults[1], "what was seen last");
     assert!(service.server.shutdown().await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let (three, data, older) =
+        (folder.path().join("three"), folder.path().join("data"), folder.path().join("older"));
+    let configs = quorum::init(&three, &data);
+    let mut holders = configs.each_ref().map(|config| quorum::start(config));
+    let mut config = service::config(&data);
+    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    let service = Service::new(config).await;
+    let people = service.people(2, 1, 64).await;
+    service.welcome(&people[0]).await;
+    let (right, wrong) = (&people[0].face, &people[1].face);
+    let generation = |sealed: Sealed| sealed.vaults[1].map_or(0, |vault| vault.generation);
+    let copied = generation(login(&service, &people[0], right, 1).await);
+    holders[1].kill();
+    copy(&three.join("2"), &older);
+    holders[1] = quorum::start(&configs[1]);
+    let mut nonce = 2;
+    while generation(login(&service, &people[0], wrong, nonce).await) <= copied + 1 {
+        nonce += 1;
+        login(&service, &people[0], right, nonce).await;
+        nonce += 1;
+    }
+
+    // With its job log, so that the key-holder itself notices nothing.
+    holders[1].kill();
+    copy(&older, &three.join("2"));
+    holders[1] = quorum::start(&configs[1]);
+    // It is asked for its count every second.
+    let path = service::templates_path(&people[1]);
+    let refused = loop {
+        let deleted = service.public.send(hyper::Method::DELETE, &path, &[], "").await;
+        if deleted.text().contains("the vault of key-holder 2 is older") {
+            break deleted;
+        }
+    };
+    refused.problem(503, "key-holder-unavailable");
+    service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
+    for face in [right, wrong] {
+        let mut answers = Vec::new();
+        for _ in 0..20 {
+            nonce += 1;
+            answers.push(service.authenticate(&service.request(&people[0], face, nonce)).await);
+            if answers.last().is_some_and(|answer| answer.status == 200) {
+                break;
+            }
+        }
+        let decided = answer(answers.last().unwrap()).decision;
+        assert_eq!(decided, if face == right { Decision::Match } else { Decision::NoMatch });
+    }
+    wait_for(&service, 200).await;
+    assert!(service.server.shutdown().await);
+}
