@@ -4,6 +4,9 @@
 //! tenant has 32 queues, one per lane; a batch takes the head of every non-empty queue. Queues, rather
 //! than one open batch that a repeated lane seals, because lanes are random: 32 random lanes repeat
 //! after about seven requests, and sealing there would leave three quarters of every batch empty.
+//!
+//! Tenants take turns: of those with a batch that is due, the next is the one whose last batch is longest ago. So a tenant with
+//! thousands of requests waiting delays another one by a batch.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -53,17 +56,21 @@ struct Waiting<T> {
 
 struct Queues<T> {
     lanes: [VecDeque<Waiting<T>>; LANES],
+    /// The count of batches when its last one was taken, or when it came. The lowest is next.
+    turn: u64,
 }
 
 /// Requests that wait for a batch.
 pub struct Batcher<T> {
     tenants: HashMap<TenantId, Queues<T>>,
     waiting: usize,
+    /// Batches taken.
+    taken: u64,
 }
 
 impl<T> Default for Batcher<T> {
     fn default() -> Self {
-        Batcher { tenants: HashMap::new(), waiting: 0 }
+        Batcher { tenants: HashMap::new(), waiting: 0, taken: 0 }
     }
 }
 
@@ -80,19 +87,19 @@ impl<T> Batcher<T> {
 
     /// Adds an item for `lane` (below 32) of `tenant`.
     pub fn push(&mut self, tenant: TenantId, lane: usize, item: T, now_us: u64) {
-        let queues = self.tenants.entry(tenant).or_insert_with(Queues::new);
+        let queues = self.tenants.entry(tenant).or_insert_with(|| Queues::new(self.taken));
         queues.lanes[lane].push_back(Waiting { since_us: now_us, item });
         self.waiting += 1;
     }
 
     /// The next batch that is due: one with all lanes taken, or one whose oldest item has waited `delay_us`.
-    /// Among several, the tenant that has waited longest.
+    /// Among several, that of the tenant whose turn it is, and of those that never had one, of the one that has waited longest.
     pub fn poll(&mut self, now_us: u64, delay_us: u64) -> Option<Gathered<T>> {
         let tenant = self
             .tenants
             .iter()
             .filter(|(_, q)| q.is_full() || q.oldest_us().saturating_add(delay_us) <= now_us)
-            .min_by_key(|(_, q)| q.oldest_us())
+            .min_by_key(|(_, q)| (q.turn, q.oldest_us()))
             .map(|(tenant, _)| *tenant)?;
         Some(self.take(tenant))
     }
@@ -110,7 +117,9 @@ impl<T> Batcher<T> {
 
     fn take(&mut self, tenant: TenantId) -> Gathered<T> {
         let mut lanes = Vec::with_capacity(LANES);
+        self.taken += 1;
         if let Some(queues) = self.tenants.get_mut(&tenant) {
+            queues.turn = self.taken;
             for (lane, queue) in queues.lanes.iter_mut().enumerate() {
                 if let Some(waiting) = queue.pop_front() {
                     lanes.push((lane, waiting.item));
@@ -126,8 +135,8 @@ impl<T> Batcher<T> {
 }
 
 impl<T> Queues<T> {
-    fn new() -> Self {
-        Queues { lanes: std::array::from_fn(|_| VecDeque::new()) }
+    fn new(turn: u64) -> Self {
+        Queues { lanes: std::array::from_fn(|_| VecDeque::new()), turn }
     }
 
     fn is_full(&self) -> bool {
@@ -194,6 +203,41 @@ mod tests {
             let batch = if since < 16 { batcher.poll(1000, 500) } else { batcher.flush() };
             assert_eq!(batch.expect("due").lanes, [(0, since)]);
         }
+    }
+
+    #[test]
+    fn a_tenant_with_a_thousand_waiting_delays_another_by_one_batch() {
+        let mut batcher = Batcher::default();
+        for item in 0..1_000 {
+            batcher.push(A, item % LANES, (A, item), 0);
+        }
+        for round in 0..5 {
+            // B's is the younger request every time, and its second waits for one batch of A.
+            batcher.push(B, 3, (B, round), 10 + round as u64);
+            batcher.push(B, 3, (B, round), 10 + round as u64);
+            let order: Vec<TenantId> =
+                (0..4).map(|_| batcher.poll(1_000, 500).expect("due").tenant).collect();
+            assert_eq!(order.iter().filter(|tenant| **tenant == B).count(), 2, "{round}: {order:?}");
+            assert!(order[..2].contains(&B) && order[..2].contains(&A), "{round}: {order:?}");
+        }
+    }
+
+    #[test]
+    fn tenants_that_come_and_go_do_not_starve_one_that_stays() {
+        let mut batcher = Batcher::default();
+        for item in 0..100 {
+            batcher.push(A, item % LANES, item, 0);
+        }
+        let mut of_a = 0;
+        for visit in 0..8_u8 {
+            // Two visitors a round, each with one request, older or younger.
+            batcher.push([10 + visit; 16], 0, 0, u64::from(visit % 2));
+            batcher.push([50 + visit; 16], 0, 0, u64::from(visit % 2));
+            for _ in 0..3 {
+                of_a += usize::from(batcher.poll(1_000, 500).is_some_and(|batch| batch.tenant == A));
+            }
+        }
+        assert!(of_a >= 4, "100 requests in lanes of four, in 24 turns: {of_a}");
     }
 
     #[test]

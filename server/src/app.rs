@@ -7,6 +7,7 @@ use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::connections::Connections;
 use crate::log_store::LogError;
 use crate::metrics::{Gauges, Metrics};
+use crate::pace::Pace;
 use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
@@ -47,6 +48,8 @@ pub(crate) struct App {
     pub(crate) verdicts: Verdicts,
     pub(crate) chains: Chains,
     pub(crate) proofs: ProofPool,
+    /// How many requests of a tenant may be in flight.
+    pub(crate) pace: Pace,
     /// What callers may spend on proof uploads.
     pub(crate) quota: Arc<Quota>,
     pub(crate) replay: ReplayGuard,
@@ -135,6 +138,7 @@ impl App {
         Gauges {
             cache: self.verdicts.stats(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
+            in_flight_limit: self.pace.limit(),
             proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },
             templates: self.templates.len(),
             arenas: self.templates.arenas(),

@@ -202,6 +202,7 @@ impl Config {
         range("limits.connections_per_peer", per_peer, 1, self.limits.connections as u64)?;
         range("limits.handshakes", self.limits.handshakes as u64, 1, 1_000_000)?;
         range("limits.in_flight_per_tenant", self.limits.in_flight_per_tenant as u64, 1, 1_000_000)?;
+        range("limits.latency_aim_ms", self.limits.latency_aim_ms, 1, 60_000)?;
         range("limits.handshake_timeout_s", self.limits.handshake_timeout_s, 1, 60)?;
         range("limits.first_request_timeout_s", self.limits.first_request_timeout_s, 1, 300)?;
         range("limits.idle_timeout_s", self.limits.idle_timeout_s, 1, 600)?;

@@ -15,7 +15,6 @@ use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Semaphore;
 use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 
@@ -30,7 +29,6 @@ pub(crate) struct Directory {
     keyholder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
-    in_flight_per_tenant: usize,
     registry: Registry,
     snapshot: ArcSwap<Snapshot>,
     changing: Mutex<()>,
@@ -49,7 +47,6 @@ impl Directory {
         keyholder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
-        in_flight_per_tenant: usize,
     ) -> Result<Directory, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys } =
             store.registry().map_err(|cause| cause.to_string())?;
@@ -58,7 +55,6 @@ impl Directory {
             keyholder,
             master,
             pepper,
-            in_flight_per_tenant,
             registry: Registry::default(),
             snapshot: ArcSwap::default(),
             changing: Mutex::default(),
@@ -275,7 +271,7 @@ impl Directory {
             keys,
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
-            in_flight: Arc::new(Semaphore::new(self.in_flight_per_tenant)),
+            in_flight: Arc::default(),
         })
     }
 }

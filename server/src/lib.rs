@@ -21,6 +21,7 @@ mod listener;
 mod log_audit;
 mod log_store;
 mod metrics;
+mod pace;
 pub mod problem;
 mod proofs;
 mod replay;

@@ -32,6 +32,7 @@ pub(crate) struct Metrics {
     batches: AtomicU64,
     lanes: AtomicU64,
     seals: AtomicU64,
+    shed: Durations,
     /// In the order of [`STAGES`].
     stages: [Durations; 6],
     /// Counters of the proof intake, which counts for itself.
@@ -44,6 +45,8 @@ pub(crate) struct Gauges<'a> {
     pub cache: Stats,
     /// Requests that wait for a batch.
     pub intake_depth: usize,
+    /// Requests of one tenant that may be in flight.
+    pub in_flight_limit: usize,
     /// The proof intake.
     pub proofs: ProofGauges,
     /// Templates in memory.
@@ -61,18 +64,26 @@ pub(crate) struct Gauges<'a> {
 }
 
 impl Metrics {
-    /// A response with this status was sent; `problem` is set for refusals and faults.
-    pub(crate) fn responded(&self, status: u16, problem: Option<Code>) {
+    /// A response with this status was made in `ns`; `problem` is set for refusals and faults.
+    pub(crate) fn responded(&self, status: u16, problem: Option<Code>, ns: u64) {
         let class = usize::from(status / 100).clamp(1, 5) - 1;
         self.responses[class].fetch_add(1, Ordering::Relaxed);
         if problem.is_some() {
             self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        if matches!(problem, Some(Code::QuotaExceeded | Code::Overloaded)) {
+            self.shed.record(ns);
         }
     }
 
     /// A request was handed to the pipeline.
     pub(crate) fn submitted(&self) {
         self.submitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Authentications answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.matches.load(Ordering::Relaxed) + self.denials.load(Ordering::Relaxed)
     }
 
     /// A lane was answered.
@@ -128,7 +139,7 @@ impl Metrics {
         }
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
-        let Gauges { cache, intake_depth, templates, arenas, ready, .. } = gauges;
+        let Gauges { cache, intake_depth, in_flight_limit, templates, arenas, ready, .. } = gauges;
         text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
         for (event, count) in [
             ("hit", cache.hits),
@@ -140,6 +151,11 @@ impl Metrics {
             text.sample("trefoil_verdict_cache_total", &format!("{{event=\"{event}\"}}"), count as f64);
         }
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
+        let help = "Requests of one tenant that may be in flight";
+        text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);
+        let help = "Time to refuse a request for which there is no room, from its head to its answer";
+        text.family("trefoil_shed_seconds", "summary", help);
+        text.summary("trefoil_shed_seconds", "", &self.shed);
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         render_arenas(&mut text, arenas);
         let lost = logging::lines_lost() as f64;

@@ -10,6 +10,7 @@ use crate::listener::Listener;
 use crate::listener::connections::Connections;
 use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
+use crate::pace::{self, Pace};
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::{AHEAD_S, ReplayGuard};
@@ -120,6 +121,7 @@ pub struct Server {
     public: (SocketAddr, JoinHandle<Option<bool>>),
     admin: (SocketAddr, JoinHandle<Option<bool>>),
     sweeper: JoinHandle<Option<()>>,
+    pacer: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     /// The vault of a key-holder in this process.
     vault: Option<Arc<SqliteVault>>,
@@ -154,7 +156,6 @@ impl Server {
             Arc::clone(&keyholder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
-            config.limits.in_flight_per_tenant,
         )
         .map_err(|cause| stored("tenants", &cause))?;
 
@@ -194,6 +195,10 @@ impl Server {
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
             chains: Chains::new(config.proofs.cache_capacity),
+            pace: Pace::new(
+                config.limits.in_flight_per_tenant,
+                Duration::from_millis(config.limits.latency_aim_ms),
+            ),
             quota: Quota::new(config.proofs.quota()),
             replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
@@ -257,6 +262,7 @@ impl Server {
                 watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
             ),
             sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app), stopped.clone())),
+            pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app), stopped.clone())),
             watcher: watched(supervisor, "key-holder watch", watch_key_holder(Arc::clone(&app), stopped)),
             stop,
             death,
@@ -318,7 +324,9 @@ impl Server {
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
-        let Server { app, pipeline, seal_log, stop, death: _, public, admin, sweeper, watcher, .. } = self;
+        let Server {
+            app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
+        } = self;
         let (vault, directory) = (self.vault, self.directory);
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.draining.store(true, Ordering::Relaxed);
@@ -327,6 +335,7 @@ impl Server {
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
         let answered = answered(public.1.await) & answered(admin.1.await);
         let _ = sweeper.await;
+        let _ = pacer.await;
         let _ = watcher.await;
         app.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
@@ -546,6 +555,19 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
         Err(Ok(panic)) => resume_unwind(panic),
         // Only the end of the runtime cancels it, and that of this task too.
         Err(Err(_)) => std::future::pending().await,
+    }
+}
+
+async fn keep_pace(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    let (mut measured, mut before) = (pace::Measured::default(), app.clock.monotonic_ns());
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(pace::PERIOD) => {}
+        }
+        let now = app.clock.monotonic_ns();
+        app.pace.set(&mut measured, app.metrics.answered(), Duration::from_nanos(now.saturating_sub(before)));
+        before = now;
     }
 }
 

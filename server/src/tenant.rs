@@ -1,5 +1,6 @@
 //! Tenants, their policies, and the API keys that speak for them.
 
+use crate::pace::Room;
 use crate::store::{self, IssuerKey, Root, TenantId};
 use crate::wrap::WrapKey;
 use aws_lc_rs::hmac;
@@ -7,7 +8,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use trefoil_matching::{KeyStructure, PublicKey};
 use zeroize::Zeroizing;
 
@@ -69,7 +69,7 @@ pub struct Tenant {
     /// Keys that were registered for its roots, oldest first; the last one signs.
     pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
-    pub in_flight: Arc<Semaphore>,
+    pub(crate) in_flight: Arc<Room>,
 }
 
 impl Tenant {

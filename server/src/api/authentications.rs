@@ -17,6 +17,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_attest::{Attestation, Evidence};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
@@ -33,6 +34,7 @@ pub(super) async fn authenticate(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
+    let began_ns = app.clock.monotonic_ns();
     let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = &caller.tenant;
     if !tenant.policy.audiences.contains(&request.audience) {
@@ -63,6 +65,7 @@ pub(super) async fn authenticate(
         }
         other => other?,
     };
+    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
     body::answer(StatusCode::OK, &authenticated(answer, request.attestation)?)
 }
 

@@ -1,13 +1,13 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
+use crate::pace::Place;
 use crate::problem::{Code, Problem};
 use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
 pub(super) struct Caller {
@@ -15,7 +15,7 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: [u8; 8],
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// The operator.
@@ -52,13 +52,12 @@ impl FromRequestParts<Arc<App>> for Caller {
         };
         let key = bearer(&parts.headers).ok_or_else(unknown)?;
         let (tenant, scopes, id) = app.directory.caller(key).ok_or_else(unknown)?;
-        let permit = Arc::clone(&tenant.in_flight).try_acquire_owned().map_err(|_| {
-            Problem::new(
-                Code::QuotaExceeded,
-                "too many requests of this tenant are in flight; retry after a second",
-            )
+        let place = app.pace.place(&tenant.in_flight).ok_or_else(|| {
+            let detail =
+                "more requests of this tenant are in flight than are answered in time; retry after a second";
+            Problem::new(Code::QuotaExceeded, detail)
         })?;
-        Ok(Caller { tenant, scopes, id, _permit: permit })
+        Ok(Caller { tenant, scopes, id, _place: place })
     }
 }
 

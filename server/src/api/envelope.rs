@@ -43,14 +43,15 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hexadecimal is a header value"));
     let status = response.status().as_u16();
     let code = problem.as_ref().map(Problem::code);
-    app.metrics.responded(status, code);
+    let took_ns = app.clock.monotonic_ns() - started;
+    app.metrics.responded(status, code, took_ns);
     tracing::debug!(
         request_id = id,
         %method,
         route = route.as_ref().map_or("-", MatchedPath::as_str),
         status,
         code = code.map_or("-", |code| code.name()),
-        us = (app.clock.monotonic_ns() - started) / 1_000,
+        us = took_ns / 1_000,
         "request"
     );
     response

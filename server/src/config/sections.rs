@@ -79,8 +79,10 @@ pub struct Limits {
     pub connections_per_peer: usize,
     /// TLS handshakes under way.
     pub handshakes: usize,
-    /// Requests of one tenant in flight.
+    /// Requests of one tenant in flight, at most.
     pub in_flight_per_tenant: usize,
+    /// Answers take about this long where more requests come than can be answered.
+    pub latency_aim_ms: u64,
     /// TLS handshake.
     pub handshake_timeout_s: u64,
     /// From the handshake to the first request.

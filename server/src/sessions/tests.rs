@@ -1,6 +1,5 @@
 use super::*;
 use crate::wrap::WrapKey;
-use tokio::sync::Semaphore;
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 
@@ -35,7 +34,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         keys: Vec::new(),
         roots: Vec::new(),
         issuer_keys: Vec::new(),
-        in_flight: Arc::new(Semaphore::new(1)),
+        in_flight: Arc::default(),
     }
 }
 
