@@ -12,6 +12,7 @@ mod margin;
 mod modes;
 mod numbers;
 mod overhead;
+mod overload;
 mod registry;
 mod remote;
 mod run;
@@ -43,6 +44,7 @@ use ladder::LadderArgs;
 use liar::LiarArgs;
 use margin::MarginArgs;
 use overhead::OverheadArgs;
+use overload::{OverloadArgs, ServiceArgs};
 use registry::RegistryArgs;
 use remote::RemoteArgs;
 use run::RunArgs;
@@ -86,6 +88,8 @@ Examples:
     trefoil-bench remote
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
+  And more honest logins than the machine can do?
+    trefoil-bench overload
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -108,6 +112,9 @@ enum Command {
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
+    /// Be the service of `overload`
+    #[command(hide = true)]
+    Service(ServiceArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -146,6 +153,8 @@ enum Benchmark {
     Sign(SignArgs),
     /// Log in over HTTPS with and without a flood of invalid proofs
     Flood(FloodArgs),
+    /// Ask a service in another process for twice and ten times the logins that it can answer
+    Overload(OverloadArgs),
 }
 
 #[derive(Debug, Args)]
@@ -167,9 +176,14 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse_from(&arguments);
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
+        Command::Service(args) => return ended(args.run().map(|()| true)),
         Command::Benchmark(benchmark) => benchmark,
     };
-    match execute(&benchmark, &command_line(&arguments)) {
+    ended(execute(&benchmark, &command_line(&arguments)))
+}
+
+fn ended(outcome: Result<bool, Failure>) -> ExitCode {
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(failure) => {
@@ -203,6 +217,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
+        Benchmark::Overload(args) => ("overload", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
@@ -228,6 +243,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,
         Benchmark::Flood(args) => args.run()?,
+        Benchmark::Overload(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::record::Report;
 use crate::zkp::resident_kib;
 
-mod world;
+pub(crate) mod world;
 
 use world::{World, unix_now};
 

@@ -15,7 +15,8 @@
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
-//! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs.
+//! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
+//! * [`overload`] asks a service in another process for more logins than it can answer.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -42,6 +43,7 @@ pub mod margin;
 pub mod match_stages;
 mod opener;
 pub mod overhead;
+pub mod overload;
 mod paired;
 mod parallel;
 mod peers;

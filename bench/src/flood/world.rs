@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use trefoil_matching::AttemptPolicy;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
 use trefoil_server::clock::SystemClock;
@@ -12,7 +13,7 @@ use trefoil_server::config::Config;
 use trefoil_server::credentials::RootStatement;
 use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
+use trefoil_server::tenant::{Policy, Probe, Scope, Threshold};
 use trefoil_server::wire::{CreateTenant, Enrolment, Vector};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
@@ -24,39 +25,72 @@ const AUDIENCE: &str = "shop.example";
 const AHEAD_S: u64 = 600;
 
 /// See the module.
-pub(super) struct World {
-    server: Server,
+pub(crate) struct World {
+    /// In this process, if it is.
+    here: Option<(Server, tempfile::TempDir)>,
     admin: Admin,
     honest: Client,
     flooder: Client,
     people: Vec<(HolderSession, Vector)>,
     proofs: Vec<Vec<u8>>,
-    _directory: tempfile::TempDir,
+}
+
+/// How a service is reached.
+pub(crate) struct Reached {
+    pub(crate) admin: SocketAddr,
+    pub(crate) public: SocketAddr,
+    pub(crate) certificate: Vec<u8>,
+    pub(crate) token: String,
+}
+
+impl Reached {
+    pub(crate) fn of(server: &Server) -> Result<Reached, Failure> {
+        let certificate =
+            std::fs::read(server.certificate_path()).map_err(Failure::in_step("certificate"))?;
+        let token = server.admin_token().to_owned();
+        Ok(Reached { admin: server.admin_address(), public: server.public_address(), certificate, token })
+    }
+}
+
+/// The embedded defaults with this data directory, on free ports.
+pub(crate) fn config(data_dir: std::path::PathBuf) -> Config {
+    let mut config = Config::embedded();
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    config.server.data_dir = data_dir;
+    (config.server.listen, config.server.admin_listen) = (loopback, loopback);
+    config.proofs.session_life_s = 3600;
+    config
 }
 
 impl World {
     /// A service with the embedded defaults, and `people` with open sessions.
-    pub(super) async fn new(people: usize) -> Result<World, Failure> {
+    pub(crate) async fn new(people: usize) -> Result<World, Failure> {
         let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
-        let mut config = Config::embedded();
-        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        config.server.data_dir = directory.path().join("data");
-        (config.server.listen, config.server.admin_listen) = (loopback, loopback);
-        config.proofs.session_life_s = 3600;
+        let config = config(directory.path().join("data"));
         let server = Server::start(config, Arc::new(SystemClock::default())).await;
         let server = server.map_err(Failure::in_step("service"))?;
-        let certificate =
-            std::fs::read(server.certificate_path()).map_err(Failure::in_step("certificate"))?;
-        let address = format!("https://{}", server.admin_address());
-        let admin = Admin::new(&address, &certificate, server.admin_token()).map_err(call("admin"))?;
-        let tenant = CreateTenant { name: "flood".to_owned(), policy: policy() };
+        let world = World::at(&Reached::of(&server)?, "flood", people, 2).await?;
+        Ok(World { here: Some((server, directory)), ..world })
+    }
+
+    /// A tenant of a service, and `people` with open sessions, who log in over so many connections.
+    pub(crate) async fn at(
+        reached: &Reached,
+        tenant: &str,
+        people: usize,
+        connections: usize,
+    ) -> Result<World, Failure> {
+        let Reached { certificate, token, .. } = reached;
+        let address = format!("https://{}", reached.admin);
+        let admin = Admin::new(&address, certificate, token).map_err(call("admin"))?;
+        let tenant = CreateTenant { name: tenant.to_owned(), policy: policy() };
         let tenant = admin.create_tenant(&tenant).await.map_err(call("tenant"))?;
-        let address = format!("https://{}", server.public_address());
+        let address = format!("https://{}", reached.public);
         let client = async |scopes, connections| -> Result<Client, Failure> {
             let key = admin.create_api_key(tenant.tenant_id, scopes).await.map_err(call("API key"))?;
-            Client::new(&address, &certificate, &key.api_key, connections).map_err(call("client"))
+            Client::new(&address, certificate, &key.api_key, connections).map_err(call("client"))
         };
-        let honest = client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], 2).await?;
+        let honest = client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], connections).await?;
         // 64 streams at one time on a connection, so that the flooder is not held back by its own connections.
         let flooder = client(vec![Scope::Authenticate], 4).await?;
         let membership = Membership {
@@ -66,8 +100,7 @@ impl World {
             level: 2,
         };
         let holders = issue(people, &membership, &admin, &honest).await?;
-        let mut world =
-            World { server, admin, honest, flooder, people: vec![], proofs: vec![], _directory: directory };
+        let mut world = World { here: None, admin, honest, flooder, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened: what is known is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
@@ -90,22 +123,22 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn people(&self) -> usize {
+    pub(crate) fn people(&self) -> usize {
         self.people.len()
     }
 
-    pub(super) fn person(&self, at: usize) -> (&Client, &HolderSession, &Vector) {
+    pub(crate) fn person(&self, at: usize) -> (&Client, &HolderSession, &Vector) {
         let (session, face) = &self.people[at];
         (&self.honest, session, face)
     }
 
-    pub(super) fn flooder(&self) -> &Client {
+    pub(crate) fn flooder(&self) -> &Client {
         &self.flooder
     }
 
     /// An upload of the right size and form, for a session that is not open, whose proof is wrong in one bit past the
     /// first grinding check.
-    pub(super) fn invalid(&self, lane: usize) -> Vec<u8> {
+    pub(crate) fn invalid(&self, lane: usize) -> Vec<u8> {
         let mut bytes = self.proofs[lane % self.proofs.len()].clone();
         let at = bytes.len() / 3 + lane;
         bytes[at] ^= 1;
@@ -113,14 +146,15 @@ impl World {
     }
 
     /// The value of a metric.
-    pub(super) async fn metric(&self, name: &str) -> Result<f64, Failure> {
+    pub(crate) async fn metric(&self, name: &str) -> Result<f64, Failure> {
         let text = self.admin.metrics().await.map_err(call("metrics"))?;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
         value.ok_or_else(|| Failure::fault(format!("no metric {name}")))
     }
 
-    pub(super) async fn stop(self) -> Result<(), Failure> {
-        match self.server.shutdown().await {
+    pub(crate) async fn stop(self) -> Result<(), Failure> {
+        let Some((server, _directory)) = self.here else { return Ok(()) };
+        match server.shutdown().await {
             true => Ok(()),
             false => Err(Failure::fault("shutdown: requests were still in flight")),
         }
@@ -174,13 +208,13 @@ fn policy() -> Policy {
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
         audiences: vec![AUDIENCE.to_owned()],
         level_min: 2,
-        attempts: Attempts::default(),
+        attempts: AttemptPolicy::UNLIMITED.into(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         probe: Probe::Plain,
     }
 }
 
-pub(super) fn unix_now() -> u64 {
+pub(crate) fn unix_now() -> u64 {
     SystemClock::default().unix_s()
 }
 

@@ -1,0 +1,65 @@
+//! Arguments of `overload`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Output;
+use super::numbers::seconds;
+use crate::failure::Failure;
+use crate::overload::{Overload, overload, serve};
+use crate::record::Report;
+
+const EXAMPLES: &str = "\
+Examples:
+    trefoil-bench overload
+    trefoil-bench overload --seconds 10 --rounds 3 --json
+
+A service with the embedded defaults runs in a process of its own. One tenant first shows what the service can answer, then asks for
+2 and 10 times as much; another one logs in 20 times a second all the while. Every answer must be right, or the run fails.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct OverloadArgs {
+    /// Length of a phase
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    seconds: f64,
+    /// Rounds of: quiet, capacity, twice, ten times
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// People of the tenant that asks for too much, each with a session
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    people: u32,
+    /// Its requests in flight, at most
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    in_flight: u32,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+impl OverloadArgs {
+    pub(super) fn run(&self) -> Result<Report, Failure> {
+        super::refuse_debug_build()?;
+        overload(Overload {
+            phase: Duration::from_secs_f64(self.seconds),
+            rounds: self.rounds as usize,
+            people: self.people as usize,
+            in_flight: self.in_flight as usize,
+        })
+    }
+}
+
+/// The service that `overload` starts.
+#[derive(Debug, Args)]
+pub(super) struct ServiceArgs {
+    /// Its data directory
+    #[arg(long)]
+    data_dir: PathBuf,
+}
+
+impl ServiceArgs {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        serve(&self.data_dir)
+    }
+}
