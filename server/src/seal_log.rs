@@ -1,20 +1,27 @@
 //! Seals become durable before anything under them is answered.
 //!
 //! A compact attestation names its seal, and every seal names the one before it, so a seal that was answered from but
-//! not stored would break both. One thread stores each seal and only then completes its lanes. If the store fails,
-//! nothing more is stored or answered, because the next seal would follow one that is missing: the log breaks, the
-//! service reports itself not ready, and a restart continues from the last stored seal.
+//! not stored would break both. One thread stores each seal and only then completes its lanes.
+//!
+//! A seal that the store does not take, because the disk is full or fails, is tried again until it does: the same bytes under the
+//! same number. The sealer has signed it and may have signed the next ones on top of it, so no number ever gets a second content in
+//! one process, and nothing is answered from a log with a hole. The lanes under it wait for [`PATIENCE`], then they are refused. Their
+//! decisions stay in the log, unanswered, as after a kill between storing and answering. Meanwhile the service refuses logins at the
+//! door ([`Standing::waits`]); when the store takes the seal, it goes on by itself. A process that ends before that loses seals that nobody
+//! has seen: the next one signs its own in their place. Where another seal has the number already, somebody else wrote to the store, and the process ends.
 //!
 //! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
 //! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
 use crate::metrics::Metrics;
 use crate::store::StoreError;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_attest::Decision;
 use trefoil_attest::log::Frontier;
@@ -25,8 +32,37 @@ use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
 /// Seals that may wait for the disk; then the sealer waits.
 const QUEUE_MAX: usize = 8;
 
+/// Pause before a seal that the store did not take is tried again.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The same once its lanes are refused.
+const LONG_PAUSE: Duration = Duration::from_secs(1);
+/// Tries of one seal before its lanes are refused: with the pauses, a second.
+const PATIENCE: u32 = 4;
+
 /// Where an authentication's answer goes.
-pub(crate) type Reply = oneshot::Sender<Result<Answer, Refusal>>;
+pub(crate) type Reply = oneshot::Sender<Result<Answer, Unanswered>>;
+
+/// Why a lane has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The pipeline refused it.
+    Refused(Refusal),
+    /// It was decided, and the store does not take its seal.
+    Unstored,
+}
+
+/// What the rest of the service may know of the seal log.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    waiting: AtomicBool,
+}
+
+impl Standing {
+    /// Whether a seal waits for the store.
+    pub(crate) fn waits(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}
 
 /// A decided, sealed lane.
 pub(crate) struct Answer {
@@ -50,22 +86,23 @@ pub(crate) struct SealLog {
 
 impl SealLog {
     /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
-    /// [`crate::store::Store::put_seal`] does; `broken` becomes true when that fails.
+    /// [`crate::store::Store::put_seal`] does.
     pub(crate) fn start(
         frontier: Frontier,
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         metrics: Arc<Metrics>,
-        broken: Arc<AtomicBool>,
+        standing: Arc<Standing>,
         supervisor: &Supervisor,
     ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
         let (queue, sealed) = bounded(QUEUE_MAX);
-        let watching = supervisor.clone();
+        let (watching, supervisor) = (supervisor.clone(), supervisor.clone());
+        let died = supervisor.clone();
         let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
-            let write = || write(&sealed, frontier, store, &metrics, &broken);
+            let writer = Writer { queue: &sealed, frontier, store, metrics, standing, supervisor: died };
             // Without a writer no seal is stored.
-            watching.watch_then("seal-log", write, || sealed.iter().for_each(drop));
+            watching.watch_then("seal-log", || writer.run(), || sealed.iter().for_each(drop));
         })?;
-        Ok((SealLog { queue, supervisor: supervisor.clone() }, thread))
+        Ok((SealLog { queue, supervisor }, thread))
     }
 }
 
@@ -76,7 +113,7 @@ impl Release<Reply> for SealLog {
     }
 
     fn refused(&self, reply: Reply, why: Refusal) {
-        let _ = reply.send(Err(why));
+        let _ = reply.send(Err(Unanswered::Refused(why)));
     }
 
     fn panicked(&self, thread: &str, panic: &(dyn Any + Send)) {
@@ -84,35 +121,116 @@ impl Release<Reply> for SealLog {
     }
 }
 
-fn write(
-    queue: &Receiver<Sealed<Reply>>,
-    mut frontier: Frontier,
-    store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>,
-    metrics: &Metrics,
-    broken: &AtomicBool,
-) {
-    while let Ok(Sealed { under, batches, seal_ns }) = queue.recv() {
-        let SealedTree { seal, .. } = &*under;
-        let number = seal.header.seal_number;
-        if !broken.load(Ordering::Relaxed)
-            && let Err(cause) = store(number, seal.encode(), frontier.push(&seal.header.digest()))
-        {
-            tracing::error!(%cause, number, "a seal could not be stored; restart to continue");
-            broken.store(true, Ordering::Relaxed);
+/// A seal on its way to the store, without its lanes.
+struct Unstored {
+    number: u64,
+    bytes: Vec<u8>,
+    completed: Vec<Hash>,
+}
+
+struct Writer<'a, F> {
+    queue: &'a Receiver<Sealed<Reply>>,
+    frontier: Frontier,
+    store: F,
+    metrics: Arc<Metrics>,
+    standing: Arc<Standing>,
+    supervisor: Supervisor,
+}
+
+impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
+    fn run(mut self) {
+        while let Ok(sealed) = self.queue.recv() {
+            let seal = self.next(&sealed);
+            match self.put(&seal) {
+                Ok(()) => self.answer(sealed),
+                Err(cause) => {
+                    if self.wait_for_store(sealed, seal, cause).is_err() {
+                        // The next one would follow a hole.
+                        return self.queue.iter().for_each(refuse);
+                    }
+                }
+            }
         }
-        let broken = broken.load(Ordering::Relaxed);
-        metrics.sealed(&batches, seal_ns);
+    }
+
+    /// What is stored of a seal, which is the next one of the log.
+    fn next(&mut self, sealed: &Sealed<Reply>) -> Unstored {
+        let seal = &sealed.under.seal;
+        self.metrics.sealed(&sealed.batches, sealed.seal_ns);
+        let completed = self.frontier.push(&seal.header.digest());
+        Unstored { number: seal.header.seal_number, bytes: seal.encode(), completed }
+    }
+
+    fn put(&self, Unstored { number, bytes, completed }: &Unstored) -> Result<(), StoreError> {
+        (self.store)(*number, bytes.clone(), completed.clone())
+    }
+
+    /// Tries a seal, and those that follow it, until the store has them all; the error is why it never will in this process. The
+    /// door is closed meanwhile, so no more seals come than requests were in flight.
+    fn wait_for_store(
+        &mut self,
+        sealed: Sealed<Reply>,
+        seal: Unstored,
+        cause: StoreError,
+    ) -> Result<(), StoreError> {
+        tracing::error!(%cause, number = seal.number, "a seal could not be stored; it is tried again until it is");
+        self.standing.waiting.store(true, Ordering::Relaxed);
+        let (mut first, mut unstored) = (Some(sealed), VecDeque::from([seal]));
+        let (mut is_open, mut tries, mut last) = (true, 1_u32, cause);
+        loop {
+            if !is_open || self.supervisor.death().is_some() || last == StoreError::Conflict {
+                let (cause, seals) = (&last, unstored.len());
+                tracing::error!(%cause, seals, "the last seals were not stored; nothing under them was answered");
+                first.take().into_iter().for_each(refuse);
+                assert!(last != StoreError::Conflict, "the store has another seal {}", unstored[0].number);
+                return Err(last);
+            }
+            if tries == PATIENCE {
+                first.take().into_iter().for_each(refuse);
+            }
+            match self.queue.recv_timeout(if tries < PATIENCE { PAUSE } else { LONG_PAUSE }) {
+                Ok(sealed) => {
+                    unstored.push_back(self.next(&sealed));
+                    refuse(sealed);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => is_open = false,
+            }
+            tries = tries.saturating_add(1);
+            match self.put_all(&mut unstored) {
+                Err(cause) => last = cause,
+                Ok(()) => break,
+            }
+        }
+        self.standing.waiting.store(false, Ordering::Relaxed);
+        tracing::info!("the store has every seal again");
+        if let Some(sealed) = first {
+            self.answer(sealed);
+        }
+        Ok(())
+    }
+
+    fn put_all(&self, unstored: &mut VecDeque<Unstored>) -> Result<(), StoreError> {
+        while let Some(seal) = unstored.front() {
+            self.put(seal)?;
+            unstored.pop_front();
+        }
+        Ok(())
+    }
+
+    fn answer(&self, Sealed { under, batches, .. }: Sealed<Reply>) {
         for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
             let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
-            let answer = match broken {
-                true => Err(Refusal::Fault),
-                false => {
-                    metrics.decided(decision);
-                    Ok(Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) })
-                }
-            };
-            let _ = reply.send(answer);
+            self.metrics.decided(decision);
+            let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
+            let _ = reply.send(Ok(answer));
         }
+    }
+}
+
+fn refuse(sealed: Sealed<Reply>) {
+    for lane in sealed.batches.into_iter().flat_map(|batch| batch.lanes) {
+        let _ = lane.reply.send(Err(Unanswered::Unstored));
     }
 }
 
@@ -128,7 +246,7 @@ mod tests {
     use trefoil_attest::{Family, Seal, SealHeader, Suite};
     use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
 
-    fn sealed(seal_number: u64) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
+    fn sealed(seal_number: u64) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Unanswered>>) {
         with_header(header(seal_number, [2; 32], [2; 32]))
     }
 
@@ -147,7 +265,7 @@ mod tests {
         }
     }
 
-    fn with_header(header: SealHeader) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Refusal>>) {
+    fn with_header(header: SealHeader) -> (Sealed<Reply>, oneshot::Receiver<Result<Answer, Unanswered>>) {
         let (reply, answer) = oneshot::channel();
         let signatures = Family::ALL.map(|family| vec![5; family.signature_bytes()]);
         let seal = Seal { header, signatures };
@@ -169,33 +287,136 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_given_once_its_seal_is_stored_and_never_after_one_was_lost() {
+    fn an_answer_is_given_once_its_seal_is_stored_and_a_number_that_is_taken_ends_the_process() {
         let store = Arc::new(Memory::default());
         store.put_seal(1, vec![], vec![]).unwrap();
-        let broken = Arc::new(AtomicBool::new(false));
-        let (log, thread) = SealLog::start(
-            Frontier::EMPTY,
-            put(Arc::clone(&store) as _),
-            Arc::default(),
-            Arc::clone(&broken),
-            &Supervisor::default(),
-        )
-        .unwrap();
+        let supervisor = Supervisor::default();
+        let put = put(Arc::clone(&store) as _);
+        let (log, thread) =
+            SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::default(), &supervisor).unwrap();
         let (first, answer) = sealed(0);
         log.sealed(first);
         assert!(answer.blocking_recv().unwrap().is_ok());
-        assert!(store.seal(0).unwrap().is_some() && !broken.load(Ordering::Relaxed));
-        assert!(store.log_node(0, 0).unwrap().is_some());
-        // Number 1 is taken, which stands for any failure of the store.
-        for number in [1, 2] {
-            let (lost, answer) = sealed(number);
-            log.sealed(lost);
-            assert_eq!(answer.blocking_recv().unwrap().err(), Some(Refusal::Fault));
+        assert!(store.seal(0).unwrap().is_some() && store.log_node(0, 0).unwrap().is_some());
+        let (lost, answer) = sealed(1);
+        log.sealed(lost);
+        assert_eq!(answer.blocking_recv().unwrap().err(), Some(Unanswered::Unstored));
+        let (next, answer) = sealed(2);
+        log.sealed(next);
+        assert!(matches!(answer.blocking_recv(), Err(_) | Ok(Err(_))), "nothing follows a hole");
+        drop(log);
+        thread.join().unwrap_err();
+        assert_eq!(store.seal(2), Ok(None));
+        assert!(supervisor.death().unwrap().to_string().contains("another seal 1"));
+    }
+
+    /// What keeps a seal.
+    trait Put: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static {}
+
+    impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static> Put for F {}
+
+    /// Where a test waits for an answer.
+    type Waiting = oneshot::Receiver<Result<Answer, Unanswered>>;
+
+    /// A store that refuses everything while `full`, and notes what it was given.
+    fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Arc<Memory>, Receiver<(u64, Vec<u8>)>) {
+        let (full, memory) = (Arc::clone(full), Arc::new(Memory::default()));
+        let (tell, tried) = crossbeam_channel::unbounded();
+        let store = Arc::clone(&memory);
+        let put = move |number, bytes: Vec<u8>, completed| {
+            tell.send((number, bytes.clone())).unwrap();
+            match full.load(Ordering::Relaxed) {
+                true => Err(StoreError::Fault("database or disk is full".to_owned())),
+                false => store.put_seal(number, bytes, completed),
+            }
+        };
+        (put, memory, tried)
+    }
+
+    /// Seals that follow one another, and their answers.
+    fn chain(count: u64) -> (Vec<Sealed<Reply>>, Vec<Waiting>, ChainHead) {
+        let mut head = ChainHead::GENESIS;
+        let next = |_| {
+            let header = header(head.next_number(), head.previous, head.log.root());
+            head.follow(&header);
+            with_header(header)
+        };
+        let (seals, answers) = (0..count).map(next).unzip();
+        (seals, answers, head)
+    }
+
+    #[test]
+    fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes_on() {
+        let full = Arc::new(AtomicBool::new(false));
+        let (put, store, tried) = fragile(&full);
+        let standing = Arc::<Standing>::default();
+        let (log, thread) = SealLog::start(
+            Frontier::EMPTY,
+            put,
+            Arc::default(),
+            Arc::clone(&standing),
+            &Supervisor::default(),
+        )
+        .unwrap();
+        let (mut seals, answers, head) = chain(6);
+        let (after, mut answers) = (seals.split_off(4), answers.into_iter());
+        let mut seals = seals.into_iter();
+        let mut send = |outcome: Option<Unanswered>| {
+            log.sealed(seals.next().unwrap());
+            assert_eq!(answers.next().unwrap().blocking_recv().unwrap().err(), outcome);
+        };
+        send(None);
+        full.store(true, Ordering::Relaxed);
+        // The first waits for a while, the others are refused as they come.
+        (0..3).for_each(|_| send(Some(Unanswered::Unstored)));
+        assert!(standing.waits());
+        full.store(false, Ordering::Relaxed);
+        while standing.waits() {
+            std::thread::yield_now();
         }
-        assert!(broken.load(Ordering::Relaxed));
-        assert_eq!(store.seal(2), Ok(None), "nothing follows a seal that is missing");
+        for (seal, answer) in after.into_iter().zip(answers) {
+            log.sealed(seal);
+            assert!(answer.blocking_recv().unwrap().is_ok(), "without a restart");
+        }
         drop(log);
         thread.join().unwrap();
+        assert_eq!(log_store::chain_head(store.as_ref(), |_| Ok(())).unwrap(), head, "no hole");
+        let mut contents = std::collections::HashMap::new();
+        for (number, bytes) in tried.try_iter() {
+            assert_eq!(
+                *contents.entry(number).or_insert_with(|| bytes.clone()),
+                bytes,
+                "one content of seal {number}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_seal_that_is_stored_before_its_lanes_lose_patience_answers_them() {
+        let full = Arc::new(AtomicBool::new(true));
+        let (put, _, tried) = fragile(&full);
+        let (log, thread) = start(Frontier::EMPTY, put);
+        let (seal, answer) = sealed(0);
+        log.sealed(seal);
+        tried.recv().unwrap();
+        full.store(false, Ordering::Relaxed);
+        assert!(answer.blocking_recv().unwrap().is_ok());
+        drop(log);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_shutdown_on_a_full_disk_ends_and_stores_nothing_behind_a_hole() {
+        let (put, store, _tried) = fragile(&Arc::new(AtomicBool::new(true)));
+        let (log, thread) = start(Frontier::EMPTY, put);
+        let (seals, answers, _) = chain(3);
+        seals.into_iter().for_each(|seal| log.sealed(seal));
+        drop(log);
+        thread.join().unwrap();
+        for answer in answers {
+            assert_eq!(answer.blocking_recv().unwrap().err(), Some(Unanswered::Unstored));
+        }
+        assert_eq!(store.last_seal(), Ok(None));
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub use trust_root::{
 };
 pub use vault::{VAULTS_MAX, VaultState};
 pub use verify::{
-    Check, Verified, verify, verify_pruned_seal, verify_seal, verify_with_pruned_seal, verify_with_seal,
+    Check, Verified, check_signer, verify, verify_pruned_seal, verify_seal, verify_with_pruned_seal,
+    verify_with_seal,
 };
 pub use verify_error::VerifyError;

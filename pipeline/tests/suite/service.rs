@@ -367,6 +367,7 @@ where
             placement,
             delay: Delay::default(),
             cadence: Cadence::Group,
+            floor: Floor::NONE,
             intake: 1024,
             vaults: Arc::default(),
         };
