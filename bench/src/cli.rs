@@ -2,6 +2,7 @@
 
 mod against;
 mod cache;
+mod day;
 mod exact;
 mod fhe_peers;
 mod flood;
@@ -35,6 +36,7 @@ use crate::{host, record};
 
 use against::AgainstArgs;
 use cache::CacheArgs;
+use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
@@ -86,6 +88,8 @@ Examples:
     trefoil-bench remote
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
+  How much disk does a day of logins take, once old seals are pruned?
+    trefoil-bench day --folder /dev/shm
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -146,6 +150,8 @@ enum Benchmark {
     Sign(SignArgs),
     /// Log in over HTTPS with and without a flood of invalid proofs
     Flood(FloodArgs),
+    /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
+    Day(DayArgs),
 }
 
 #[derive(Debug, Args)]
@@ -203,6 +209,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
+        Benchmark::Day(args) => ("day", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
@@ -228,6 +235,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,
         Benchmark::Flood(args) => args.run()?,
+        Benchmark::Day(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -24,7 +24,7 @@ mod metrics;
 pub mod problem;
 mod proofs;
 mod replay;
-mod retention;
+pub mod retention;
 mod rotation;
 mod seal_log;
 pub mod server;

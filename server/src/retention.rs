@@ -13,12 +13,15 @@ mod archive;
 
 use crate::app::App;
 use crate::config::{OldSeals, Retention};
-use crate::store::{Store, StoreError};
+use crate::log_audit::{self, Head, Notice};
+use crate::log_store;
+use crate::store::{SealReader, Store, StoreError};
 use archive::Archive;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
-use trefoil_attest::{LogEntry, SealHeader};
+use trefoil_attest::{LogEntry, PrunedSeal, SealHeader, TrustRoot};
 
 /// How often it is looked for old seals.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -33,7 +36,7 @@ const FILE_SEALS: u64 = 1024;
 
 /// Why old seals stay.
 #[derive(Debug, Error)]
-pub(crate) enum RetentionError {
+pub enum RetentionError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -52,14 +55,14 @@ pub(crate) enum RetentionError {
 
 /// How many seals went, since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Retained {
+pub struct Retained {
     pruned: AtomicU64,
     archived: AtomicU64,
 }
 
 impl Retained {
     /// Pruned, archived.
-    pub(crate) fn counts(&self) -> [u64; 2] {
+    pub fn counts(&self) -> [u64; 2] {
         [&self.pruned, &self.archived].map(|count| count.load(Ordering::Relaxed))
     }
 }
@@ -77,7 +80,7 @@ pub(crate) fn step(app: &App, pruner: &mut Pruner) -> Result<bool, RetentionErro
 }
 
 /// Takes the signatures of old seals away.
-pub(crate) struct Pruner {
+pub struct Pruner {
     full_s: u64,
     checkpoint_s: u64,
     archive: Option<Archive>,
@@ -91,7 +94,10 @@ pub(crate) struct Pruner {
 
 impl Pruner {
     /// Finds its place in the store; none where old seals are kept.
-    pub(crate) fn new(config: &Retention, store: &dyn Store) -> Result<Option<Pruner>, StoreError> {
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn new(config: &Retention, store: &dyn Store) -> Result<Option<Pruner>, StoreError> {
         let (archive, group) = match config.old_seals {
             OldSeals::Keep => return Ok(None),
             OldSeals::Prune => (None, STEP),
@@ -103,12 +109,10 @@ impl Pruner {
     }
 
     /// One step; whether there is more to do at `now`.
-    pub(crate) fn step(
-        &mut self,
-        store: &dyn Store,
-        now: u64,
-        retained: &Retained,
-    ) -> Result<bool, RetentionError> {
+    ///
+    /// # Errors
+    /// See [`RetentionError`]; nothing went then.
+    pub fn step(&mut self, store: &dyn Store, now: u64, retained: &Retained) -> Result<bool, RetentionError> {
         if self.next == self.end && !self.begin(store, now, retained)? {
             return Ok(false);
         }
@@ -156,6 +160,38 @@ impl Pruner {
     fn is_checkpoint(&self, seal: &SealHeader, next: &SealHeader) -> bool {
         seal.time / self.checkpoint_s != next.time / self.checkpoint_s || seal.key_set_id != next.key_set_id
     }
+}
+
+/// What an audit of a store's whole log found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audited {
+    /// Seals in the log.
+    pub seals: u64,
+    /// Of them those whose signatures were pruned.
+    pub pruned: u64,
+}
+
+/// Audits the log in a store's file from the first seal, as `trefoil log audit` does.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn audit(file: &Path, trust_root: &TrustRoot) -> Result<Audited, String> {
+    let reader = SealReader::open(file).map_err(|cause| cause.to_string())?;
+    let audited = log_audit::audit(&reader, trust_root, &Head::default(), None);
+    let (head, notices) = audited.map_err(|cause| cause.to_string())?;
+    let pruned = notices.iter().find_map(|notice| match notice {
+        Notice::Pruned { pruned, .. } => Some(*pruned),
+        _ => None,
+    });
+    Ok(Audited { seals: head.log.size(), pruned: pruned.unwrap_or(0) })
+}
+
+/// A seal's header with its path to a later seal of the same keys, as `GET /v1/seals/{number}/pruned` answers it.
+///
+/// # Errors
+/// What is wrong with the log.
+pub fn pruned_seal(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, String> {
+    log_store::pruned(store, number).map_err(|cause| cause.to_string())
 }
 
 fn entry(store: &dyn Store, number: u64) -> Result<LogEntry, RetentionError> {

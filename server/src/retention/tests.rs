@@ -1,16 +1,13 @@
 //! Pruned logs: what stays, what is archived, and what an auditor and a relying party can still check.
 
 use super::*;
-use crate::log_audit::{AuditError, Head, Notice, Source, audit};
-use crate::log_store::{self, chain_head};
+use crate::log_audit::{AuditError, Source, audit};
+use crate::log_store::chain_head;
 use crate::store::{Memory, Sqlite};
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
-use trefoil_attest::{
-    Family, KeySetStatus, Seal, Suite, TrustRoot, TrustedKeySet, VerifyError, verify_pruned_seal,
-};
+use trefoil_attest::{Family, KeySetStatus, Seal, Suite, TrustedKeySet, VerifyError, verify_pruned_seal};
 use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
 use trefoil_testing::volume;

@@ -25,6 +25,7 @@ mod members;
 mod modes;
 mod program;
 mod quorum;
+mod retention;
 mod revocation;
 mod rotation;
 #[path = "../../key-holder/tests/process/scan.rs"]
