@@ -133,18 +133,20 @@ pub(crate) fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, 
 /// A seal's header with its path to a later seal of the same keys; none where no such seal has its signatures.
 pub(crate) fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogError> {
     let Some(header) = entry(store, number)?.map(|entry| entry.header().clone()) else { return Ok(None) };
-    let newest = store.last_seal()?.map(|(newest, _)| newest);
-    // The newest is at hand; the one to be looked for is the last of keys that were rotated.
-    for later in [newest, store.unpruned_after(number)?].into_iter().flatten().filter(|later| *later > number)
-    {
-        if let Some(LogEntry::Signed(checkpoint)) = entry(store, later)?
-            && checkpoint.header.key_set_id == header.key_set_id
-            && let Some(path) = inclusion(store, number, later)?
-        {
-            return Ok(Some(PrunedSeal { header, path, checkpoint }));
+    // The newest is at hand. Where it is of other keys, the last one of these is looked for.
+    let newest = newest(store)?;
+    let later = match newest.key_set_id == header.key_set_id {
+        true => Some(newest.seal_number),
+        false => store.unpruned_after(number)?,
+    };
+    let Some(later) = later.filter(|later| *later > number) else { return Ok(None) };
+    let Some(path) = inclusion(store, number, later)? else { return Ok(None) };
+    Ok(match entry(store, later)? {
+        Some(LogEntry::Signed(checkpoint)) if checkpoint.header.key_set_id == header.key_set_id => {
+            Some(PrunedSeal { header, path, checkpoint })
         }
-    }
-    Ok(None)
+        _ => None,
+    })
 }
 
 fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {

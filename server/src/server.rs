@@ -142,6 +142,7 @@ impl Server {
         }
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
+        let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
@@ -166,7 +167,6 @@ impl Server {
         let standing = Arc::<Standing>::default();
         let pruner =
             Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let verdicts = Verdicts::new(config.proofs.cache_capacity);
         let pipeline = Pipeline::new(
             issuer,

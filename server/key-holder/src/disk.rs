@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// Between two looks.
 pub const INTERVAL: Duration = Duration::from_millis(500);
+/// Free bytes with which a process can start.
+const START_BYTES: u64 = 1 << 20;
 const RESERVE_FILE: &str = "disk.reserve";
 
 /// What is low, and what is kept back.
@@ -46,6 +48,10 @@ impl Disk {
         let length = std::fs::metadata(disk.reserve()).map_or(0, |file| file.len());
         disk.has_reserve.store(length >= limits.reserve_bytes && length > 0, Ordering::Relaxed);
         disk.look();
+        if disk.free() < START_BYTES {
+            // Opening a database takes some room, and without one nobody can be erased.
+            disk.give_up();
+        }
         disk
     }
 

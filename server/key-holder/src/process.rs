@@ -245,6 +245,7 @@ fn open_desk(
     accept_older: bool,
     supervisor: &Supervisor,
 ) -> Result<Desk, StartError> {
+    let disk = Disk::open(directory.path(), config.disk.limits());
     let path = directory.join(VAULT_FILE);
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
     let secret = directory.secret::<32>("vault.key")?;
@@ -279,7 +280,6 @@ fn open_desk(
     let member =
         quorum::open(supervisor, &config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
     let role = member.map_or(Role::Alone(keyholder), |member| Role::Member(Box::new(member)));
-    let disk = Disk::open(directory.path(), config.disk.limits());
     Ok(Desk { role, vault, log, limits: config.policy, disk })
 }
 

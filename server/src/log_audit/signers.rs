@@ -43,6 +43,11 @@ impl Signers {
         Ok(())
     }
 
+    /// Whether nobody has signed yet for the last seals.
+    pub(super) fn wait_for_one(&self) -> bool {
+        self.unsigned.is_some()
+    }
+
     /// After the last seal: what to know of the signatures.
     pub(super) fn finish(self) -> Result<Option<Notice>, AuditError> {
         match self.unsigned {

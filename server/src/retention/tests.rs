@@ -352,6 +352,38 @@ fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
     assert!(matches!(verify_pruned_seal(&seal, &revoked), Err(VerifyError::RevokedKeySet { .. })));
 }
 
+/// A store in which a seal was made, and the one before it pruned, after an auditor had asked for the newest.
+struct Late<'a>(Read<'a>, std::cell::Cell<bool>);
+
+impl Source for Late<'_> {
+    fn newest(&self) -> Result<Option<u64>, String> {
+        let newest = self.0.newest()?;
+        Ok(if self.1.replace(true) { newest } else { newest.map(|newest| newest - 30) })
+    }
+
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+        self.0.entry(number)
+    }
+
+    fn checkpoint(&self) -> Result<Option<String>, String> {
+        self.0.checkpoint()
+    }
+
+    fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
+        self.0.consistency(old_size, size)
+    }
+}
+
+#[test]
+fn an_audit_whose_newest_seal_is_pruned_meanwhile_goes_on_to_one_that_signs_for_it() {
+    let Signed { store, trust_root, last, .. } = signed_log();
+    run(&mut pruner(store.as_ref(), None), store.as_ref(), u64::MAX).unwrap();
+    assert!(signed(store.as_ref(), last - 30).is_err(), "pruned");
+    let source = Late(Read(store.as_ref()), false.into());
+    let (head, _) = audit(&source, &trust_root, &Head::default(), None).unwrap();
+    assert_eq!(head.log.size(), last + 1);
+}
+
 #[test]
 fn audits_and_proofs_go_on_while_seals_are_pruned() {
     let directory = tempfile::tempdir().unwrap();

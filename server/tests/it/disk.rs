@@ -159,6 +159,13 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     assert_eq!(house.erase(1).await.status, 204);
     house.login(1).await.problem(404, "subject-unknown");
     house.nothing_is_lost().await;
+    // Killed on a disk without a free byte, and started there.
+    house.disk.fill(0);
+    house.program.kill();
+    house.disk.fill(0);
+    house.program = Program::start_on(&house.disk, &SMALL);
+    house.customer.moved((house.program.public.clone(), house.program.admin.clone()));
+    assert_eq!(house.erase(0).await.status, 204);
     assert_eq!(house.program.terminate().code(), Some(0));
 }
 
