@@ -303,3 +303,23 @@ fn a_process_killed_between_storing_a_seal_and_answering_loses_nothing_and_leave
         assert_eq!(next, stored + 1);
     }
 }
+
+#[test]
+fn a_process_that_ends_while_a_seal_waits_stores_none_behind_it() {
+    let full = Arc::new(AtomicBool::new(true));
+    let (put, store, _tried) = fragile(&full);
+    let supervisor = Supervisor::default();
+    let (log, thread) =
+        SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::default(), &supervisor).unwrap();
+    supervisor.panicked("another thread", &"this test has it panic");
+    let (seals, answers, _) = chain(2);
+    for (seal, answer) in seals.into_iter().zip(answers) {
+        log.sealed(seal);
+        assert_eq!(answer.blocking_recv().unwrap().err(), Some(Unanswered::Unstored));
+        // There is room again, and a hole.
+        full.store(false, Ordering::Relaxed);
+    }
+    drop(log);
+    thread.join().unwrap();
+    assert_eq!(store.last_seal(), Ok(None));
+}
