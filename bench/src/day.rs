@@ -13,7 +13,7 @@ use trefoil_attest::{
     Family, KeySetStatus, Seal, SealHeader, Suite, TrustRoot, TrustedKeySet, VaultState, verify_pruned_seal,
 };
 use trefoil_pipeline::ChainHead;
-use trefoil_server::config::{Config, OldSeals};
+use trefoil_server::config::Config;
 use trefoil_server::retention::{Audited, Pruner, Retained, audit, pruned_seal};
 use trefoil_server::store::{Session, Sqlite, Store, Tenant};
 use trefoil_sign::SigningKeys;
@@ -66,25 +66,7 @@ struct World {
 pub fn day(day: &Day) -> Result<Report, Failure> {
     let folder = tempfile::tempdir_in(&day.folder).map_err(Failure::in_step("make a folder"))?;
     let path = folder.path().join("store.sqlite");
-    let mut config = Config::embedded();
-    config.retention.full_s = day.full_s.unwrap_or(config.retention.full_s);
-    debug_assert_eq!(config.retention.old_seals, OldSeals::Prune);
-    let end = WORLD_START_S + day.seconds;
-    let keys = SigningKeys::generate(WORLD_START_S, end + 1000, &mut StdRng::seed_from_u64(day.seed));
-    let keys = keys.map_err(Failure::in_step("make keys"))?;
-    let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
-    let trust_root = TrustRoot::new(ISSUER, vec![trusted]).map_err(Failure::in_step("trust the keys"))?;
-    let mut world = World {
-        store: Sqlite::open(&path, &[7; 32]).map_err(Failure::in_step("open a store"))?,
-        keys,
-        head: ChainHead::GENESIS,
-        config,
-        rng: StdRng::seed_from_u64(day.seed),
-        logins: 0,
-        waits_ms: Vec::new(),
-        sealed_whole: 0,
-    };
-    world.store.create_tenant(tenant()).map_err(Failure::in_step("make a tenant"))?;
+    let (mut world, trust_root) = World::new(day, &path)?;
     let retained = Retained::default();
     let mut pruner = Pruner::new(&world.config.retention, &world.store)
         .map_err(Failure::in_step("prune"))?
@@ -139,6 +121,22 @@ pub fn day(day: &Day) -> Result<Report, Failure> {
 }
 
 impl World {
+    /// An empty store, and the trust root of the keys that will sign.
+    fn new(day: &Day, path: &Path) -> Result<(World, TrustRoot), Failure> {
+        let mut config = Config::embedded();
+        config.retention.full_s = day.full_s.unwrap_or(config.retention.full_s);
+        let rng = || StdRng::seed_from_u64(day.seed);
+        let keys = SigningKeys::generate(WORLD_START_S, WORLD_START_S + day.seconds + 1000, &mut rng());
+        let keys = keys.map_err(Failure::in_step("make keys"))?;
+        let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+        let trust_root = TrustRoot::new(ISSUER, vec![trusted]).map_err(Failure::in_step("trust the keys"))?;
+        let store = Sqlite::open(path, &[7; 32]).map_err(Failure::in_step("open a store"))?;
+        store.create_tenant(tenant()).map_err(Failure::in_step("make a tenant"))?;
+        let (head, waits_ms) = (ChainHead::GENESIS, Vec::new());
+        let world = World { store, keys, head, config, rng: rng(), logins: 0, waits_ms, sealed_whole: 0 };
+        Ok((world, trust_root))
+    }
+
     /// The store's bytes after each hour, or after each tenth of a shorter time.
     fn live(
         &mut self,
@@ -166,7 +164,7 @@ impl World {
             self.waits_ms.extend(arrived.iter().map(|at| (began - at) * 1000.0));
             self.seal(day, began, arrived.len() as u64)?;
             let now = WORLD_START_S + began as u64;
-            if began as u64 >= looked + 1 {
+            if began as u64 > looked {
                 looked = began as u64;
                 while pruner.step(&self.store, now, retained).map_err(Failure::in_step("prune"))? {}
             }
