@@ -7,7 +7,7 @@
 //! same number. The sealer has signed it and may have signed the next ones on top of it, so no number ever gets a second content in
 //! one process, and nothing is answered from a log with a hole. The lanes under it wait for [`PATIENCE`], then they are refused. Their
 //! decisions stay in the log, unanswered, as after a kill between storing and answering. Meanwhile the service refuses logins at the
-//! door ([`Standing::waits`]); when the store takes the seal, it goes on by itself. A process that ends before that loses seals that nobody
+//! door ([`Standing::waits`]); it recovers when the store takes the seal. A process that ends before that loses seals that nobody
 //! has seen: the next one signs its own in their place. Where another seal has the number already, somebody else wrote to the store, and the process ends.
 //!
 //! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however

@@ -1,4 +1,4 @@
-//! Files of old seals, for whoever wants their own signatures later.
+//! Files of old seals, for operators who want the signatures later.
 //!
 //! A file is a CBOR sequence (RFC 8742) of whole seals in their order, `seals-FIRST-LAST.cborseq`. It gets its name once it is on the
 //! disk, and never changes then. The service reads it only to find out after a restart that it is there.
