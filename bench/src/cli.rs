@@ -2,6 +2,7 @@
 
 mod against;
 mod cache;
+mod day;
 mod exact;
 mod fhe_peers;
 mod flood;
@@ -36,6 +37,7 @@ use crate::{host, record};
 
 use against::AgainstArgs;
 use cache::CacheArgs;
+use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
@@ -90,6 +92,8 @@ Examples:
     trefoil-bench flood
   And more honest logins than the machine can do?
     trefoil-bench overload
+  How much disk does a day of logins take, once old seals are pruned?
+    trefoil-bench day --folder /dev/shm
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
@@ -155,6 +159,8 @@ enum Benchmark {
     Flood(FloodArgs),
     /// Ask a service in another process for twice and ten times the logins that it can answer
     Overload(OverloadArgs),
+    /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
+    Day(DayArgs),
 }
 
 #[derive(Debug, Args)]
@@ -218,6 +224,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
+        Benchmark::Day(args) => ("day", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
@@ -244,6 +251,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => args.run(tier)?,
         Benchmark::Flood(args) => args.run()?,
         Benchmark::Overload(args) => args.run()?,
+        Benchmark::Day(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);
     if output.json {

@@ -16,7 +16,8 @@
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
-//! * [`overload`] asks a service in another process for more logins than it can answer.
+//! * [`overload`] asks a service in another process for more logins than it can answer;
+//! * [`day`] counts what a day of logins takes on disk after retention.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -28,6 +29,7 @@ pub mod cache;
 mod chart;
 pub mod cli;
 mod clock;
+pub mod day;
 mod distribution;
 pub mod exact;
 mod exhibits;

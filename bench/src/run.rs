@@ -9,7 +9,7 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Origin, Pool, Release, Sealer, Sequence,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Origin, Pool, Release, Sealer, Sequence,
     UNSEALED_MAX, Verdict, Worker,
 };
 
@@ -226,7 +226,7 @@ where
             keys,
             Origin::new(self.world.pipeline.issuer()),
             ChainHead::GENESIS,
-            Sequence { cadence, overlapping: placement.spares_two_cores },
+            Sequence { cadence, floor: Floor::NONE, overlapping: placement.spares_two_cores },
             Arc::clone(&self.clock) as Arc<dyn Clock>,
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,

@@ -7,8 +7,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Origin, Outcome, Pipeline, Pool, Release, Sealer, Sequence, StageTimes,
-    Verdict, Worker,
+    Bound, Cadence, ChainHead, Clock, Floor, Origin, Outcome, Pipeline, Pool, Release, Sealer, Sequence,
+    StageTimes, Verdict, Worker,
 };
 
 use crate::audit::audit;
@@ -128,7 +128,7 @@ fn seal_alone<C: Cache<Verdict>>(
         keys,
         Origin::new(pipeline.issuer()),
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, overlapping: false },
+        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, overlapping: false },
         Arc::clone(clock) as Arc<dyn Clock>,
         Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
         |_| {},

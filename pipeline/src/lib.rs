@@ -27,7 +27,7 @@ pub use batcher::{Batcher, Delay, Gathered};
 pub use clock::Clock;
 pub use pool::{Pool, PoolError};
 pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, SessionId};
-pub use sealer::{Bound, Cadence, ChainHead, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
+pub use sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Outcome, Pipeline, StageTimes, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant};

@@ -4,6 +4,9 @@
 //! gather, so a digest is released after two signing times at the most, and the cost per batch falls as load rises.
 //! [`Cadence::PerBatch`] signs each batch alone, for comparison.
 //!
+//! At low load that would give each login a seal of its own, and a seal is 21.7 KB. So a [`Floor`] keeps seals apart until enough
+//! lanes wait. The first after a quiet moment is sealed at once.
+//!
 //! A seal takes as long to check as to sign. Where two processors can be spared a second thread checks each seal while the
 //! first signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after
 //! about one and a half: halves are not equal, and the faster thread waits for the other. Elsewhere that would make smaller
@@ -22,6 +25,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
@@ -47,11 +51,28 @@ pub enum Cadence {
     PerBatch,
 }
 
+/// The least distance between the beginnings of two seals while few lanes wait. It bounds what a login costs on disk at low load:
+/// a login waits for company, and never longer than this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Floor {
+    /// From the beginning of one seal to that of the next.
+    pub distance: Duration,
+    /// Lanes that do not wait for it.
+    pub lanes: usize,
+}
+
+impl Floor {
+    /// Seals follow at once.
+    pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0 };
+}
+
 /// How seals follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// How many batches one covers.
     pub cadence: Cadence,
+    /// How far apart seals are at low load. It holds for [`Cadence::Group`].
+    pub floor: Floor,
     /// Whether one is signed while the one before it is checked, which takes a second thread.
     pub overlapping: bool,
 }
@@ -182,7 +203,8 @@ impl Sealer {
         let released = Arc::clone(&release);
         let checking =
             Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release: released };
-        let signing = Signing { keys, origin, head, batches, cadence: sequence.cadence, withdrawn, clock };
+        let Sequence { cadence, floor, .. } = sequence;
+        let signing = Signing { keys, origin, head, batches, cadence, floor, began: None, withdrawn, clock };
         if !sequence.overlapping {
             let checking = thread("sealer", &release, move || checking.finish_all(signing, after_group))?;
             return Ok((sender, Sealer { signing: None, checking }));

@@ -22,7 +22,7 @@ use crate::batcher::{Batcher, Delay, Gathered};
 use crate::clock::Clock;
 use crate::pool::{Pool, PoolError};
 use crate::request::{Batch, LaneRequest, Refusal};
-use crate::sealer::{Bound, Cadence, ChainHead, Origin, Release, Sealer, Sequence};
+use crate::sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
 use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
@@ -41,6 +41,8 @@ pub struct Config {
     pub delay: Delay,
     /// Batches per seal.
     pub cadence: Cadence,
+    /// Distance of seals at low load.
+    pub floor: Floor,
     /// Requests that may wait in the intake.
     pub intake: usize,
     /// What seals say of the key-holders' vaults.
@@ -125,7 +127,11 @@ impl<R: Send + 'static> Service<R> {
             keys,
             origin,
             head,
-            Sequence { cadence: config.cadence, overlapping: config.placement.spares_two_cores },
+            Sequence {
+                cadence: config.cadence,
+                floor: config.floor,
+                overlapping: config.placement.spares_two_cores,
+            },
             Arc::clone(&clock),
             Arc::clone(&release),
             after_group,

@@ -13,8 +13,9 @@ use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
 use crate::proofs::quota::Quota;
 use crate::replay::ReplayGuard;
+use crate::retention::Retained;
 use crate::rotation::Rotations;
-use crate::seal_log::Reply;
+use crate::seal_log::{Reply, Standing};
 use crate::store::{Store, TenantId};
 use crate::templates::Templates;
 use crate::verdicts::Verdicts;
@@ -25,12 +26,18 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
 use trefoil_attest::witness::Witness;
 use trefoil_key_holder::Supervisor;
+use trefoil_key_holder::disk::Disk;
 use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
 
 /// The store in the data directory.
 pub(crate) const STORE_FILE: &str = "store.sqlite";
+
+/// What operators read while a seal waits.
+const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
+/// What callers read where there is no room.
+const DISK_LOW: &str = "the service has no room for new records; nothing was attempted: retry later";
 
 /// The state behind both listeners. Everything in it is shared; what changes is behind its own bounded type.
 pub(crate) struct App {
@@ -62,8 +69,12 @@ pub(crate) struct App {
     pub(crate) draining: AtomicBool,
     /// Watches the threads that the service cannot do without.
     pub(crate) supervisor: Supervisor,
-    /// The seal log has stopped, see [`crate::seal_log`].
-    pub(crate) broken: Arc<AtomicBool>,
+    /// Whether a seal waits for the store.
+    pub(crate) seal_log: Arc<Standing>,
+    /// Room under the data directory.
+    pub(crate) disk: Disk,
+    /// What was pruned.
+    pub(crate) retained: Retained,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     pub(crate) idempotency: InFlight,
@@ -86,8 +97,6 @@ impl App {
             Some("a part of the service failed, so it ends; retry at another instance")
         } else if self.draining.load(Ordering::Relaxed) {
             Some("draining")
-        } else if self.broken.load(Ordering::Relaxed) {
-            Some("the seal log is broken: see the log, then restart")
         } else {
             None
         }
@@ -98,7 +107,26 @@ impl App {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
         let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
-        death.or_else(unready).or_else(away).or_else(|| self.key_holder.too_many_older())
+        let room = || self.no_room();
+        death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder.too_many_older())
+    }
+
+    /// Why nothing is begun that fills the disk, or nothing.
+    fn no_room(&self) -> Option<String> {
+        let waits = || self.seal_log.waits().then(|| SEAL_WAITS.to_owned());
+        self.disk.low().or_else(waits)
+    }
+
+    /// Refuses what fills the disk while there is little room, or while a seal waits for the store. An erasure and a revocation are not
+    /// refused.
+    pub(crate) fn check_room(&self) -> Result<(), Problem> {
+        match self.no_room() {
+            None => Ok(()),
+            Some(why) => {
+                tracing::debug!(why, "refused for want of room");
+                Err(Problem::new(Code::DiskLow, DISK_LOW))
+            }
+        }
     }
 
     /// Refuses a login where too many vaults are older copies.
@@ -143,6 +171,9 @@ impl App {
             templates: self.templates.len(),
             arenas: self.templates.arenas(),
             ready: self.undecided().is_none(),
+            disk: [self.disk.free(), self.disk.low_water()],
+            seal_waits: self.seal_log.waits(),
+            retained: self.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: self.keyholder.seats(),
             counted: self.key_holder.status(),

@@ -7,7 +7,10 @@ mod key_holder;
 mod sections;
 
 pub use key_holder::{KeyHolder, Place};
-pub use sections::{Cadence, Keys, Limits, Pipeline, Precompute, Proofs, Server, Store, Tls, Witnesses};
+pub use sections::{
+    Cadence, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server, Store, Tls,
+    Witnesses,
+};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -43,6 +46,10 @@ pub struct Config {
     pub keyholder: KeyHolder,
     /// Templates.
     pub store: Store,
+    /// Old seals.
+    pub retention: Retention,
+    /// Free space.
+    pub disk: Disk,
     /// Logs.
     pub log: Log,
 }
@@ -214,6 +221,8 @@ impl Config {
         range("limits.refusals_in_a_row", self.limits.refusals_in_a_row.into(), 1, 1_000_000)?;
         range("limits.drain_timeout_s", self.limits.drain_timeout_s, 1, 600)?;
         range("pipeline.workers", self.pipeline.workers as u64, 0, 1024)?;
+        range("pipeline.seal_floor_ms", self.pipeline.seal_floor_ms, 0, 1_000)?;
+        range("pipeline.seal_floor_logins", self.pipeline.seal_floor_logins as u64, 1, 32_768)?;
         range("pipeline.batch_delay_us", self.pipeline.batch_delay_us, 0, 1_000_000)?;
         range("pipeline.queue", self.pipeline.queue as u64, 32, 1_000_000)?;
         range("proofs.workers", self.proofs.workers as u64, 0, 1024)?;
@@ -234,7 +243,15 @@ impl Config {
         range("keyholder.connections", self.keyholder.connections as u64, 1, 100_000)?;
         self.keyholder.place()?;
         range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
+        range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
+        range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;
+        range("disk.low_water_mib", self.disk.low_water_mib, 0, 1 << 32)?;
+        range("disk.reserve_mib", self.disk.reserve_mib, 0, 1 << 20)?;
         let empty = |path: &Path| path.as_os_str().is_empty();
+        if (self.retention.old_seals == OldSeals::Archive) == empty(&self.retention.archive_dir) {
+            let cause = "set it for retention.old_seals = \"archive\", and only then".to_owned();
+            return Err(ConfigError::Range { key: "retention.archive_dir", cause });
+        }
         if empty(&self.tls.certificate) != empty(&self.tls.private_key) {
             let cause = "set both tls.certificate and tls.private_key, or neither for a self-signed one";
             return Err(ConfigError::Range { key: "tls.certificate", cause: cause.to_owned() });

@@ -25,6 +25,7 @@ mod pace;
 pub mod problem;
 mod proofs;
 mod replay;
+pub mod retention;
 mod rotation;
 mod seal_log;
 pub mod server;

@@ -4,6 +4,8 @@
 //! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
 //! to. A log that was cut, or that shows another history than before, cannot pass. Nor can one whose seals show an older copy
 //! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one.
+//!
+//! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
 
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -11,12 +13,14 @@ use thiserror::Error;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{Seal, TrustRoot, VAULTS_MAX, VaultState, VerifyError, verify_seal};
+use trefoil_attest::{LogEntry, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
 
 use crate::wire::Hex;
 
+mod signers;
 mod vaults;
 
+use signers::Signers;
 pub(crate) use vaults::{Notice, Vaults};
 
 /// Name and version of the saved form of a head.
@@ -26,8 +30,8 @@ const FORMAT: &str = "trefoil:log-head/2";
 pub(crate) trait Source {
     /// The number of the newest seal; none where nothing has been sealed.
     fn newest(&self) -> Result<Option<u64>, String>;
-    /// A seal's bytes.
-    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
+    /// The bytes of a seal, or of the header of one that was pruned.
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
     /// The largest head that witnesses have cosigned, a note; none where there is none.
     fn checkpoint(&self) -> Result<Option<String>, String>;
     /// A consistency proof between two sizes, where the source offers proofs.
@@ -97,6 +101,12 @@ pub(crate) enum AuditError {
         /// What this seal says.
         now: VaultState,
     },
+    /// Nobody signs for a seal whose signatures were pruned.
+    #[error(
+        "seal {0} was pruned and no later seal of the same keys is signed, so nothing shows that they sealed it; ask the operator for the \
+         archive, or for the backup that has the last seal of these keys"
+    )]
+    Unsigned(u64),
     /// The proof of the source is wrong.
     #[error("the consistency proof from {old_size} to {size} seals does not verify")]
     Consistency {
@@ -141,26 +151,35 @@ pub(crate) fn audit(
         return Err(AuditError::Truncated { seen: before, found });
     }
     if let Some(last) = before.checked_sub(1)
-        && fetch(source, last)?.header.digest() != seen.last
+        && fetch(source, last)?.header().digest() != seen.last
     {
         return Err(AuditError::Forked(last));
     }
     check_checkpoint(checkpoint, trust_root, before, found.saturating_sub(1))?;
     let (mut head, mut notices) = (seen.clone(), Vec::new());
-    for number in before..found {
+    let (mut signers, mut number, mut found) = (Signers::default(), before, found);
+    while number < found {
         compare(checkpoint, &head)?;
-        let seal = fetch(source, number)?;
-        head.follow(number, &seal, trust_root)?;
-        head.vaults.follow(number, &seal.header.vaults, &mut notices)?;
+        let entry = fetch(source, number)?;
+        signers.follow(number, &entry, trust_root)?;
+        head.follow(number, entry.header())?;
+        head.vaults.follow(number, &entry.header().vaults, &mut notices)?;
+        number += 1;
+        // What was the newest seal when the audit began may have been pruned meanwhile; a newer one signs for it.
+        if number == found && signers.wait_for_one() {
+            found =
+                source.newest().map_err(AuditError::Source)?.map_or(found, |newest| newest.saturating_add(1));
+        }
     }
+    notices.extend(signers.finish()?);
     compare(checkpoint, &head)?;
     check_proof(source, seen, &head)?;
     Ok((head, notices))
 }
 
-fn fetch(source: &dyn Source, number: u64) -> Result<Seal, AuditError> {
-    let bytes = source.seal(number).map_err(AuditError::Source)?.ok_or(AuditError::Missing(number))?;
-    Seal::decode(&bytes).map_err(|cause| AuditError::Seal { number, cause: cause.to_string() })
+fn fetch(source: &dyn Source, number: u64) -> Result<LogEntry, AuditError> {
+    let bytes = source.entry(number).map_err(AuditError::Source)?.ok_or(AuditError::Missing(number))?;
+    LogEntry::decode(&bytes).map_err(|cause| AuditError::Seal { number, cause: cause.to_string() })
 }
 
 fn check_checkpoint(
@@ -203,13 +222,11 @@ fn check_proof(source: &dyn Source, seen: &Head, head: &Head) -> Result<(), Audi
 }
 
 impl Head {
-    fn follow(&mut self, number: u64, seal: &Seal, trust_root: &TrustRoot) -> Result<(), AuditError> {
-        let header = &seal.header;
-        let refused = |cause: String| AuditError::Seal { number, cause };
+    fn follow(&mut self, number: u64, header: &SealHeader) -> Result<(), AuditError> {
         if header.seal_number != number {
-            return Err(refused(format!("it has the number {}", header.seal_number)));
+            let cause = format!("it has the number {}", header.seal_number);
+            return Err(AuditError::Seal { number, cause });
         }
-        verify_seal(seal, trust_root).map_err(|cause: VerifyError| refused(cause.to_string()))?;
         if header.previous != self.last {
             return Err(AuditError::Chain(number));
         }

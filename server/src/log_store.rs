@@ -9,7 +9,7 @@ use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{Family, Seal, SealHeader, TrustRoot, VaultState};
+use trefoil_attest::{Family, LogEntry, PrunedSeal, Seal, SealHeader, TrustRoot, VaultState};
 use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
@@ -96,11 +96,26 @@ pub(crate) fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
     }
 }
 
-/// A seal, which is part of the log that the newest one signs, or is the newest; none where there is none of this number.
-pub(crate) fn seal(store: &dyn Store, number: u64) -> Result<Option<Vec<u8>>, LogError> {
+/// Stores a seal. One that is there already with these bytes was stored, and the store said otherwise.
+pub(crate) fn put_seal(
+    store: &dyn Store,
+    number: u64,
+    bytes: Vec<u8>,
+    completed: Vec<Hash>,
+) -> Result<(), StoreError> {
+    match store.put_seal(number, bytes.clone(), completed) {
+        Err(StoreError::Conflict) if store.seal(number)?.as_ref() == Some(&bytes) => Ok(()),
+        stored => stored,
+    }
+}
+
+/// A seal, or the header of a pruned one, which is part of the log that the newest one signs, or is the newest; none where there is
+/// none of this number.
+pub(crate) fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, LogError> {
     let Some(bytes) = store.seal(number)? else { return Ok(None) };
     let newest = newest(store)?;
-    let digest = Seal::decode(&bytes).map(|seal| seal.header.digest());
+    let entry = LogEntry::decode(&bytes);
+    let digest = entry.as_ref().map(|entry| entry.header().digest());
     let is_logged = match digest {
         Ok(digest) if number < newest.seal_number => {
             let path = log::inclusion(number, newest.seal_number, node(store))?.unwrap_or_default();
@@ -109,7 +124,29 @@ pub(crate) fn seal(store: &dyn Store, number: u64) -> Result<Option<Vec<u8>>, Lo
         Ok(digest) => digest == newest.digest(),
         Err(_) => false,
     };
-    if is_logged { Ok(Some(bytes)) } else { Err(LogError::Altered("seal")) }
+    match entry {
+        Ok(entry) if is_logged => Ok(Some(entry)),
+        _ => Err(LogError::Altered("seal")),
+    }
+}
+
+/// A seal's header with its path to a later seal of the same keys; none where no such seal has its signatures.
+pub(crate) fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogError> {
+    let Some(header) = entry(store, number)?.map(|entry| entry.header().clone()) else { return Ok(None) };
+    // The newest is at hand. Where it is of other keys, the last one of these is looked for.
+    let newest = newest(store)?;
+    let later = match newest.key_set_id == header.key_set_id {
+        true => Some(newest.seal_number),
+        false => store.unpruned_after(number)?,
+    };
+    let Some(later) = later.filter(|later| *later > number) else { return Ok(None) };
+    let Some(path) = inclusion(store, number, later)? else { return Ok(None) };
+    Ok(match entry(store, later)? {
+        Some(LogEntry::Signed(checkpoint)) if checkpoint.header.key_set_id == header.key_set_id => {
+            Some(PrunedSeal { header, path, checkpoint })
+        }
+        _ => None,
+    })
 }
 
 fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
@@ -121,15 +158,14 @@ fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
 /// The head of the log at `size` as a note with the cosignatures that the store has; none where it has none.
 pub(crate) fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
     let lines = store.cosignatures(size)?;
-    let Some(seal) = seal(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
-    note(size, &seal, &lines).map(Some)
+    let Some(entry) = entry(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
+    note(entry.header(), &lines).map(Some)
 }
 
 /// The note of the head that a seal signs, with cosignatures of it.
-pub(crate) fn note(size: u64, seal: &[u8], lines: &[String]) -> Result<String, LogError> {
-    let refused = |cause: &str| LogError::Seal { number: size, cause: cause.to_owned() };
-    let seal = Seal::decode(seal).map_err(|cause| refused(&cause.to_string()))?;
-    let checkpoint = Checkpoint::signed_by(&seal.header).ok_or_else(|| refused("it signs no log"))?;
+pub(crate) fn note(header: &SealHeader, lines: &[String]) -> Result<String, LogError> {
+    let refused = |cause: &str| LogError::Seal { number: header.seal_number, cause: cause.to_owned() };
+    let checkpoint = Checkpoint::signed_by(header).ok_or_else(|| refused("it signs no log"))?;
     Ok(format!("{}\n{}", checkpoint.text(), lines.concat()))
 }
 
@@ -137,8 +173,8 @@ pub(crate) fn note(size: u64, seal: &[u8], lines: &[String]) -> Result<String, L
 pub(crate) fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
     let Some(path) = log::inclusion(number, size, node(store))? else { return Ok(None) };
     let root = root_at(store, size)?;
-    let digest =
-        store.seal(number)?.and_then(|bytes| Seal::decode(&bytes).ok()).map(|seal| seal.header.digest());
+    let entry = store.seal(number)?.and_then(|bytes| LogEntry::decode(&bytes).ok());
+    let digest = entry.map(|entry| entry.header().digest());
     match digest.is_some_and(|digest| verify_inclusion(&digest, number, size, &path, &root)) {
         true => Ok(Some(path)),
         false => Err(LogError::Altered("path of a seal")),
@@ -270,12 +306,12 @@ mod tests {
                 }
             }
             for number in 0..=10 {
-                count(seal(store, number).map(|seal| seal.is_some()));
+                count(entry(store, number).map(|entry| entry.is_some()));
             }
             refused
         };
         assert_eq!(all(&store), 0);
-        assert!(inclusion(&store, 3, 3).unwrap().is_none() && seal(&store, 11).unwrap().is_none());
+        assert!(inclusion(&store, 3, 3).unwrap().is_none() && entry(&store, 11).unwrap().is_none());
         for level in 0..4 {
             for number in 0..(10 >> level) {
                 let altered = edited(&store, Some((level, number)), None);
@@ -284,7 +320,7 @@ mod tests {
         }
         for number in 0..10 {
             let altered = edited(&store, None, Some(number));
-            assert!(matches!(seal(&altered, number), Err(LogError::Altered(_))));
+            assert!(matches!(entry(&altered, number), Err(LogError::Altered(_))));
             assert!(matches!(inclusion(&altered, number, 10), Err(LogError::Altered(_))));
         }
     }

@@ -59,6 +59,12 @@ pub(crate) struct Gauges<'a> {
     pub key_holders: Vec<SeatState>,
     /// What the key-holder counts, if it has said so.
     pub counted: Option<Arc<Status>>,
+    /// Bytes under the data directory: free, and the mark below which requests are refused.
+    pub disk: [u64; 2],
+    /// Whether a seal waits for the store.
+    pub seal_waits: bool,
+    /// Seals pruned and archived.
+    pub retained: [u64; 2],
     /// The connections of each listener.
     pub connections: [(&'static str, &'a Connections); 2],
 }
@@ -137,6 +143,7 @@ impl Metrics {
         for (stage, durations) in STAGES.iter().zip(&self.stages) {
             text.summary("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
         }
+        render_disk(&mut text, gauges);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
         let Gauges { cache, intake_depth, in_flight_limit, templates, arenas, ready, .. } = gauges;
@@ -163,6 +170,19 @@ impl Metrics {
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
     }
+}
+
+/// Room on the disk, and what is done for it.
+fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waits, retained, .. }: &Gauges<'_>) {
+    let [pruned, archived] = retained.map(|count| count as f64);
+    text.family("trefoil_disk_free_bytes", "gauge", "Free bytes of the file system under a directory");
+    text.sample("trefoil_disk_free_bytes", "{directory=\"data\"}", *free as f64);
+    let help = "Free bytes below which logins and enrolments are refused";
+    text.single("trefoil_disk_low_water_bytes", "gauge", help, *low_water as f64);
+    let help = "1 while a seal waits for the store to take it";
+    text.single("trefoil_seal_waits", "gauge", help, f64::from(u8::from(*seal_waits)));
+    text.single("trefoil_seals_pruned_total", "counter", "Seals whose signatures were pruned", pruned);
+    text.single("trefoil_seals_archived_total", "counter", "Seals written to the archive", archived);
 }
 
 /// How much memory templates take, and how much they may.

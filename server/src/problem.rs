@@ -39,6 +39,8 @@ pub enum Code {
     SessionUnknown,
     /// No seal with this number.
     SealUnknown,
+    /// The signatures of this seal were pruned.
+    SealPruned,
     /// No trust root has this version.
     TrustRootUnknown,
     /// The route exists, the method does not.
@@ -97,6 +99,10 @@ pub enum Code {
     BeforeRestart,
     /// What is stored is damaged.
     StorageDamaged,
+    /// There is too little room on the disk: nothing was attempted.
+    DiskLow,
+    /// The decision was made, and its seal cannot be stored.
+    Unsealed,
     /// The service is shutting down or not ready: nothing was attempted.
     Draining,
     /// The key-holder gave no decision.
@@ -135,6 +141,7 @@ impl Code {
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
+            Code::SealPruned => (S::GONE, "seal-pruned", "The seal's signatures were pruned"),
             Code::TrustRootUnknown => (S::NOT_FOUND, "trust-root-unknown", "No such trust root"),
             Code::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed"),
             Code::HeadTooLarge => {
@@ -192,6 +199,8 @@ impl Code {
                 "The request may have been answered before a restart",
             ),
             Code::StorageDamaged => (S::SERVICE_UNAVAILABLE, "storage-damaged", "Stored data is damaged"),
+            Code::DiskLow => (S::SERVICE_UNAVAILABLE, "disk-low", "The service is short of disk space"),
+            Code::Unsealed => (S::SERVICE_UNAVAILABLE, "unsealed", "The decision could not be sealed"),
             Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
             Code::Undecided => (S::SERVICE_UNAVAILABLE, "undecided", "No decision could be made"),
             Code::KeyHolderUnavailable => {
@@ -215,7 +224,7 @@ impl Code {
         self.describe().1
     }
 
-    /// Seconds after which a retry makes sense; nothing was attempted for these codes.
+    /// Seconds after which a retry makes sense; but for [`Code::Unsealed`] nothing was attempted.
     fn retry_after_s(self) -> Option<u32> {
         match self {
             Code::QuotaExceeded
@@ -225,6 +234,8 @@ impl Code {
             | Code::Undecided
             | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
+            // Somebody has to make room.
+            Code::DiskLow | Code::Unsealed => Some(30),
             _ => None,
         }
     }

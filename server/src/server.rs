@@ -14,8 +14,9 @@ use crate::pace::{self, Pace};
 use crate::proofs::quota::Quota;
 use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::{AHEAD_S, ReplayGuard};
+use crate::retention::{self, Pruner, Retained};
 use crate::rotation::{self, Rotations};
-use crate::seal_log::{Reply, SealLog};
+use crate::seal_log::{Reply, SealLog, Standing};
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
@@ -35,6 +36,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use trefoil_attest::{TrustRoot, VaultState};
+use trefoil_key_holder::disk::{self, Disk};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::supervisor::Death;
@@ -42,7 +44,7 @@ use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote, Supervisor};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Pipeline, SeenVaults, Service};
+use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, Service};
 use trefoil_sign::SigningKeys;
 use zeroize::Zeroizing;
 
@@ -123,6 +125,8 @@ pub struct Server {
     sweeper: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
+    disk: JoinHandle<Option<()>>,
+    retention: JoinHandle<Option<()>>,
     /// The vault of a key-holder in this process.
     vault: Option<Arc<SqliteVault>>,
     /// Released last.
@@ -140,6 +144,7 @@ impl Server {
         }
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
+        let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
@@ -160,7 +165,9 @@ impl Server {
         .map_err(|cause| stored("tenants", &cause))?;
 
         let metrics = Arc::new(Metrics::default());
-        let broken = Arc::new(AtomicBool::new(false));
+        let standing = Arc::<Standing>::default();
+        let pruner =
+            Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let verdicts = Verdicts::new(config.proofs.cache_capacity);
         let pipeline = Pipeline::new(
             issuer,
@@ -172,9 +179,9 @@ impl Server {
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
-            move |number, bytes, completed| seals.put_seal(number, bytes, completed),
+            move |number, bytes, completed| log_store::put_seal(seals.as_ref(), number, bytes, completed),
             Arc::clone(&metrics),
-            Arc::clone(&broken),
+            Arc::clone(&standing),
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
@@ -208,7 +215,9 @@ impl Server {
             admin_token: admin_token(&directory)?,
             draining: AtomicBool::new(false),
             supervisor,
-            broken,
+            seal_log: standing,
+            disk,
+            retained: Retained::default(),
             public_connections: Connections::new(&config.limits),
             admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
@@ -218,13 +227,14 @@ impl Server {
             config,
             clock,
         });
-        Server::listen(app, pipeline, seal_log, tls, (vault, directory)).await
+        Server::listen(app, pipeline, seal_log, pruner, tls, (vault, directory)).await
     }
 
     async fn listen(
         app: Arc<App>,
         pipeline: Service<Reply>,
         seal_log: std::thread::JoinHandle<()>,
+        pruner: Option<Pruner>,
         tls: Arc<rustls::ServerConfig>,
         (vault, directory): (Option<Arc<SqliteVault>>, DataDir),
     ) -> Result<Server, StartError> {
@@ -263,7 +273,13 @@ impl Server {
             ),
             sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app), stopped.clone())),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app), stopped.clone())),
-            watcher: watched(supervisor, "key-holder watch", watch_key_holder(Arc::clone(&app), stopped)),
+            watcher: watched(
+                supervisor,
+                "key-holder watch",
+                watch_key_holder(Arc::clone(&app), stopped.clone()),
+            ),
+            disk: watched(supervisor, "disk watch", watch_disk(Arc::clone(&app), stopped.clone())),
+            retention: watched(supervisor, "retention", retain(Arc::clone(&app), pruner, stopped)),
             stop,
             death,
             app,
@@ -327,7 +343,7 @@ impl Server {
         let Server {
             app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
         } = self;
-        let (vault, directory) = (self.vault, self.directory);
+        let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
@@ -337,6 +353,8 @@ impl Server {
         let _ = sweeper.await;
         let _ = pacer.await;
         let _ = watcher.await;
+        let _ = disk.await;
+        let _ = retention.await;
         app.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
@@ -472,7 +490,8 @@ fn start_pipeline(
     release: SealLog,
     vaults: Arc<SeenVaults>,
 ) -> Result<Service<Reply>, StartError> {
-    let config::Pipeline { workers, cadence, batch_delay_us, queue } = config.pipeline;
+    let config::Pipeline { workers, cadence, seal_floor_ms, seal_floor_logins, batch_delay_us, queue } =
+        config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
     for warning in &placement.warnings {
         tracing::warn!("{warning}");
@@ -484,6 +503,7 @@ fn start_pipeline(
             config::Cadence::Group => Cadence::Group,
             config::Cadence::PerBatch => Cadence::PerBatch,
         },
+        floor: Floor { distance: Duration::from_millis(seal_floor_ms), lanes: seal_floor_logins },
         intake: queue,
         vaults,
     };
@@ -587,5 +607,39 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed");
         }
+    }
+}
+
+async fn watch_disk(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(disk::INTERVAL) => {}
+        }
+        let app = Arc::clone(&app);
+        blocking(move || app.disk.look()).await;
+    }
+}
+
+/// Prunes old seals, one step after the other, and rests for as long as each took: requests come first.
+async fn retain(app: Arc<App>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
+    let Some(mut pruner) = pruner else { return };
+    let mut rest = retention::INTERVAL;
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(rest) => {}
+        }
+        let (begun, app) = (Instant::now(), Arc::clone(&app));
+        let stepped;
+        (stepped, pruner) = blocking(move || (retention::step(&app, &mut pruner), pruner)).await;
+        rest = match stepped {
+            Ok(true) => begun.elapsed(),
+            Ok(false) => retention::INTERVAL,
+            Err(cause) => {
+                tracing::warn!(%cause, "old seals were not pruned");
+                retention::FAILED_INTERVAL
+            }
+        };
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
-    Bound, BoundLane, Cadence, ChainHead, Clock, Origin, Refusal, Release, Sealed, Sealer, Sequence,
+    Bound, BoundLane, Cadence, ChainHead, Clock, Floor, Origin, Refusal, Release, Sealed, Sealer, Sequence,
     StageTimes, UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
@@ -129,7 +129,7 @@ impl Service {
             keys,
             Origin::new(ISSUER),
             ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, overlapping },
+            Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping },
             Arc::clone(&clock) as Arc<dyn Clock>,
             release,
             |_| {},

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use trefoil_bench::day::{Day, day};
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
@@ -9,6 +10,7 @@ use trefoil_bench::wiring::CacheChoice;
 use trefoil_bench::zkp::{Zkp, zkp};
 use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
+use trefoil_testing::volume;
 use trefoil_zkp::Circuit;
 
 use crate::report::{POPULATION, assert_keys, number};
@@ -193,4 +195,25 @@ fn proofs_are_timed_and_verified() {
     assert!(number(&report, "/security_bits/proven_list_decoding_2026_2056") >= 120.0);
     assert!(report.result["verify_includes_decoding"] == true);
     assert!(number(&report, "/peak_rss_mb") > 1.0);
+}
+
+#[test]
+fn a_day_is_pruned_audited_and_proven() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seconds = volume(1200, 120) as u64;
+    let parameters = Day {
+        seconds,
+        logins_per_s: 20,
+        checked: 50,
+        folder: folder.path().to_owned(),
+        seed: 5,
+        full_s: Some(30),
+    };
+    let report = day(&parameters).expect("runs");
+    assert_eq!(report.problem, None);
+    assert_eq!(number(&report, "/audited"), number(&report, "/seals"));
+    assert_eq!(number(&report, "/verified_offline"), 50.0);
+    assert!(number(&report, "/pruned") > number(&report, "/seals") / 2.0);
+    assert!(number(&report, "/wait_ms/max") <= number(&report, "/seal_floor_ms"));
+    assert!(number(&report, "/logins_per_seal") > 2.0, "seals of 100 ms at 20 logins a second");
 }

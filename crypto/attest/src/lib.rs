@@ -29,6 +29,7 @@ pub mod json;
 mod key_set;
 pub mod log;
 mod policy;
+mod pruned;
 mod rotation;
 mod same_log;
 mod seal;
@@ -51,9 +52,10 @@ pub use family::{
 };
 pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
+pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
 pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};
-pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
+pub use seal::{HEADER_BYTES_MAX, SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
     BATCH_MAX, Decision, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX,
     NONCE_BYTES_MIN, ProbeMode, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement,
@@ -64,5 +66,8 @@ pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };
 pub use vault::{VAULTS_MAX, VaultState};
-pub use verify::{Check, Verified, verify, verify_seal, verify_with_seal};
+pub use verify::{
+    Check, Verified, check_signer, verify, verify_pruned_seal, verify_seal, verify_with_pruned_seal,
+    verify_with_seal,
+};
 pub use verify_error::VerifyError;

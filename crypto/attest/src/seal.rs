@@ -19,6 +19,9 @@ pub const SEAL_FORMAT: &str = "trefoil:seal/2";
 /// Upper bound on an encoded seal.
 pub const SEAL_BYTES_MAX: usize = 24 * 1024;
 
+/// Upper bound on an encoded header.
+pub const HEADER_BYTES_MAX: usize = 768;
+
 /// COSE header labels: alg and kid (RFC 9052), CWT claims (RFC 9597), verifiable data structure and its proofs
 /// (RFC 9942).
 const ALG: i64 = 1;
@@ -94,18 +97,49 @@ impl SealHeader {
         Ok(())
     }
 
-    /// SHA3-256 of the header's own encoding (no signatures): what the next seal names as `previous` and a compact
-    /// attestation as its seal.
+    /// SHA3-256 of [`SealHeader::encode`]: what the next seal names as `previous` and a compact attestation as its seal.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
+        Sha3_256::digest(self.encode()).into()
+    }
+
+    /// The header's own encoding, without signatures: what a log keeps of a seal that it has pruned.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
-        let mut w = Writer(&mut out);
+        self.write(&mut Writer(&mut out));
+        out
+    }
+
+    /// Decodes the one canonical encoding of a header. No seal is one, and no header is a seal.
+    ///
+    /// # Errors
+    /// Any other bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes);
+        if bytes.len() > HEADER_BYTES_MAX {
+            return Err(r.error("header", Problem::WrongLength));
+        }
+        let header = Self::read(&mut r)?;
+        r.finish("header")?;
+        Ok(header)
+    }
+
+    pub(crate) fn write(&self, w: &mut Writer<'_>) {
         w.array(4);
         w.bytes(&self.key_set_id);
-        self.write_claims(&mut w);
+        self.write_claims(w);
         w.int(VDS_RFC9162_SHA256);
         w.bytes(&self.root);
-        Sha3_256::digest(&out).into()
+    }
+
+    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        r.array("header", 4..=4)?;
+        let key_set_id = r.fixed("seal.kid")?;
+        let header = Self::read_claims(r, key_set_id, [0; 32])?;
+        r.key("seal.vds", VDS_RFC9162_SHA256)?;
+        let root = r.fixed("seal.root")?;
+        Ok(Self { root, ..header })
     }
 
     /// The bytes one family signs: the `Sig_structure` of COSE_Sign1 (RFC 9052 section 4.4) with the root as its
@@ -154,7 +188,15 @@ impl SealHeader {
         r.map("seal.protected", 4)?;
         r.key("seal.alg", ALG)?.key("seal.alg", Family::ALL[0].cose_algorithm())?;
         let key_set_id = r.key("seal.kid", KID)?.fixed("seal.kid")?;
-        r.key("seal.claims", CWT_CLAIMS)?.map("seal.claims", 4)?;
+        let header = Self::read_claims(r.key("seal.claims", CWT_CLAIMS)?, key_set_id, root)?;
+        r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
+        r.finish("seal.protected")?;
+        Ok(header)
+    }
+
+    /// Reads what [`SealHeader::write_claims`] writes.
+    fn read_claims(r: &mut Reader<'_>, key_set_id: KeySetId, root: Hash) -> Result<Self, DecodeError> {
+        r.map("seal.claims", 4)?;
         let issuer = r.key("seal.iss", 1)?.text("seal.iss", NAME_BYTES_MAX)?.into();
         let time = r.key("seal.iat", 6)?.uint("seal.iat")?;
         r.key("seal.eat_profile", 265)?.format("seal.eat_profile", SEAL_FORMAT)?;
@@ -179,8 +221,6 @@ impl SealHeader {
             vaults,
         };
         header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
-        r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
-        r.finish("seal.protected")?;
         Ok(header)
     }
 }

@@ -95,6 +95,10 @@ pub enum VerifyError {
         /// Time of the seal, Unix seconds.
         time: u64,
     },
+    /// A pruned seal comes with a later seal of another key set.
+    OtherKeySet(KeySetId),
+    /// The path does not lead from a pruned seal to the log of the later one.
+    NotInLog,
     /// One of the three signatures does not verify.
     Signature(Family),
 }
@@ -139,6 +143,8 @@ impl VerifyError {
             Self::RevokedKeySet { .. } => "revoked-key-set",
             Self::RetiredKeySet { .. } => "retired-key-set",
             Self::KeySetValidity { .. } => "key-set-validity",
+            Self::OtherKeySet(_) => "other-key-set",
+            Self::NotInLog => "not-in-log",
             Self::Signature(Family::MlDsa65) => "signature-ml-dsa-65",
             Self::Signature(Family::Falcon512) => "signature-falcon-512-padded-r3",
             Self::Signature(Family::SlhDsaSha2_128f) => "signature-slh-dsa-sha2-128f",
@@ -199,6 +205,12 @@ impl fmt::Display for VerifyError {
             Self::KeySetValidity { id, time } => {
                 write!(f, "sealed at {time}, outside the validity of key set {}", Hex(id))
             }
+            Self::OtherKeySet(id) => write!(
+                f,
+                "the later seal is signed by key set {}, not by the one of the pruned seal; do not accept",
+                Hex(id)
+            ),
+            Self::NotInLog => write!(f, "the pruned seal is not in the log of the later one; do not accept"),
             Self::Signature(family) => write!(f, "the {family} signature does not verify; do not accept"),
         }
     }

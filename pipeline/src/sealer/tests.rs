@@ -1,5 +1,6 @@
 //! The two threads of the sealer, and its halves by hand where the order of events matters.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_attest::{Decision, VaultState};
 
+use super::signing::Group;
 use super::*;
 
 struct Noon;
@@ -65,7 +67,8 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let origin = Origin::new("https://auth.example");
     let (sender, batches) = unbounded();
     let (head, cadence) = (ChainHead::GENESIS, Cadence::Group);
-    let mut signing = Signing { keys, origin, head, batches, cadence, withdrawn, clock };
+    let floor = Floor::NONE;
+    let mut signing = Signing { keys, origin, head, batches, cadence, floor, began: None, withdrawn, clock };
     let mut sign = |replies: &[u64]| {
         replies.iter().for_each(|&reply| sender.send(batch(reply)).expect("it signs"));
         signing.next().expect("a group")
@@ -105,6 +108,8 @@ fn a_backlog_that_is_longer_than_a_group_may_be_is_split() {
         head: ChainHead::GENESIS,
         batches,
         cadence: Cadence::Group,
+        floor: Floor::NONE,
+        began: None,
         withdrawn,
         clock: Arc::new(Noon),
     };
@@ -150,7 +155,7 @@ fn one_after_the_other(overlapping: bool) {
         keys(3),
         Origin::new("https://auth.example"),
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, overlapping },
+        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, overlapping },
         Arc::new(Noon),
         Arc::new(Outbox(send)),
         move |batches| told.send(batches).expect("the test waits"),
@@ -190,7 +195,7 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
             keys(4),
             Origin::new("https://auth.example"),
             ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, overlapping },
+            Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping },
             Arc::new(Noon),
             Arc::new(Broken),
             |_| {},
@@ -225,7 +230,7 @@ fn every_seal_says_what_was_seen_of_the_vaults_last() {
         keys(6),
         origin,
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::Group, overlapping: false },
+        Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping: false },
         Arc::new(Noon),
         Arc::new(Shown(send)),
         |_| {},
@@ -239,4 +244,85 @@ fn every_seal_says_what_was_seen_of_the_vaults_last() {
     }
     drop(batches);
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(4));
+}
+
+/// A clock that a test moves; waiting for it takes real time.
+#[derive(Default)]
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn monotonic_ns(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn unix_s(&self) -> u64 {
+        1_795_000_000
+    }
+}
+
+/// Longer than any test: what ends a wait is what the test does.
+const FLOOR: Floor = Floor { distance: Duration::from_secs(3600), lanes: 2 };
+
+/// A signer by such a clock, and the way to it.
+fn floored() -> (Sender<Bound<u64>>, Signing<u64>, Arc<Hand>) {
+    let (sender, batches) = unbounded();
+    let clock = Arc::new(Hand::default());
+    let signing = Signing {
+        keys: keys(7),
+        origin: Origin::new("https://auth.example"),
+        head: ChainHead::GENESIS,
+        batches,
+        cadence: Cadence::Group,
+        floor: FLOOR,
+        began: None,
+        withdrawn: crossbeam_channel::never(),
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+    };
+    (sender, signing, clock)
+}
+
+fn sizes(signing: impl Iterator<Item = Group<u64>>) -> Vec<u64> {
+    signing.map(|group| group.signed.expect("a seal").0.header().tree_size).collect()
+}
+
+#[test]
+fn a_login_after_a_quiet_moment_is_sealed_at_once_and_later_ones_share_a_seal() {
+    let (sender, mut signing, clock) = floored();
+    sender.send(batch(0)).expect("it signs");
+    assert_eq!(sizes(signing.by_ref().take(1)), [1], "nothing was sealed before");
+    // The signer has the second before the third is sent.
+    sender.send(batch(1)).expect("it signs");
+    let signer = std::thread::spawn(move || (sizes(signing.by_ref().take(1)), signing));
+    wait_for(|| sender.is_empty());
+    sender.send(batch(2)).expect("it signs");
+    let (shared, mut signing) = signer.join().expect("it signs");
+    assert_eq!(shared, [2]);
+    clock.0.fetch_add(FLOOR.distance.as_nanos() as u64, Ordering::Relaxed);
+    sender.send(batch(3)).expect("it signs");
+    assert_eq!(sizes(signing.by_ref().take(1)), [1], "the floor is over");
+    // Nobody comes, so the wait ends by itself.
+    signing.floor.distance = Duration::from_millis(20);
+    sender.send(batch(4)).expect("it signs");
+    assert_eq!(sizes(signing.by_ref().take(1)), [1]);
+}
+
+#[test]
+fn enough_lanes_and_a_drain_wait_for_no_floor() {
+    let (sender, mut signing, _clock) = floored();
+    signing.began = Some(0);
+    (0..4).for_each(|reply| sender.send(batch(reply)).expect("it signs"));
+    assert_eq!(sizes(signing.by_ref().take(1)), [4]);
+    sender.send(batch(4)).expect("it signs");
+    drop(sender);
+    assert_eq!(sizes(signing), [1]);
+}
+
+#[test]
+fn seals_that_are_to_follow_at_once_do() {
+    let (sender, mut signing, _clock) = floored();
+    signing.floor = Floor::NONE;
+    for reply in 0..3 {
+        sender.send(batch(reply)).expect("it signs");
+        assert_eq!(sizes(signing.by_ref().take(1)), [1]);
+    }
 }

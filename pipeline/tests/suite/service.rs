@@ -12,8 +12,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Cadence, ChainHead, Clock, Config, Delay, LaneRequest, Refusal, Release, Sealed, SealedTree, Service,
-    SubmitError, UNSEALED_MAX, Verdict,
+    Cadence, ChainHead, Clock, Config, Delay, Floor, LaneRequest, Refusal, Release, Sealed, SealedTree,
+    Service, SubmitError, UNSEALED_MAX, Verdict,
 };
 
 use super::world::{AUDIENCE, NOW, PEOPLE, TENANT, TestClock, World, clock, signing_keys};
@@ -73,7 +73,7 @@ where
 {
     let (keys, trust_root) = signing_keys();
     let (placement, vaults) = (Placement::new(Some(2), Pin::Auto), Arc::default());
-    let config = Config { placement, delay: Delay::default(), cadence, intake, vaults };
+    let config = Config { placement, delay: Delay::default(), cadence, floor: Floor::NONE, intake, vaults };
     let pipeline = world.pipeline_with(keyholder);
     let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
         .expect("service");
@@ -367,6 +367,7 @@ where
             placement,
             delay: Delay::default(),
             cadence: Cadence::Group,
+            floor: Floor::NONE,
             intake: 1024,
             vaults: Arc::default(),
         };

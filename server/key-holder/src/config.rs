@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::database::Survives;
+use crate::disk::DiskLimits;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ pub struct Config {
     pub policy: PolicyLimits,
     /// Durability.
     pub vault: Vault,
+    /// Free space.
+    pub disk: Disk,
     /// Its place among three.
     pub quorum: Quorum,
     /// Logs for people; the job log is apart from them.
@@ -60,6 +63,22 @@ pub struct PolicyLimits {
     pub attempts_per_day_max: u32,
     /// Most attempts of one template generation, matches included.
     pub attempts_per_generation_max: u32,
+}
+
+/// `[disk]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Free space below which only deletions and questions are answered.
+    pub low_water_mib: u64,
+    /// Space that is given up for deletions.
+    pub reserve_mib: u64,
+}
+
+impl Disk {
+    pub(crate) fn limits(self) -> DiskLimits {
+        DiskLimits { low_water_bytes: self.low_water_mib << 20, reserve_bytes: self.reserve_mib << 20 }
+    }
 }
 
 /// `[vault]`
@@ -213,6 +232,13 @@ impl Config {
         if !(-32_768..=32_768).contains(&self.policy.threshold_min) {
             let cause = format!("{} is not between -32768 and 32768", self.policy.threshold_min);
             return Err(ConfigError::Range { key: "policy.threshold_min", cause });
+        }
+        for (key, value) in
+            [("disk.low_water_mib", self.disk.low_water_mib), ("disk.reserve_mib", self.disk.reserve_mib)]
+        {
+            if value > 1 << 32 {
+                return Err(ConfigError::Range { key, cause: format!("{value} is above {}", 1_u64 << 32) });
+            }
         }
         for (key, value) in
             [("quorum.patience_ms", self.quorum.patience_ms), ("quorum.timeout_ms", self.quorum.timeout_ms)]

@@ -80,6 +80,13 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether the file could not be read or written, which is how a full disk shows.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, StoreError::Fault(_))
+    }
+}
+
 /// Tells the caller how the commit went.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Takes the writer inside a transaction, or why there is none.
@@ -553,6 +560,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Page size only takes effect before the first table exists.
     connection.pragma_update(None, "page_size", 16_384)?;
+    // Neither does this: what is deleted can be given back to the file system.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;

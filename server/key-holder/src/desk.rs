@@ -3,6 +3,7 @@
 use crate::clients::{Client, Right};
 use crate::config::PolicyLimits;
 use crate::database::StoreError;
+use crate::disk::Disk;
 use crate::job_log::{Entry, JobLog};
 use crate::protocol::{Kind, Unreadable};
 use crate::quorum::Member;
@@ -18,6 +19,7 @@ pub(crate) struct Desk {
     pub(crate) vault: Arc<SqliteVault>,
     pub(crate) log: JobLog,
     pub(crate) limits: PolicyLimits,
+    pub(crate) disk: Disk,
 }
 
 /// Who does what is asked.
@@ -37,6 +39,7 @@ impl Desk {
         now: u64,
     ) -> Result<Reply, KeyHolderError> {
         let mut entry = Entry::begun(now, &client.name);
+        let is_deletion = matches!(&request, Ok((_, Request::Shred(_))));
         let reply = match request {
             Ok((_, Request::Ping)) => return Ok(Reply::Done),
             Ok((kind, request)) => {
@@ -53,7 +56,8 @@ impl Desk {
             entry.answer = Some(self.log.answer(batch, accepted));
         }
         entry.vault = self.vault.state().generation;
-        self.log.append(entry).map_err(|cause| {
+        // The line of a deletion is not what must fail for want of room.
+        self.disk.with_reserve(|| self.log.append(entry.clone()), |_| is_deletion).map_err(|cause| {
             tracing::error!(%cause, "the job log cannot be written, so nothing is answered");
             fault()
         })?;
@@ -79,9 +83,26 @@ impl Desk {
             }
             _ => {}
         }
-        let mut reply = match &self.role {
+        if fills(&request)
+            && let Some(why) = self.disk.low()
+        {
+            tracing::debug!(why, "refused for want of room");
+            return Err(KeyHolderError::Unavailable(DISK_LOW.to_owned()));
+        }
+        let shredded = match &request {
+            Request::Shred(name) => Some(*name),
+            _ => None,
+        };
+        let answer = |request| match &self.role {
             Role::Alone(keyholder) => keyholder.answer(request, now),
             Role::Member(member) => member.answer(client, request, now),
+        };
+        let mut reply = match shredded {
+            None => answer(request),
+            Some(name) => {
+                let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
+                self.disk.with_reserve(|| answer(Request::Shred(name)), in_vault)
+            }
         };
         if let Ok(Reply::Status(status)) = &mut reply {
             let owned =
@@ -122,6 +143,34 @@ impl Desk {
         if let Request::Parts(parts) = request {
             entry.batch = Some(hex::encode(parts.digest()));
         }
+    }
+}
+
+/// Refused while the disk is nearly full.
+const DISK_LOW: &str = "its disk is nearly full: its operator must make room";
+
+/// Whether a request writes more to the vault than a deletion does, again and again.
+fn fills(request: &Request) -> bool {
+    match request {
+        Request::Decide(_)
+        | Request::EncryptProbes(_)
+        | Request::DecideSeat(_)
+        | Request::Parts(_)
+        | Request::CreateTenant(..)
+        | Request::Enrol(_)
+        | Request::EnrolSeat(_)
+        | Request::Contribute(_)
+        | Request::BeginRotation(_)
+        | Request::Renew(_) => true,
+        Request::Ping
+        | Request::PublicKeys(_)
+        | Request::Shred(_)
+        | Request::FinishRotation(..)
+        | Request::SealingKey
+        | Request::Status
+        | Request::SetPolicy(..)
+        | Request::ForgiveMalformed(_)
+        | Request::SeatKey(..) => false,
     }
 }
 

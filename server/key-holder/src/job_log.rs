@@ -32,7 +32,7 @@ const KEY_FILE: &str = "job-log.key";
 const MARK_FILE: &str = "jobs.mark";
 
 /// A line of the log.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Counts lines from 0.

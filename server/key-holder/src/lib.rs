@@ -16,6 +16,7 @@ pub mod config;
 pub mod data_dir;
 pub mod database;
 mod desk;
+pub mod disk;
 pub mod identity;
 pub mod job_log;
 mod line;

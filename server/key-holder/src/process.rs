@@ -10,6 +10,7 @@ use crate::config::{Config, Seated};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::database::StoreError;
 use crate::desk::{Desk, Role};
+use crate::disk::{self, Disk};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::places::Places;
@@ -202,6 +203,13 @@ impl Process {
                 let _ = tell.send(None);
             }
         })?;
+        let watching = Arc::clone(shared);
+        shared.supervisor.spawn("disk watch", move || {
+            loop {
+                std::thread::sleep(disk::INTERVAL);
+                watching.desk.disk.look();
+            }
+        })?;
         let (listener, accepting) = (listener.try_clone()?, Arc::clone(shared));
         shared.supervisor.spawn("accept", move || accept_all(&listener, &accepting))?;
         let death = death.recv().map_err(io::Error::other)?;
@@ -237,6 +245,7 @@ fn open_desk(
     accept_older: bool,
     supervisor: &Supervisor,
 ) -> Result<Desk, StartError> {
+    let disk = Disk::open(directory.path(), config.disk.limits());
     let path = directory.join(VAULT_FILE);
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
     let secret = directory.secret::<32>("vault.key")?;
@@ -271,7 +280,7 @@ fn open_desk(
     let member =
         quorum::open(supervisor, &config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
     let role = member.map_or(Role::Alone(keyholder), |member| Role::Member(Box::new(member)));
-    Ok(Desk { role, vault, log, limits: config.policy })
+    Ok(Desk { role, vault, log, limits: config.policy, disk })
 }
 
 impl Shared {

@@ -67,6 +67,8 @@ pub(super) async fn rotate_keys(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
+    // It writes every template anew.
+    app.check_room()?;
     let status = blocking(move || rotation::start(&app, tenant)).await?;
     body::answer(StatusCode::ACCEPTED, &status)
 }

@@ -9,7 +9,7 @@ use crate::chains;
 use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::problem::{Code, Problem};
 use crate::replay::{AHEAD_S, FRESHNESS_S, Use};
-use crate::seal_log::Answer;
+use crate::seal_log::{Answer, Unanswered};
 use crate::sessions::{self, Kept};
 use crate::tenant::{Scope, Tenant};
 use crate::wire::{self, AttestationForm, Authenticated, Authentication, Base64, Hex};
@@ -35,6 +35,7 @@ pub(super) async fn authenticate(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let began_ns = app.clock.monotonic_ns();
+    app.check_room()?;
     let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = &caller.tenant;
     if !tenant.policy.audiences.contains(&request.audience) {
@@ -196,10 +197,10 @@ async fn decide(
         let timeout = app.config.limits.answer_timeout();
         match tokio::time::timeout(timeout, answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
-            Ok(Ok(Err(Refusal::Session(Stale::Missing)))) => {
+            Ok(Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing))))) => {
                 revived(app, tenant, request, app.now()).await?;
             }
-            Ok(Ok(Err(Refusal::Template))) => {
+            Ok(Ok(Err(Unanswered::Refused(Refusal::Template)))) => {
                 // Deleted, or renewed under other keys while it waited.
                 app.templates.remove(&tenant.id, &request.handle.0);
                 let present = templates::load(app, tenant, &request.handle.0).await?;
@@ -208,7 +209,11 @@ async fn decide(
                 }
                 template = present;
             }
-            Ok(Ok(Err(why))) => return Err(refusal(why)),
+            Ok(Ok(Err(Unanswered::Refused(why)))) => return Err(refusal(why)),
+            Ok(Ok(Err(Unanswered::Unstored))) => {
+                let detail = "decided, and the attempt counted, but the store does not take the seal now; make a new request later";
+                return Err(Problem::new(Code::Unsealed, detail));
+            }
             Ok(Err(_)) => return Err(Problem::internal("the pipeline dropped a request")),
             Err(_) => {
                 let detail = "no answer in time; the attempt may have been counted";

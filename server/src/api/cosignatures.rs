@@ -14,7 +14,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
-use trefoil_attest::Seal;
+use trefoil_attest::LogEntry;
 use trefoil_attest::witness::{Checkpoint, Cosigned, Witness, WitnessError};
 
 /// Largest checkpoint: 16 cosignatures of 3.5 KB, with names of 255 bytes.
@@ -65,7 +65,7 @@ fn take(store: &dyn Store, witnesses: &[Witness], note: &str) -> Result<(u64, Ve
     let seal = store
         .seal(size)?
         .ok_or_else(|| Problem::new(Code::SealUnknown, format!("no seal signs a log of {size} yet")))?;
-    let signed = Checkpoint::signed_by(&Seal::decode(&seal).map_err(Problem::internal)?.header);
+    let signed = Checkpoint::signed_by(LogEntry::decode(&seal).map_err(Problem::internal)?.header());
     if signed.as_ref() != Some(&checkpoint) {
         let detail = "the seals of this service lead to another root, or have another issuer";
         return Err(Problem::new(Code::CosignatureRefused, detail));

@@ -8,7 +8,7 @@
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
-//! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration` | none | - | 200 |
+//! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
 //! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}` | none | - | 200 |
@@ -62,6 +62,8 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/keys", get(public::keys))
         .route("/v1/keys/{version}", get(public::keys_version))
         .route("/v1/seals/{number}", get(public::seal))
+        .route("/v1/seals/{number}/header", get(public::seal_header))
+        .route("/v1/seals/{number}/pruned", get(public::pruned_seal))
         .route("/v1/log/head", get(log::head))
         .route("/v1/log/inclusion/{seal}/{size}", get(log::inclusion))
         .route("/v1/log/consistency/{old_size}/{size}", get(log::consistency))

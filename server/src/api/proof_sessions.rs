@@ -34,6 +34,7 @@ pub(super) async fn open(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
+    app.check_room()?;
     let (upload, caller) = enter(&app, caller).await?;
     let opened = match read(&app, request).await {
         Ok(envelope) => session(&app, &caller, envelope).await,

@@ -7,10 +7,11 @@ use crate::problem::{Code, Problem};
 use crate::wire::{Base64, FheKeys, Hex};
 use crate::{log_store, signing_keys, trust};
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
+use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
 
 /// For answers that never change: a year, the longest that caches honour.
@@ -43,19 +44,59 @@ pub(super) async fn keys_version(
     Ok((headers, json.ok_or_else(unknown)?).into_response())
 }
 
-/// `GET /v1/seals/{n}`: a seal, CBOR; it never changes.
-pub(super) async fn seal(
-    State(app): State<Arc<App>>,
-    number: Result<Path<u64>, axum::extract::rejection::PathRejection>,
-) -> Result<Response, Problem> {
+/// The number in a path.
+type Number = Result<Path<u64>, axum::extract::rejection::PathRejection>;
+
+/// `GET /v1/seals/{n}`: a seal, CBOR; it never changes, and goes once it is old.
+pub(super) async fn seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
+    match entry(app, number).await? {
+        LogEntry::Signed(seal) => Ok((cbor(IMMUTABLE), seal.encode()).into_response()),
+        LogEntry::Pruned(SealHeader { seal_number, .. }) => {
+            let detail = format!(
+                "the signatures of seal {seal_number} were pruned; /v1/seals/{seal_number}/pruned has its header with the proof that a \
+                 later seal of the same keys signs it, /v1/seals/{seal_number}/header the header alone"
+            );
+            Err(Problem::new(Code::SealPruned, detail))
+        }
+    }
+}
+
+/// `GET /v1/seals/{n}/header`: the header of a seal, CBOR, pruned or not; it never changes.
+pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
+    let header = entry(app, number).await?.header().encode();
+    Ok((cbor(IMMUTABLE), header).into_response())
+}
+
+/// `GET /v1/seals/{n}/pruned`: the header of a seal with its path to a later seal of the same keys, CBOR: a
+/// [`trefoil_attest::PrunedSeal`]. As time goes by it is another later seal.
+pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
+    let number = parse(number)?;
+    let pruned =
+        blocking(move || log_store::pruned(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    let none = || {
+        let detail =
+            format!("no later seal of the same keys signs seal {number}; /v1/seals/{number} may have it");
+        Problem::new(Code::SealUnknown, detail)
+    };
+    let pruned = pruned.await?.ok_or_else(none)?;
+    Ok((cbor("public, max-age=60"), pruned.encode()).into_response())
+}
+
+fn parse(number: Number) -> Result<u64, Problem> {
     let Path(number) =
         number.map_err(|_| Problem::new(Code::MalformedRequest, "a seal is named by a whole number"))?;
-    let seal =
-        blocking(move || log_store::seal(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)))
-            .await?;
-    let seal = seal.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))?;
-    let headers = [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, IMMUTABLE)];
-    Ok((headers, seal).into_response())
+    Ok(number)
+}
+
+async fn entry(app: Arc<App>, number: Number) -> Result<LogEntry, Problem> {
+    let number = parse(number)?;
+    let entry =
+        blocking(move || log_store::entry(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    entry.await?.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))
+}
+
+fn cbor(cache_control: &'static str) -> [(HeaderName, &'static str); 2] {
+    [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, cache_control)]
 }
 
 /// `GET /v1/fhe/parameters`: the encrypted match, for those who check its security.
@@ -106,6 +147,8 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "keys": "/v1/keys",
         "keys_version": "/v1/keys/{version}",
         "seals": "/v1/seals/{number}",
+        "seal_headers": "/v1/seals/{number}/header",
+        "pruned_seals": "/v1/seals/{number}/pruned",
         "log_head": "/v1/log/head",
         "log_inclusion": "/v1/log/inclusion/{seal}/{size}",
         "log_consistency": "/v1/log/consistency/{old_size}/{size}",

@@ -21,7 +21,12 @@ pub(super) async fn publish(
     caller.require(Scope::Issue)?;
     let root: PublishRoot = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = caller.tenant.id;
-    let published = blocking(move || app.directory.publish_root(&tenant, root, app.now())).await?;
+    // It may revoke somebody, which a full disk must not prevent.
+    let publish = move || {
+        let failed = |problem: &Problem| problem.code() == Code::Internal;
+        app.disk.with_reserve(|| app.directory.publish_root(&tenant, root.clone(), app.now()), failed)
+    };
+    let published = blocking(publish).await?;
     body::answer(StatusCode::CREATED, &published)
 }
 

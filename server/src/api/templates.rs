@@ -34,6 +34,7 @@ pub(super) async fn enrol(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
+    app.check_room()?;
     let key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let wire::Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
@@ -89,12 +90,17 @@ pub(super) async fn delete(
         app.check_vaults()?;
         let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
         let name = |generation| TemplateName { tenant, handle, generation };
-        app.keyholder.shred(name(template.generation))?;
+        let shred = |generation| {
+            let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
+            app.disk.with_reserve(|| app.keyholder.shred(name(generation)), in_vault)
+        };
+        shred(template.generation)?;
         // A rotation may have renewed it in the meantime.
-        if let Some(deleted) = app.store.delete_template(&tenant, &handle)?
+        let delete = || app.store.delete_template(&tenant, &handle);
+        if let Some(deleted) = app.disk.with_reserve(delete, StoreError::is_fault)?
             && deleted != template.generation
         {
-            app.keyholder.shred(name(deleted))?;
+            shred(deleted)?;
         }
         app.templates.remove(&tenant, &handle);
         Ok(StatusCode::NO_CONTENT)

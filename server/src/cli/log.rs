@@ -12,9 +12,9 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_attest::TrustRoot;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::witness::{Checkpoint, Witness};
+use trefoil_attest::{LogEntry, TrustRoot};
 use trefoil_pipeline::Clock as _;
 use trefoil_sign::WitnessKey;
 use zeroize::Zeroizing;
@@ -231,8 +231,8 @@ impl Source for Remote {
         self.runtime.block_on(self.log.newest()).map_err(|cause| cause.to_string())
     }
 
-    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
-        self.runtime.block_on(self.log.seal(number)).map_err(|cause| cause.to_string())
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+        self.runtime.block_on(self.log.entry(number)).map_err(|cause| cause.to_string())
     }
 
     fn checkpoint(&self) -> Result<Option<String>, String> {
@@ -252,7 +252,7 @@ impl Source for SealReader {
         SealReader::newest(self).map_err(|cause| cause.to_string())
     }
 
-    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
         SealReader::seal(self, number).map_err(|cause| cause.to_string())
     }
 
@@ -260,8 +260,9 @@ impl Source for SealReader {
         let Some((size, lines)) = self.cosigned().map_err(|cause| cause.to_string())? else {
             return Ok(None);
         };
-        let seal = Source::seal(self, size)?.ok_or_else(|| format!("seal {size} is cosigned and missing"))?;
-        log_store::note(size, &seal, &lines).map(Some).map_err(|cause| cause.to_string())
+        let entry = self.entry(size)?.ok_or_else(|| format!("seal {size} is cosigned and missing"))?;
+        let entry = LogEntry::decode(&entry).map_err(|cause| format!("seal {size}: {cause}"))?;
+        log_store::note(entry.header(), &lines).map(Some).map_err(|cause| cause.to_string())
     }
 
     fn consistency(&self, _: u64, _: u64) -> Result<Option<Vec<Hash>>, String> {

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_attest::{Attestation, Nonce, Policy, Seal, Statement, TrustRoot, Verified, VerifyError};
+use trefoil_attest::{
+    Attestation, DecodeError, Nonce, Policy, PrunedSeal, Seal, Statement, TrustRoot, Verified, VerifyError,
+};
 use trefoil_pipeline::Clock as _;
 
 /// Exit codes besides clap's 2.
@@ -45,7 +47,8 @@ pub(super) struct Verify {
     /// A stored credential proof (`trefoil wallet open --record`): verify it again, and that it backs the attestation.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}.
+    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}, or, once that is pruned, from
+    /// /v1/seals/{number}/pruned.
     #[arg(long, value_name = "FILE")]
     seal: Option<PathBuf>,
     /// The relying party that it must be for.
@@ -66,6 +69,22 @@ pub(super) struct Verify {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// What `--seal` names.
+#[expect(clippy::large_enum_variant, reason = "there is one")]
+enum Given {
+    Whole(Seal),
+    Pruned(PrunedSeal),
+}
+
+impl Given {
+    fn decode(bytes: &[u8]) -> Result<Given, DecodeError> {
+        match PrunedSeal::decode(bytes) {
+            Ok(pruned) => Ok(Given::Pruned(pruned)),
+            Err(_) => Seal::decode(bytes).map(Given::Whole),
+        }
+    }
 }
 
 /// What came of it.
@@ -120,7 +139,7 @@ impl Verify {
             None => None,
             Some(path) => {
                 let bytes = read(path, FILE_BYTES_MAX)?;
-                Some(Seal::decode(&bytes).map_err(|cause| named(path, &cause))?)
+                Some(Given::decode(&bytes).map_err(|cause| named(path, &cause))?)
             }
         };
         let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
@@ -131,7 +150,8 @@ impl Verify {
         };
         let verified = match &seal {
             None => trefoil_attest::verify(&bytes, &policy, now),
-            Some(seal) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
+            Some(Given::Whole(seal)) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
+            Some(Given::Pruned(seal)) => trefoil_attest::verify_with_pruned_seal(&bytes, seal, &policy, now),
         };
         Ok(match verified {
             Ok(verified) => match proof.map(|proof| proof.backs(&verified)).transpose() {

@@ -26,7 +26,7 @@ use crate::wire::{
 };
 use hyper::body::Bytes;
 use transport::{Outgoing, Transport};
-use trefoil_attest::{Seal, TrustRoot};
+use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
 
 /// The admin listener: tenants, API keys, metrics.
@@ -186,11 +186,21 @@ impl Client {
     /// The seal with this number, for compact attestations.
     ///
     /// # Errors
-    /// `seal-unknown`, and [`ClientError`] in general.
+    /// `seal-unknown`, `seal-pruned` once the seal is old ([`Client::pruned_seal`]), and [`ClientError`] in general.
     pub async fn seal(&self, number: u64) -> Result<Seal, ClientError> {
         let path = format!("/v1/seals/{number}");
         let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
         Seal::decode(&body).map_err(|cause| answer(&format!("GET {path}"), &cause))
+    }
+
+    /// The header of an old seal, and a later seal that signs it.
+    ///
+    /// # Errors
+    /// `seal-unknown` where there is no later one of the same keys, and [`ClientError`] in general.
+    pub async fn pruned_seal(&self, number: u64) -> Result<PrunedSeal, ClientError> {
+        let path = format!("/v1/seals/{number}/pruned");
+        let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
+        PrunedSeal::decode(&body).map_err(|cause| answer(&format!("GET {path}"), &cause))
     }
 }
 

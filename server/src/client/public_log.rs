@@ -43,9 +43,22 @@ impl PublicLog {
     /// A seal's bytes; none where no seal has this number.
     ///
     /// # Errors
-    /// See [`ClientError`].
+    /// `seal-pruned` where its signatures are gone, and [`ClientError`] in general.
     pub async fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, ClientError> {
         self.found(&format!("/v1/seals/{number}")).await
+    }
+
+    /// What the log keeps of a seal: its bytes, or those of its header; none where no seal has this number.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, ClientError> {
+        match self.seal(number).await {
+            Err(cause) if cause.code() == Some("seal-pruned") => {
+                self.found(&format!("/v1/seals/{number}/header")).await
+            }
+            found => found,
+        }
     }
 
     /// The proof that the log of `size` seals extends the one of `old_size`.

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
+use trefoil_key_holder::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 
 /// `[server]`
@@ -183,6 +184,10 @@ pub struct Pipeline {
     pub workers: usize,
     /// When the sealer signs.
     pub cadence: Cadence,
+    /// Distance of seals while few logins wait, milliseconds.
+    pub seal_floor_ms: u64,
+    /// Logins that do not wait for it.
+    pub seal_floor_logins: usize,
     /// Age at which an unfilled batch is sealed.
     pub batch_delay_us: u64,
     /// Lanes that may wait.
@@ -235,4 +240,47 @@ impl Proofs {
 pub struct Store {
     /// Templates in memory.
     pub templates_in_memory: usize,
+}
+
+/// `[retention]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retention {
+    /// What becomes of the signatures of old seals.
+    pub old_seals: OldSeals,
+    /// For how long seals keep their signatures, seconds.
+    pub full_s: u64,
+    /// Of each such time the last seal keeps them, seconds.
+    pub checkpoint_s: u64,
+    /// Where old seals are written to.
+    pub archive_dir: PathBuf,
+}
+
+/// What becomes of the signatures of old seals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OldSeals {
+    /// They stay.
+    Keep,
+    /// They are dropped.
+    Prune,
+    /// The seals are written to files first.
+    Archive,
+}
+
+/// `[disk]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Free space below which requests that need more than an erasure are refused.
+    pub low_water_mib: u64,
+    /// Space that is given up for erasures.
+    pub reserve_mib: u64,
+}
+
+impl Disk {
+    /// For the disk under the data directory.
+    pub(crate) fn limits(&self) -> DiskLimits {
+        DiskLimits { low_water_bytes: self.low_water_mib << 20, reserve_bytes: self.reserve_mib << 20 }
+    }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use std::sync::LazyLock;
-use trefoil_attest::{KeySetStatus, SealHeader, Suite, TrustedKeySet};
+use trefoil_attest::{KeySetStatus, Seal, SealHeader, Suite, TrustedKeySet};
 use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
 
@@ -16,7 +16,7 @@ impl Source for Seals {
         Ok((self.0.len() as u64).checked_sub(1))
     }
 
-    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
         Ok(self.0.get(number as usize).cloned().filter(|seal| !seal.is_empty()))
     }
 
@@ -232,8 +232,8 @@ fn a_source_with_false_proofs_is_found() {
         fn newest(&self) -> Result<Option<u64>, String> {
             self.0.newest()
         }
-        fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
-            self.0.seal(number)
+        fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+            self.0.entry(number)
         }
         fn checkpoint(&self) -> Result<Option<String>, String> {
             self.0.checkpoint()

@@ -31,6 +31,13 @@ pub(crate) enum Notice {
         /// From this seal on.
         now: usize,
     },
+    /// Some seals had no signatures of their own any more.
+    Pruned {
+        /// Seals whose own signatures were checked.
+        signed: u64,
+        /// Seals for which those of later ones were.
+        pruned: u64,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -48,6 +55,10 @@ impl fmt::Display for Notice {
                     "seal {seal}: {now} key-holders, {before} before; their vaults are compared from here on"
                 )
             }
+            Notice::Pruned { signed, pruned } => write!(
+                f,
+                "{pruned} seals were pruned to their headers; {signed} seals have signatures, and they sign the log that holds these headers"
+            ),
         }
     }
 }

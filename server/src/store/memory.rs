@@ -1,11 +1,12 @@
 //! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, Registry, Root, Session, SessionId, Store, StoreError, Template,
-    Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
+    StoreError, Template, Tenant, TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_attest::tree::Hash;
 
@@ -197,6 +198,26 @@ impl Store for Memory {
 
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         Ok(self.tables().seals.last_key_value().map(|(number, bytes)| (*number, bytes.clone())))
+    }
+
+    fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
+        self.tables().seals.extend(headers);
+        Ok(())
+    }
+
+    fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
+        let is_pruned = |(_, bytes): &(&u64, &Vec<u8>)| bytes.len() <= PRUNED_BYTES_MAX;
+        Ok(self.tables().seals.iter().rev().find(is_pruned).map(|(number, _)| *number))
+    }
+
+    fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError> {
+        let tables = self.tables();
+        let mut later = tables.seals.range((Bound::Excluded(number), Bound::Unbounded));
+        Ok(later.find(|(_, bytes)| bytes.len() > PRUNED_BYTES_MAX).map(|(number, _)| *number))
+    }
+
+    fn shrink(&self, _: u64) -> Result<bool, StoreError> {
+        Ok(false)
     }
 
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {

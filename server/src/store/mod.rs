@@ -16,7 +16,11 @@ pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use trefoil_key_holder::database::StoreError;
 
+use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_attest::tree::Hash;
+
+/// What is longer is a seal with its signatures, what is not is the header of one.
+const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
 
 /// A tenant's identifier.
 pub type TenantId = [u8; 16];
@@ -210,10 +214,18 @@ pub trait Store: Send + Sync + 'static {
     /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
     /// number `number >> l` of level `l`. `Conflict` if the number exists.
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError>;
-    /// A seal.
+    /// A seal, or the header that [`Store::prune_seals`] left of it.
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest seal.
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+    /// Replaces seals by their headers, all or none.
+    fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError>;
+    /// The number of the newest seal that was pruned.
+    fn last_pruned(&self) -> Result<Option<u64>, StoreError>;
+    /// The first seal above this number that was not pruned.
+    fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError>;
+    /// Gives space that deletions left to the file system, a bounded step of all but so many bytes; whether there is more.
+    fn shrink(&self, kept: u64) -> Result<bool, StoreError>;
     /// Appends a witness's cosignature of the log of `size` seals, a line of a note. `Conflict` if there is one of this
     /// witness at this size: the first one stays.
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError>;

@@ -1,8 +1,8 @@
 //! The store of a single node: SQLite.
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, Registry, Root, Session, SessionId, Store, StoreError, Template,
-    Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
+    StoreError, Template, Tenant, TenantId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -56,6 +56,11 @@ impl Sqlite {
 /// What the sum of the rows left out in version 1: damage there was found when it was read, if at all.
 pub(super) const APART_IN_1: &[Apart] =
     &[Apart::Table("seals"), Apart::Table("log_nodes"), Apart::Column("templates", "wrapped")];
+
+/// What the databases have, see [`Database`].
+const PAGE_BYTES: u64 = 16_384;
+/// Pages that one transaction gives back.
+const FREE_PAGES_STEP: u64 = 64;
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
     connection
@@ -312,6 +317,56 @@ impl Store for Sqlite {
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let newest = "SELECT number, bytes FROM seals ORDER BY number DESC LIMIT 1";
         self.find(newest, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
+        self.0.write(move |connection| {
+            for (number, header) in headers {
+                // Not an update, which would leave pages of old seals half empty.
+                if execute(connection, "DELETE FROM seals WHERE number = ?", [number])? == 1 {
+                    execute(connection, "INSERT INTO seals VALUES (?, ?)", (number, header))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
+        // By the connection that has checked the file: a walk over the newest seals would fill a reader's memory with them.
+        self.0.write(|connection| {
+            let newest = "SELECT number FROM seals WHERE length(bytes) <= ? ORDER BY number DESC LIMIT 1";
+            let found = connection.query_row(newest, [PRUNED_BYTES_MAX as u64], |row| row.get(0));
+            found.optional().map_err(fault)
+        })
+    }
+
+    fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError> {
+        let Ok(number) = i64::try_from(number) else { return Ok(None) };
+        let next = "SELECT number FROM seals WHERE number > ? AND length(bytes) > ? ORDER BY number LIMIT 1";
+        self.find(next, (number, PRUNED_BYTES_MAX as u64), |row| row.get(0))
+    }
+
+    fn shrink(&self, kept: u64) -> Result<bool, StoreError> {
+        let kept = kept / PAGE_BYTES;
+        let free = |connection: &Connection| {
+            connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, u64>(0))
+        };
+        if self.0.read(free)? <= kept {
+            return Ok(false);
+        }
+        self.0.write(move |connection| {
+            // Each row that it is asked for is a page given back.
+            let shrunk = |connection: &Connection| {
+                let mut statement =
+                    connection.prepare(&format!("PRAGMA incremental_vacuum({FREE_PAGES_STEP})"))?;
+                let mut pages = statement.query([])?;
+                while pages.next()?.is_some() {}
+                free(connection)
+            };
+            let before = free(connection).map_err(fault)?;
+            let after = shrunk(connection).map_err(fault)?;
+            Ok(after < before && after > kept)
+        })
     }
 
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! The program `trefoil serve` as a process of its own.
 
 use crate::http::{Endpoint, Reply, tls};
+use crate::small_disk::SmallDisk;
 use hyper::Method;
 use serde_json::json;
 use std::io::{BufRead as _, BufReader};
@@ -33,6 +34,12 @@ impl Program {
         Program::start_by(shell, data, log, variables)
     }
 
+    /// Starts on a small disk, with its data in `data` and its log in `log` there.
+    pub(crate) fn start_on(disk: &SmallDisk, variables: &[(&str, &str)]) -> Program {
+        let (inside, outside) = (disk.inside("data"), disk.outside("data"));
+        Program::start_at(disk.command(PROGRAM), (&inside, &outside), Stdio::null(), variables)
+    }
+
     /// Bounds the size of a file that it writes: `unlimited`, or bytes.
     pub(crate) fn bound(&self, bytes: &str) {
         let pid = self.child.id().to_string();
@@ -41,15 +48,20 @@ impl Program {
         assert!(done.expect("prlimit is part of util-linux").success());
     }
 
-    fn start_by(
+    fn start_by(command: Command, data: &Path, log: impl Into<Stdio>, variables: &[(&str, &str)]) -> Program {
+        Program::start_at(command, (data, data), log, variables)
+    }
+
+    /// With its data directory as the program sees it, and as this process does.
+    fn start_at(
         mut command: Command,
-        data: &Path,
+        (inside, data): (&Path, &Path),
         log: impl Into<Stdio>,
         variables: &[(&str, &str)],
     ) -> Program {
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
-            .arg(data)
+            .arg(inside)
             .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
             .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
             .envs(variables.iter().copied())
@@ -70,6 +82,12 @@ impl Program {
     pub(crate) fn signal(&self, name: &str) {
         let done = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
         assert!(done.success());
+    }
+
+    /// SIGKILL; it has ended when this returns.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// SIGTERM, and how the process ends.

@@ -118,6 +118,8 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     config.proofs.cache_capacity = 1000;
     // A service that lives for a second does not earn back more.
     config.keys.precompute = Precompute::Brief;
+    // Most tests log people in one after the other, and each would wait for company.
+    config.pipeline.seal_floor_ms = 0;
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
     config.limits.handshake_timeout_s = 60;

@@ -5,8 +5,8 @@ use serde_json::Value;
 use trefoil_attest::json::{attestation_from_json, attestation_to_json};
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
-    Attestation, Cosignature, Nonce, Policy, PublicKeySet, Seal, Statement, TrustRoot, verify, verify_seal,
-    verify_with_seal,
+    Attestation, Cosignature, Nonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader, Statement,
+    TrustRoot, verify, verify_pruned_seal, verify_seal, verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one, the compact form of it, a compact one
@@ -44,6 +44,10 @@ pub enum Form {
     Statement,
     /// `Seal::decode`.
     Seal,
+    /// `SealHeader::decode`.
+    Header,
+    /// `PrunedSeal::decode`.
+    Pruned,
     /// `PublicKeySet::decode`.
     KeySet,
     /// `TrustRoot::decode`.
@@ -58,12 +62,14 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Attestation,
         Self::Edited,
         Self::AttestationText,
         Self::Statement,
         Self::Seal,
+        Self::Header,
+        Self::Pruned,
         Self::KeySet,
         Self::TrustRoot,
         Self::TrustRootText,
@@ -129,6 +135,8 @@ impl Target {
         note(Form::Edited, self.edited(bytes).is_some_and(|bytes| self.attestation(&bytes)));
         note(Form::Statement, statement(bytes));
         note(Form::Seal, self.seal(bytes));
+        note(Form::Header, header(bytes));
+        note(Form::Pruned, self.pruned(bytes));
         note(Form::KeySet, key_set(bytes));
         note(Form::TrustRoot, self.trust_root(bytes));
         if let Ok(text) = str::from_utf8(bytes) {
@@ -190,6 +198,15 @@ impl Target {
         true
     }
 
+    /// The vectors have no seal whose log holds another, so no pruned seal verifies.
+    fn pruned(&self, bytes: &[u8]) -> bool {
+        let Ok(pruned) = PrunedSeal::decode(bytes) else { return false };
+        assert!(pruned.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        let forged = verify_pruned_seal(&pruned, &self.trusted).is_ok();
+        assert!(!forged, "a forged pruned seal verifies: {}", hex::encode(bytes));
+        true
+    }
+
     fn trust_root(&self, bytes: &[u8]) -> bool {
         let Ok(root) = TrustRoot::decode(bytes) else { return false };
         assert!(root.encode() == bytes, "not canonical: {}", hex::encode(bytes));
@@ -246,6 +263,13 @@ fn statement(bytes: &[u8]) -> bool {
     true
 }
 
+fn header(bytes: &[u8]) -> bool {
+    let Ok(header) = SealHeader::decode(bytes) else { return false };
+    assert!(header.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+    assert!(Seal::decode(bytes).is_err(), "a header and a seal: {}", hex::encode(bytes));
+    true
+}
+
 fn key_set(bytes: &[u8]) -> bool {
     let Ok(keys) = PublicKeySet::decode(bytes) else { return false };
     assert!(keys.encode() == bytes, "not canonical: {}", hex::encode(bytes));
@@ -297,6 +321,8 @@ fn seeds(seal: &Seal, pinned: &TrustRoot) -> Vec<Vec<u8>> {
     seeds.extend(ATTESTATIONS.map(|bytes| attestation_to_json(bytes).expect("a view").into_bytes()));
     seeds.extend([
         SEAL.to_vec(),
+        seal.header.encode(),
+        PrunedSeal { header: seal.header.clone(), path: vec![[0; 32]], checkpoint: seal.clone() }.encode(),
         Attestation::decode(full).expect("an attestation").statement.to_vec(),
         keys.encode(),
         pinned.encode(),

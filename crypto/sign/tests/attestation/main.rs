@@ -7,6 +7,7 @@ mod forged;
 mod json;
 mod keys;
 mod policy;
+mod pruned;
 mod rotation;
 mod seals;
 mod shared;

@@ -5,7 +5,7 @@ use crate::world::{self, House, PROGRAM, Running, lenient};
 use std::path::Path;
 use std::process::Command;
 use trefoil_key_holder::job_log;
-use trefoil_matching::KeyHolderError;
+use trefoil_matching::{KeyHolderError, KeyHolding as _};
 
 /// The program, not killed by the signal that the kernel sends where a full disk would give an error only.
 fn survivor() -> Command {
@@ -66,6 +66,35 @@ fn a_key_holder_without_room_decides_nothing_and_then_again() {
     }
     bound(&running, "unlimited");
     assert_eq!(gateway.decide(&gateway.honest(6)).unwrap(), 0b1111);
+    running.kill();
+    job_log::check(&house.data()).unwrap();
+}
+
+#[test]
+fn below_the_low_water_mark_a_key_holder_decides_nothing_and_deletes() {
+    let house = House::new("power-cut");
+    let mut running = house.start();
+    let gateway = world::Gateway::new(&running, house.gateway(), lenient(15_000), 4);
+    running.kill();
+    // A mark above any disk.
+    let usual = std::fs::read_to_string(house.config()).unwrap();
+    std::fs::write(house.config(), usual.clone() + "[disk]\nlow_water_mib = 4294967296\n").unwrap();
+    let mut running = house.start();
+    let remote = running.connected(house.gateway());
+    let refused = remote.decide(gateway.honest(1));
+    assert!(
+        matches!(&refused, Err(KeyHolderError::Unavailable(why)) if why.contains("nearly full")),
+        "{refused:?}"
+    );
+    remote.shred(world::named(1, 0)).unwrap();
+    drop(remote);
+    running.kill();
+    std::fs::write(house.config(), usual).unwrap();
+    let mut running = house.start();
+    let remote = running.connected(house.gateway());
+    let refused = remote.decide(gateway.honest(2));
+    assert!(matches!(&refused, Err(KeyHolderError::UnknownSubjects(_))), "{refused:?}");
+    drop(remote);
     running.kill();
     job_log::check(&house.data()).unwrap();
 }
