@@ -144,6 +144,7 @@ mod tests {
             time: 4,
             suite: Suite::One,
             vaults: Vec::new(),
+            restored: None,
         }
     }
 

@@ -29,6 +29,7 @@ pub mod json;
 mod key_set;
 pub mod log;
 mod policy;
+mod restoration;
 mod rotation;
 mod same_log;
 mod seal;
@@ -51,6 +52,7 @@ pub use family::{
 };
 pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
+pub use restoration::{Last, Restoration};
 pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};
 pub use seal::{SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};

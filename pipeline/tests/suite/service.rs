@@ -369,6 +369,7 @@ where
             cadence: Cadence::Group,
             intake: 1024,
             vaults: Arc::default(),
+            restored: None,
         };
         let clock = Arc::new(Sabotage { inner: clock(), victim, armed: AtomicBool::new(false) });
         let service = Service::start(

@@ -249,6 +249,7 @@ impl DataDir {
             path: self.join(name),
             exists,
             mark: Some(self.high_water(&format!("{name}.mark"))?),
+            migrate: false,
         })
     }
 
@@ -325,9 +326,17 @@ pub struct DatabaseFile {
     pub(crate) exists: bool,
     /// Where its count of transactions is kept besides.
     pub(crate) mark: Option<HighWater>,
+    /// A file of an earlier version becomes one of this.
+    pub(crate) migrate: bool,
 }
 
 impl DatabaseFile {
+    /// Lets a file of an earlier version become one of this, or not.
+    #[must_use]
+    pub fn migrating(self, migrate: bool) -> DatabaseFile {
+        DatabaseFile { migrate, ..self }
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -336,7 +345,7 @@ impl DatabaseFile {
 
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
-        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }
+        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None, migrate: true }
     }
 }
 

@@ -87,6 +87,7 @@ fn seal_of(
         time: NOW + number,
         suite: Suite::One,
         vaults,
+        restored: None,
     };
     head.follow(&header);
     keys.sign_seal(header, &mut rand::rng()).unwrap().encode()

@@ -16,6 +16,7 @@ pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use trefoil_key_holder::database::StoreError;
 
+use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 
 /// A tenant's identifier.
@@ -221,6 +222,10 @@ pub trait Store: Send + Sync + 'static {
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError>;
     /// The largest size that any witness has cosigned.
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError>;
+    /// Notes that the store was restored from a backup. `Conflict` if it was at that time already.
+    fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError>;
+    /// The newest restoration.
+    fn last_restoration(&self) -> Result<Option<Restoration>, StoreError>;
     /// A complete node of the log's tree, see [`trefoil_attest::log`].
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
 }
