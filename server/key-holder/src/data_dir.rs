@@ -116,6 +116,14 @@ pub enum DataDirError {
         /// Reason.
         cause: String,
     },
+    /// A restore began in the directory and did not end.
+    #[error(
+        "{path}: a restore into this directory did not end, so it is not whole; remove the directory, and restore again into a new one"
+    )]
+    Unfinished {
+        /// The directory.
+        path: String,
+    },
     /// A secret has a length that no version of ours writes.
     #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
     Length {
@@ -129,6 +137,9 @@ pub enum DataDirError {
 }
 
 impl DataDir {
+    /// In a directory into which a restore has begun and not ended.
+    pub(crate) const UNFINISHED: &str = "restore.unfinished";
+
     /// Opens or creates the directory and takes its lock: for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_with(path, "lock")
@@ -140,7 +151,19 @@ impl DataDir {
         Self::open_with(path, "keys.lock")
     }
 
+    /// Opens the directory of the restore that this process does.
+    pub(crate) fn open_unfinished(path: &Path) -> Result<DataDir, DataDirError> {
+        Self::open_whole_or_not(path, "lock")
+    }
+
     fn open_with(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
+        match path.join(Self::UNFINISHED).symlink_metadata() {
+            Ok(_) => Err(DataDirError::Unfinished { path: path.display().to_string() }),
+            Err(_) => Self::open_whole_or_not(path, lock),
+        }
+    }
+
+    fn open_whole_or_not(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -260,6 +283,11 @@ impl DataDir {
         }
         self.note(name)?;
         HighWater::open(&self.join(name))
+    }
+
+    /// Begins a mark at 0, also where one was noted: for what was restored.
+    pub(crate) fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
+        self.write(name, &Reached::default().to_bytes())
     }
 
     /// The bytes of a file that may change or go, written from `make` if it is missing.

@@ -1,5 +1,6 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+mod backup;
 mod canary;
 mod cli;
 mod client;
