@@ -448,8 +448,10 @@ pub fn restore(
     }
     make_empty(into)
         .map_err(|refused| refused.unwrap_or_else(|| BackupError::Over(into.display().to_string())))?;
-    put(
-        &into.join(DataDir::UNFINISHED),
+    // Its name alone counts, so it needs no draft: a kill leaves an empty directory, or one that nothing starts from.
+    put_within(
+        into,
+        DataDir::UNFINISHED,
         b"a restore began here and did not end: remove this directory and repeat it\n",
     )?;
     sync_directory(into)?;

@@ -112,7 +112,9 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let config = service::config(&data);
-    let mut service = Service::new(config.clone()).await;
+    let mut policy = service::policy();
+    policy["attempts"] = service::unlimited();
+    let mut service = Service::with_policy(config.clone(), policy).await;
     let person = service.people(1, 1, 71).await.remove(0);
     service.welcome(&person).await;
     let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));

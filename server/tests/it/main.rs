@@ -18,6 +18,7 @@ mod http2;
 mod intake;
 mod key_holder;
 mod keys;
+mod kills;
 mod log;
 mod logging;
 mod malformed;
