@@ -148,6 +148,13 @@ impl Server {
         let (keyholder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
+            let cause = format!(
+                "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
+                ahead.time
+            );
+            return Err(stored("clock", &cause));
+        }
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));

@@ -149,7 +149,7 @@ mod tests {
         let sealed =
             |header| Seal { header, signatures: Family::ALL.map(|family| vec![0; family.signature_bytes()]) };
         for restored in [None, Some(FIRST), Some(Restoration { time: u64::MAX, first: 0 })] {
-            let seal = sealed(header(7, 1, restored));
+            let seal = sealed(header(7, u64::MAX, restored));
             assert_eq!(Seal::decode(&seal.encode()).unwrap(), seal);
         }
         // The longest header.
@@ -159,7 +159,9 @@ mod tests {
         longest.vaults = vec![Some(VaultState { generation: u64::MAX, restored: u64::MAX }); 3];
         let seal = sealed(longest);
         assert_eq!(Seal::decode(&seal.encode()).unwrap(), seal);
-        let unknown = Seal::decode(&sealed(header(4, 1, Some(FIRST))).encode()).unwrap_err();
-        assert_eq!((unknown.field, unknown.problem), ("seal.restored", Problem::OutOfRange));
+        for ahead in [header(4, 100, Some(FIRST)), header(5, 99, Some(FIRST))] {
+            let refused = Seal::decode(&sealed(ahead).encode()).unwrap_err();
+            assert_eq!((refused.field, refused.problem), ("seal.restored", Problem::OutOfRange));
+        }
     }
 }

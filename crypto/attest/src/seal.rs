@@ -95,8 +95,10 @@ impl SealHeader {
         if self.seal_number == 0 && self.log_root != EMPTY_ROOT {
             return refuse("seal.log_root", "the root of the empty tree for seal number 0");
         }
-        if self.restored.is_some_and(|restored| restored.first > self.seal_number) {
-            return refuse("seal.restored", "of a restoration that this seal follows");
+        // One that is dated ahead would excuse every seal that another branch of the log makes until then.
+        let later = |restored: &Restoration| restored.first > self.seal_number || restored.time > self.time;
+        if self.restored.as_ref().is_some_and(later) {
+            return refuse("seal.restored", "of a restoration that this seal follows, by number and by time");
         }
         Ok(())
     }

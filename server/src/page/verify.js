@@ -682,12 +682,12 @@ ms",4);let f=n.key("seal.iss",1).text("seal.iss",bt),o=n.key("seal.iat",6).uint(
 key("seal.trefoil",In).map("seal.trefoil",6,7),s=Ar(n.key("seal.suite",1)),i=n.key("seal.number",2).uint("seal.number"),h=n.key("seal.previous",3).bytes("seal.p\
 revious",32),E=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",on),A=Array.from({length:n.key("seal.vaults",6).
 array("seal.vaults",0,Ys)},()=>Js(n)),S=c===7?Zs(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.
-outOfRange("seal.previous");if(i===0n&&!je(g,ao))throw n.outOfRange("seal.log_root");if(S!==void 0&&S.first>i)throw n.outOfRange("seal.restored");n.key("seal.vd\
-s",po).key("seal.vds",Tr),n.finish("seal.protected");let L=Object.freeze(A);return{issuer:f,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,root:t,time:o,
-suite:s,vaults:L,restored:S}}function Js(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");return Object.
-freeze({generation:t,restored:e.uint("seal.vault.restored")})}function Zs(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.freeze(
-{first:t,time:e.uint("seal.restored.time")})}function bo(e,t){e.tag("seal.receipt",Vs),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Gs);return e.map(
-"seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var Qs="trefoil:attestation/1",ea=28*1024;function cn(e){let t=Ye.of("attestation",e,ea);t.map("attestation",6),t.key("format",0).format("format",Qs);let n=t.key(
+outOfRange("seal.previous");if(i===0n&&!je(g,ao))throw n.outOfRange("seal.log_root");if(S!==void 0&&(S.first>i||S.time>o))throw n.outOfRange("seal.restored");n.
+key("seal.vds",po).key("seal.vds",Tr),n.finish("seal.protected");let L=Object.freeze(A);return{issuer:f,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,
+root:t,time:o,suite:s,vaults:L,restored:S}}function Js(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
+return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function Zs(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
+freeze({first:t,time:e.uint("seal.restored.time")})}function bo(e,t){e.tag("seal.receipt",Vs),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Gs);return e.
+map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var Qs="trefoil:attestation/1",ea=28*1024;function cn(e){let t=Ye.of("attestation",e,ea);t.map("attestation",6),t.key("format",0).format("format",Qs);let n=t.key(
 "statement",1).bytes("statement",1,Er),r=t.key("tree_size",2).uint("tree_size"),f=t.key("leaf_index",3).uint("leaf_index"),o=t.key("path",4).array("path",0,so),
 c=Array.from({length:o},()=>t.bytes("path",on)),s=ta(t);return t.finish("attestation"),{statement:n,treeSize:r,leafIndex:f,path:c,evidence:s}}function ta(e){let t=e.
 offset,n=e.int("seal");if(n===5n)return{form:"full",seal:ut.read(e)};if(n!==6n)throw e.unexpectedKey("seal",5,n,t);return e.array("seal_reference",2),{form:"com\

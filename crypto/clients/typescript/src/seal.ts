@@ -193,7 +193,7 @@ function decodeProtected(bytes: Uint8Array, root: Uint8Array): SealHeader {
   if (treeSize === 0n) throw r.outOfRange("seal.tree_size");
   if (sealNumber === 0n && previous.some((byte) => byte !== 0)) throw r.outOfRange("seal.previous");
   if (sealNumber === 0n && !equal(logRoot, EMPTY_ROOT)) throw r.outOfRange("seal.log_root");
-  if (restored !== undefined && restored.first > sealNumber) throw r.outOfRange("seal.restored");
+  if (restored !== undefined && (restored.first > sealNumber || restored.time > time)) throw r.outOfRange("seal.restored");
   r.key("seal.vds", VDS).key("seal.vds", VDS_RFC9162_SHA256);
   r.finish("seal.protected");
   const states = Object.freeze(vaults);

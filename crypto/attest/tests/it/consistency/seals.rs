@@ -59,7 +59,7 @@ impl Log {
         while self.seals.len() < size {
             let previous = self.seals.last().map_or([0; 32], |seal| seal.header.digest());
             let mut next = seal("a", self.frontier.size(), previous, self.frontier.root(), history);
-            next.header.restored = Some(restored);
+            (next.header.restored, next.header.time) = (Some(restored), time + self.frontier.size());
             self.frontier.push(&next.header.digest());
             self.seals.push(next);
         }
@@ -146,7 +146,7 @@ pub(crate) fn make() -> Value {
     let common = Log::default().grow("a", 5, 0);
     let (a, b) = (common.clone().grow("a", 9, 1), common.clone().grow("a", 9, 2));
     let r = common.clone().restored(9, 1_800_000_007, 3);
-    let s = common.clone().restored(9, 1_800_000_009, 4);
+    let s = common.clone().restored(9, 1_800_000_050, 4);
     let rr = Log { frontier: cut(&r, 7), seals: r.seals[..7].to_vec() }.restored(9, 1_800_000_020, 5);
     let c = Log::default().grow("c", 3, 0);
     let mut vectors = Vectors { seals: Vec::new(), pairs: Vec::new() };
