@@ -128,3 +128,75 @@ pub fn check_copy(path: &Path, version: i64, schema: &str, key: &RowKey) -> Resu
     let step = steps.ok_or_else(|| unknown_version(path, found, version))?;
     Rows::verify(&connection, key.of_step(step), step.tables).map(|rows| rows.state())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::{Database, fault};
+    use crate::supervisor::Supervisor;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const SCHEMA: &str = "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT";
+
+    fn key() -> RowKey {
+        RowKey::of(&[7; 32], &[])
+    }
+
+    fn newest(pinned: &Pinned) -> i64 {
+        let read = |connection: &Connection| {
+            connection.query_row("SELECT coalesce(max(number), 0) FROM numbers", [], |row| row.get(0))
+        };
+        pinned.read(read).unwrap()
+    }
+
+    /// A number is written to the first file before it is to the second, as a salt is before its template.
+    #[test]
+    fn a_pair_is_pinned_at_one_moment_while_both_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["first.sqlite", "second.sqlite"].map(|name| folder.path().join(name));
+        let open =
+            |path: &PathBuf| Database::open(path, 1, SCHEMA, Some(key()), &Supervisor::default()).unwrap();
+        let databases = paths.each_ref().map(open);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 1_i64.. {
+                    for database in &databases {
+                        let insert = move |connection: &Connection| {
+                            connection
+                                .execute("INSERT INTO numbers VALUES (?)", [number])
+                                .map(drop)
+                                .map_err(fault)
+                        };
+                        database.write(insert).unwrap();
+                    }
+                    if done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+            let mut last = 0;
+            for round in 0..50 {
+                let pair = Pinned::together(&paths[0], &paths[1]).unwrap();
+                let numbers = pair.each_ref().map(newest);
+                assert!((0..=1).contains(&(numbers[0] - numbers[1])), "{numbers:?}");
+                // However long it takes to copy them.
+                while databases[0].state().generation < pair[0].state().generation + 2 {
+                    std::thread::yield_now();
+                }
+                assert_eq!(pair.each_ref().map(newest), numbers);
+                let copy = folder.path().join(format!("copy-{round}"));
+                pair[0].copy_to(&copy, |_, _| ()).unwrap();
+                assert_eq!(check_copy(&copy, 1, SCHEMA, &key()).unwrap(), pair[0].state());
+                let beside = ["-wal", "-shm"].map(|end| folder.path().join(format!("copy-{round}{end}")));
+                assert!(beside.iter().all(|path| !path.exists()), "the copy is one file");
+                let edited = Connection::open(&copy).unwrap().execute("INSERT INTO numbers VALUES (0)", []);
+                assert_eq!(edited, Ok(1));
+                assert!(matches!(check_copy(&copy, 1, SCHEMA, &key()), Err(StoreError::Altered(_))));
+                assert!(numbers[0] >= last);
+                last = numbers[0];
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+}
