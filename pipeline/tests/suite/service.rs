@@ -73,7 +73,7 @@ where
 {
     let (keys, trust_root) = signing_keys();
     let (placement, vaults) = (Placement::new(Some(2), Pin::Auto), Arc::default());
-    let config = Config { placement, delay: Delay::default(), cadence, intake, vaults };
+    let config = Config { placement, delay: Delay::default(), cadence, intake, vaults, restored: None };
     let pipeline = world.pipeline_with(keyholder);
     let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
         .expect("service");

@@ -507,6 +507,6 @@ fn marks_stay_few_and_near_enough_wherever_a_backup_was_made() {
     assert_eq!(Marks::read(marks.saved(), last).unwrap(), marks);
     assert!(Marks::read(marks.saved(), 1000).is_err());
     let mut twice = marks.saved();
-    twice.insert(0, twice[0].clone());
+    twice.insert(0, twice[0]);
     assert!(Marks::read(twice, last).is_err());
 }

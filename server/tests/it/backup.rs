@@ -22,7 +22,10 @@ const ROUNDS: usize = 20;
 const KILLS: usize = 100;
 
 fn passphrase(words: &str) -> Passphrase {
-    Passphrase::new(Zeroizing::new(words.as_bytes().to_vec())).ok().expect("long enough")
+    let Ok(passphrase) = Passphrase::new(Zeroizing::new(words.as_bytes().to_vec())) else {
+        panic!("too short")
+    };
+    passphrase
 }
 
 fn make(data: &Path, to: &Path, now: u64) -> Result<Manifest, BackupError> {

@@ -149,6 +149,15 @@ mod tests {
         pinned.read(read).unwrap()
     }
 
+    /// Ends the load, also when the test fails.
+    struct Ends<'a>(&'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// A number is written to the first file before it is to the second, as a salt is before its template.
     #[test]
     fn a_pair_is_pinned_at_one_moment_while_both_are_written() {
@@ -175,6 +184,7 @@ mod tests {
                     }
                 }
             });
+            let _ends = Ends(&done);
             let mut last = 0;
             for round in 0..50 {
                 let pair = Pinned::together(&paths[0], &paths[1]).unwrap();
@@ -196,7 +206,6 @@ mod tests {
                 assert!(numbers[0] >= last);
                 last = numbers[0];
             }
-            done.store(true, Ordering::Relaxed);
         });
     }
 }

@@ -23,7 +23,10 @@ const KILLS: usize = 100;
 const THREADS: usize = 3;
 
 fn passphrase() -> Passphrase {
-    Passphrase::new(b"correct horse battery".to_vec().into()).ok().expect("long enough")
+    let Ok(passphrase) = Passphrase::new(b"correct horse battery".to_vec().into()) else {
+        panic!("too short")
+    };
+    passphrase
 }
 
 fn make(data: &Path, to: &Path) -> Result<backup::Manifest, BackupError> {
