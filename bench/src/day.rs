@@ -199,6 +199,7 @@ impl World {
             time: WORLD_START_S + seconds,
             suite: Suite::One,
             vaults: vec![Some(VaultState { generation: self.head.next_number(), restored: 0 })],
+            restored: None,
         };
         let completed = self.head.log.clone().push(&header.digest());
         self.head.follow(&header);

@@ -31,7 +31,7 @@ use crossbeam_channel::{Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
-use trefoil_attest::{Seal, SealHeader};
+use trefoil_attest::{Restoration, Seal, SealHeader};
 use trefoil_sign::SigningKeys;
 
 use self::checking::Checking;
@@ -84,12 +84,14 @@ pub struct Origin {
     pub issuer: String,
     /// Its key-holders' vaults.
     pub vaults: Arc<SeenVaults>,
+    /// The newest restoration of its log from a backup.
+    pub restored: Option<Restoration>,
 }
 
 impl Origin {
-    /// A service of which nobody looks at the vaults.
+    /// A service of which nobody looks at the vaults, and whose log never was restored.
     pub fn new(issuer: impl Into<String>) -> Origin {
-        Origin { issuer: issuer.into(), vaults: Arc::default() }
+        Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None }
     }
 }
 

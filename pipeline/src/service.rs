@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, never, select, unbounded};
+use trefoil_attest::Restoration;
 use trefoil_cache::Cache;
 use trefoil_sign::SigningKeys;
 
@@ -47,6 +48,8 @@ pub struct Config {
     pub intake: usize,
     /// What seals say of the key-holders' vaults.
     pub vaults: Arc<SeenVaults>,
+    /// What seals say of the newest restoration of the log.
+    pub restored: Option<Restoration>,
 }
 
 /// The service could not start.
@@ -122,7 +125,9 @@ impl<R: Send + 'static> Service<R> {
         let (events, progress) = unbounded();
         let sealing = Sealing(events.clone());
         let after_group = move |batches| sealing.tell(Event::Sealed(batches));
-        let origin = Origin { issuer: pipeline.issuer().to_owned(), vaults: config.vaults };
+        let Config { vaults, restored, .. } = &config;
+        let origin =
+            Origin { issuer: pipeline.issuer().to_owned(), vaults: Arc::clone(vaults), restored: *restored };
         let (bound, sealer) = Sealer::start(
             keys,
             origin,

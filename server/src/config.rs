@@ -129,6 +129,9 @@ pub struct Overrides {
     /// were then, and every seal shows that it happened. A key-holder that runs apart has a flag of this name itself.
     #[arg(long)]
     pub accept_older_vault: bool,
+    /// Let databases that an earlier version of the program wrote become ones of this version. Make a backup first.
+    #[arg(long)]
+    pub migrate: bool,
 }
 
 impl Config {
@@ -175,8 +178,16 @@ impl Config {
     }
 
     fn apply(&mut self, flags: &Overrides) {
-        let Overrides { data_dir, listen, admin_listen, workers, cadence, key_holder, accept_older_vault } =
-            flags;
+        let Overrides {
+            data_dir,
+            listen,
+            admin_listen,
+            workers,
+            cadence,
+            key_holder,
+            accept_older_vault,
+            migrate,
+        } = flags;
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -194,6 +205,7 @@ impl Config {
         }
         self.keyholder.apply(key_holder);
         self.keyholder.accept_older_vault |= accept_older_vault;
+        self.store.migrate |= migrate;
     }
 
     fn check(&self) -> Result<(), ConfigError> {

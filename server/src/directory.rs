@@ -394,7 +394,9 @@ impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Problem {
         match cause {
             StoreError::Busy => Problem::new(Code::Overloaded, "too many writes wait; retry after a second"),
-            StoreError::Conflict | StoreError::Fault(_) => Problem::internal(cause),
+            StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => {
+                Problem::internal(cause)
+            }
             StoreError::Altered(_)
             | StoreError::Damaged(_)
             | StoreError::Emptied

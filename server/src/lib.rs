@@ -7,6 +7,7 @@
 
 mod api;
 mod app;
+pub mod backup;
 mod chains;
 pub mod cli;
 pub mod client;

@@ -3,7 +3,8 @@
 //! The auditor keeps a [`Head`]: how many seals it has seen, the digest of the last, and the right edge of the tree over
 //! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
 //! to. A log that was cut, or that shows another history than before, cannot pass. Nor can one whose seals show an older copy
-//! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one.
+//! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one. A log that goes on from a
+//! backup says so in every seal; such a log passes, and what was seen of the part that it lost is told (see [`restorations`]).
 //!
 //! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
 
@@ -13,18 +14,20 @@ use thiserror::Error;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{LogEntry, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
+use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
 
 use crate::wire::Hex;
 
+mod restorations;
 mod signers;
 mod vaults;
 
+use restorations::Marks;
 use signers::Signers;
 pub(crate) use vaults::{Notice, Vaults};
 
 /// Name and version of the saved form of a head.
-const FORMAT: &str = "trefoil:log-head/2";
+const FORMAT: &str = "trefoil:log-head/3";
 
 /// Where the seals come from.
 pub(crate) trait Source {
@@ -49,6 +52,23 @@ pub(crate) struct Head {
     pub(crate) signed: Option<(u64, Hash)>,
     /// What they say of the key-holders' vaults.
     pub(crate) vaults: Vaults,
+    /// What restorations are compared with.
+    pub(crate) end: Option<Last>,
+    /// Every restoration of the log so far, oldest first.
+    pub(crate) restorations: Vec<Restoration>,
+    /// Places on the way.
+    marks: Marks,
+}
+
+/// A log that passed.
+#[derive(Debug)]
+pub(crate) struct Audited {
+    /// What was seen then.
+    pub(crate) head: Head,
+    /// The first seal that was checked: less than were seen before where the log was restored.
+    pub(crate) from: u64,
+    /// What an auditor should know besides.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// Why a log did not pass, or could not be audited.
@@ -58,7 +78,10 @@ pub(crate) enum AuditError {
     #[error("{0}")]
     Source(String),
     /// Fewer seals than were seen before.
-    #[error("the log was cut: {seen} seals were seen before, and now there are {found}")]
+    #[error(
+        "the log was cut: {seen} seals were seen before, and now there are {found}. A service that was restored from a backup says so in its \
+         next seal: audit again after that"
+    )]
     Truncated {
         /// Seals seen before.
         seen: u64,
@@ -107,6 +130,28 @@ pub(crate) enum AuditError {
          archive, or for the backup that has the last seal of these keys"
     )]
     Unsigned(u64),
+    /// A seal forgets a restoration, or dates one wrongly.
+    #[error(
+        "seal {0} says otherwise than the seals before it when the log was restored: a restoration begins with its own seal, is later than \
+         every seal before it, and is never forgotten"
+    )]
+    Restoration(u64),
+    /// More restorations than anybody has backups.
+    #[error("the log was restored more than {} times", restorations::RESTORATIONS_MAX)]
+    TooOften,
+    /// Witnesses cosigned what this log never was, or does not have any more.
+    #[error(
+        "witnesses have cosigned a head of {size} seals that is not of this log. It may be of the part that was lost when the log was restored \
+         at {time} and went on at seal {first}: ask a witness for a newer one. A head that they saw after that time shows a fork"
+    )]
+    WitnessedLost {
+        /// Size of the checkpoint.
+        size: u64,
+        /// Where the log went on.
+        first: u64,
+        /// When it was restored.
+        time: u64,
+    },
     /// The proof of the source is wrong.
     #[error("the consistency proof from {old_size} to {size} seals does not verify")]
     Consistency {
@@ -137,32 +182,34 @@ pub(crate) enum AuditError {
 }
 
 /// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
-/// lie between what was seen and what is signed now, and be on this log. Returns what was seen then, and what an auditor
-/// should know besides.
+/// lie between what was seen and what is signed now, and be on this log.
 pub(crate) fn audit(
     source: &dyn Source,
     trust_root: &TrustRoot,
     seen: &Head,
     checkpoint: Option<&Checkpoint>,
-) -> Result<(Head, Vec<Notice>), AuditError> {
+) -> Result<Audited, AuditError> {
     let newest = source.newest().map_err(AuditError::Source)?;
-    let (before, found) = (seen.log.size(), newest.map_or(0, |number| number.saturating_add(1)));
-    if found < before {
-        return Err(AuditError::Truncated { seen: before, found });
-    }
-    if let Some(last) = before.checked_sub(1)
-        && fetch(source, last)?.header().digest() != seen.last
-    {
-        return Err(AuditError::Forked(last));
-    }
+    let found = newest.map_or(0, |number| number.saturating_add(1));
+    let mut notices = Vec::new();
+    let lost = match same_history(source, seen, found) {
+        Ok(()) => None,
+        Err(other @ (AuditError::Truncated { .. } | AuditError::Forked(_))) => {
+            Some(restorations::go_back(source, trust_root, seen, found)?.ok_or(other)?)
+        }
+        Err(cause) => return Err(cause),
+    };
+    let start = lost.as_ref().map_or(seen, |lost| &lost.start);
+    let before = start.log.size();
     check_checkpoint(checkpoint, trust_root, before, found.saturating_sub(1))?;
-    let (mut head, mut notices) = (seen.clone(), Vec::new());
+    let mut head = start.clone();
     let (mut signers, mut number, mut found) = (Signers::default(), before, found);
     while number < found {
         compare(checkpoint, &head)?;
         let entry = fetch(source, number)?;
         signers.follow(number, &entry, trust_root)?;
         head.follow(number, entry.header())?;
+        lost.as_ref().map_or(Ok(()), |lost| lost.passes(&head))?;
         head.vaults.follow(number, &entry.header().vaults, &mut notices)?;
         number += 1;
         // What was the newest seal when the audit began may have been pruned meanwhile; a newer one signs for it.
@@ -173,8 +220,24 @@ pub(crate) fn audit(
     }
     notices.extend(signers.finish()?);
     compare(checkpoint, &head)?;
-    check_proof(source, seen, &head)?;
-    Ok((head, notices))
+    check_proof(source, start, &head)?;
+    if let Some(lost) = &lost {
+        lost.finish(seen, &head, &mut notices)?;
+    }
+    head.marks.put(head.log.size(), head.last);
+    Ok(Audited { head, from: before, notices })
+}
+
+/// Whether `source` has what was seen.
+fn same_history(source: &dyn Source, seen: &Head, found: u64) -> Result<(), AuditError> {
+    let before = seen.log.size();
+    if found < before {
+        return Err(AuditError::Truncated { seen: before, found });
+    }
+    match before.checked_sub(1) {
+        Some(last) if fetch(source, last)?.header().digest() != seen.last => Err(AuditError::Forked(last)),
+        _ => Ok(()),
+    }
 }
 
 fn fetch(source: &dyn Source, number: u64) -> Result<LogEntry, AuditError> {
@@ -199,11 +262,14 @@ fn check_checkpoint(
 }
 
 fn compare(checkpoint: Option<&Checkpoint>, head: &Head) -> Result<(), AuditError> {
-    match checkpoint {
-        Some(Checkpoint { size, root, .. }) if *size == head.log.size() && *root != head.log.root() => {
-            Err(AuditError::Witnessed(*size))
-        }
-        _ => Ok(()),
+    let Some(Checkpoint { size, root, .. }) = checkpoint else { return Ok(()) };
+    if *size != head.log.size() || *root == head.log.root() {
+        return Ok(());
+    }
+    // The log of `size` seals ends with seal `size - 1`.
+    match head.restorations.iter().find(|restored| restored.first < *size) {
+        Some(&Restoration { first, time }) => Err(AuditError::WitnessedLost { size: *size, first, time }),
+        None => Err(AuditError::Witnessed(*size)),
     }
 }
 
@@ -233,9 +299,20 @@ impl Head {
         if header.log_root != self.log.root() {
             return Err(AuditError::LogRoot(number));
         }
+        if !Restoration::follows(self.end, header) {
+            return Err(AuditError::Restoration(number));
+        }
+        if let Some(restored) = header.restored.filter(|restored| restored.first == number) {
+            self.restorations.push(restored);
+            if self.restorations.len() > restorations::RESTORATIONS_MAX {
+                return Err(AuditError::TooOften);
+            }
+        }
+        self.end = Some(Last::of(header));
         self.signed = Some((number, header.log_root));
         self.last = header.digest();
         self.log.push(&self.last);
+        self.marks.pass(self.log.size(), self.last);
         Ok(())
     }
 
@@ -260,6 +337,9 @@ impl Head {
                 .iter()
                 .map(|vault| vault.map(|state| (state.generation, state.restored)))
                 .collect(),
+            sealed_at: self.end.map(|end| end.time),
+            restorations: self.restorations.iter().map(|restored| (restored.first, restored.time)).collect(),
+            marks: self.marks.saved(),
         };
         serde_json::to_string_pretty(&file).expect("strings and numbers have a JSON form") + "\n"
     }
@@ -287,7 +367,15 @@ impl Head {
         }
         let state = |(generation, restored)| VaultState { generation, restored };
         let vaults = Vaults(file.vaults.into_iter().map(|vault| vault.map(state)).collect());
-        Ok(Head { log, last: file.last.0, signed, vaults })
+        let restoration = |(first, time)| Restoration { first, time };
+        let restorations: Vec<_> = file.restorations.into_iter().map(restoration).collect();
+        if restorations.len() > restorations::RESTORATIONS_MAX || file.sealed_at.is_some() != (file.seals > 0)
+        {
+            return Err("its restorations do not belong to its seals".to_owned());
+        }
+        let end = file.sealed_at.map(|time| Last { time, restored: restorations.last().copied() });
+        let marks = Marks::read(file.marks, file.seals)?;
+        Ok(Head { log, last: file.last.0, signed, vaults, end, restorations, marks })
     }
 }
 
@@ -302,6 +390,12 @@ struct File {
     nodes: Vec<Hex<32>>,
     /// Generation and restorations of each.
     vaults: Vec<Option<(u64, u64)>>,
+    /// When the last seal was made, Unix seconds.
+    sealed_at: Option<u64>,
+    /// First seal and time of each.
+    restorations: Vec<(u64, u64)>,
+    /// Sizes, and the digest of the last seal of each.
+    marks: Vec<(u64, Hex<32>)>,
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
 use trefoil_attest::witness::Checkpoint;
-use trefoil_attest::{Family, LogEntry, PrunedSeal, Seal, SealHeader, TrustRoot, VaultState};
+use trefoil_attest::{
+    Family, Last, LogEntry, PrunedSeal, Restoration, Seal, SealHeader, TrustRoot, VaultState,
+};
 use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
@@ -93,6 +95,20 @@ pub(crate) fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
     match store.last_seal()? {
         Some(_) => newest(store).map(|header| Some(header.time)),
         None => Ok(None),
+    }
+}
+
+/// The restoration that seals tell of: the newest one, with which the log goes on or went on. The next seal must be allowed to say so.
+pub(crate) fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogError> {
+    let restored = store.last_restoration()?;
+    if store.last_seal()?.is_none() {
+        return Ok(restored);
+    }
+    let newest = newest(store)?;
+    let next = SealHeader { seal_number: newest.seal_number + 1, restored, ..newest.clone() };
+    match Restoration::follows(Some(Last::of(&newest)), &next) {
+        true => Ok(restored),
+        false => Err(LogError::Altered("list of restorations")),
     }
 }
 
@@ -235,6 +251,7 @@ mod tests {
                 time: 4,
                 suite: Suite::One,
                 vaults: Vec::new(),
+                restored: None,
             };
             let signatures = trefoil_attest::Family::ALL.map(|family| vec![0; family.signature_bytes()]);
             let completed = head.log.clone().push(&header.digest());

@@ -8,6 +8,7 @@
 //!
 //! A refused request costs no body and no body's parsing, and the one counter that all requests of a tenant change is the tenant's own.
 
+use crate::config::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -60,8 +61,12 @@ pub(crate) struct Measured {
 }
 
 impl Pace {
+    pub(crate) fn of(limits: &Limits) -> Pace {
+        Pace::new(limits.in_flight_per_tenant, Duration::from_millis(limits.latency_aim_ms))
+    }
+
     /// At most `most` requests, and as many as are answered within `aim`.
-    pub(crate) fn new(most: usize, aim: Duration) -> Pace {
+    fn new(most: usize, aim: Duration) -> Pace {
         Pace {
             limit: AtomicUsize::new(most.min(256)),
             most,

@@ -178,7 +178,7 @@ pub struct Audited {
 pub fn audit(file: &Path, trust_root: &TrustRoot) -> Result<Audited, String> {
     let reader = SealReader::open(file).map_err(|cause| cause.to_string())?;
     let audited = log_audit::audit(&reader, trust_root, &Head::default(), None);
-    let (head, notices) = audited.map_err(|cause| cause.to_string())?;
+    let log_audit::Audited { head, notices, .. } = audited.map_err(|cause| cause.to_string())?;
     let pruned = notices.iter().find_map(|notice| match notice {
         Notice::Pruned { pruned, .. } => Some(*pruned),
         _ => None,

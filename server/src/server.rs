@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
-use trefoil_attest::{TrustRoot, VaultState};
+use trefoil_attest::{Restoration, TrustRoot, VaultState};
 use trefoil_key_holder::disk::{self, Disk};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
@@ -148,14 +148,23 @@ impl Server {
         let issuer = config.issuer();
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
-        let store = open_store(&supervisor, &directory)?;
+        let store = open_store(&supervisor, &directory, config.store.migrate)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let (keyholder, vault) =
-            key_holder(&supervisor, &config.keyholder, &directory, &clock, sealed.as_ref())?;
+        let (keyholder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
+        let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
+            let cause = format!(
+                "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
+                ahead.time
+            );
+            return Err(stored("clock", &cause));
+        }
+        // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        let last = last.max(restored.map(|restored| restored.time));
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&keyholder),
@@ -185,7 +194,8 @@ impl Server {
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, watch.vaults())?;
+        let told = (watch.vaults(), restored);
+        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, told)?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
@@ -202,10 +212,7 @@ impl Server {
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
             chains: Chains::new(config.proofs.cache_capacity),
-            pace: Pace::new(
-                config.limits.in_flight_per_tenant,
-                Duration::from_millis(config.limits.latency_aim_ms),
-            ),
+            pace: Pace::of(&config.limits),
             quota: Quota::new(config.proofs.quota()),
             replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
@@ -383,10 +390,14 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     Ok(opened)
 }
 
-fn open_store(supervisor: &Supervisor, directory: &DataDir) -> Result<Arc<dyn Store>, StartError> {
+fn open_store(
+    supervisor: &Supervisor,
+    directory: &DataDir,
+    migrate: bool,
+) -> Result<Arc<dyn Store>, StartError> {
     let path = directory.join(STORE_FILE);
     let secret = directory.secret::<32>("master.key")?;
-    let file = directory.database(STORE_FILE)?;
+    let file = directory.database(STORE_FILE)?.migrating(migrate);
     let store = Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
     directory.note(STORE_FILE)?;
     Ok(Arc::new(store))
@@ -398,7 +409,7 @@ type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 /// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
-    config: &config::KeyHolder,
+    Config { keyholder: config, store, .. }: &Config,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
     sealed: Option<&SealedVaults>,
@@ -432,7 +443,7 @@ fn key_holder(
         }
     }
     let secret = directory.secret::<32>("vault.key")?;
-    let file = directory.database(VAULT_FILE)?;
+    let file = directory.database(VAULT_FILE)?.migrating(store.migrate);
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;
@@ -488,7 +499,7 @@ fn start_pipeline(
     head: ChainHead,
     clock: &Arc<dyn Clock>,
     release: SealLog,
-    vaults: Arc<SeenVaults>,
+    (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
 ) -> Result<Service<Reply>, StartError> {
     let config::Pipeline { workers, cadence, seal_floor_ms, seal_floor_logins, batch_delay_us, queue } =
         config.pipeline;
@@ -506,6 +517,7 @@ fn start_pipeline(
         floor: Floor { distance: Duration::from_millis(seal_floor_ms), lanes: seal_floor_logins },
         intake: queue,
         vaults,
+        restored,
     };
     Service::start(Arc::new(pipeline), keys, head, config, Arc::clone(clock), Arc::new(release))
         .map_err(|cause| StartError::Thread(cause.to_string()))

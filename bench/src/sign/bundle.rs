@@ -181,5 +181,6 @@ fn header(keys: &SigningKeys, tree: &MerkleTree) -> SealHeader {
         time: WORLD_START_S,
         suite: Suite::One,
         vaults: Vec::new(),
+        restored: None,
     }
 }

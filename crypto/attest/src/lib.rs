@@ -30,6 +30,7 @@ mod key_set;
 pub mod log;
 mod policy;
 mod pruned;
+mod restoration;
 mod rotation;
 mod same_log;
 mod seal;
@@ -53,6 +54,7 @@ pub use family::{
 pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
 pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
+pub use restoration::{Last, Restoration};
 pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};
 pub use seal::{HEADER_BYTES_MAX, SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};

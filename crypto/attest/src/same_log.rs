@@ -3,9 +3,13 @@
 //! A seal of number `n` signs the log of the `n` seals before it, and is itself entry `n`. Two seals are of one log if the
 //! later one's log extends the earlier one's (a consistency proof) and holds the earlier seal (an inclusion proof). The
 //! consistency proof alone would miss histories that part at the earlier seal itself.
+//!
+//! A log that goes on from a backup says so in every seal ([`Restoration`]). A seal of the part that was lost is of no log any more, which
+//! is told apart from a fork.
 
 use core::fmt;
 
+use crate::restoration::Restoration;
 use crate::seal::SealHeader;
 use crate::tree::{Hash, verify_consistency, verify_inclusion};
 
@@ -18,6 +22,9 @@ pub enum LogError {
     /// The log has forked: two seals of one number, or neighbours of which the later does not name the earlier. The two
     /// seals alone prove it to anybody, once their signatures are verified.
     Forked,
+    /// One of them is of the part of the log that was lost when the other's service went on from a backup, and says so. It is no
+    /// evidence of a fork; whether a restoration is acceptable is the reader's to decide.
+    Restored(Restoration),
     /// The consistency proof does not connect their logs.
     Consistency,
     /// The inclusion proof does not lead from the earlier seal to the later one's log.
@@ -31,6 +38,7 @@ impl LogError {
         match self {
             Self::Issuer => "issuer",
             Self::Forked => "forked",
+            Self::Restored(_) => "restored",
             Self::Consistency => "consistency",
             Self::Inclusion => "inclusion",
         }
@@ -40,6 +48,13 @@ impl LogError {
 impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Restored(Restoration { first, time }) => {
+                return write!(
+                    f,
+                    "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}; the seal without that \
+                     restoration is of the part that was lost"
+                );
+            }
             Self::Issuer => "the seals are of different issuers; nothing can be said about them",
             Self::Forked => "the log has forked: these seals cannot be of one history; keep both as evidence",
             Self::Consistency => {
@@ -75,6 +90,11 @@ pub fn verify_same_log(
         return Err(LogError::Issuer);
     }
     let (old, new) = if one.seal_number <= other.seal_number { (one, other) } else { (other, one) };
+    for (lost, kept) in [(old, new), (new, old)] {
+        if let Some(restored) = kept.restored.filter(|restored| restored.lost(lost)) {
+            return Err(LogError::Restored(restored));
+        }
+    }
     let (old_size, size, digest) = (old.seal_number, new.seal_number, old.digest());
     let forked = match size - old_size {
         0 => new.digest() != digest,

@@ -9,6 +9,7 @@ use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
 use crate::key_set::KeySetId;
+use crate::restoration::Restoration;
 use crate::statement::{NAME_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite};
 use crate::suite::Suite;
 use crate::tree::{EMPTY_ROOT, Hash};
@@ -34,7 +35,7 @@ const VDS_RFC9162_SHA256: i64 = 1;
 /// CBOR tag of COSE_Sign1 (RFC 9052).
 const COSE_SIGN1: u64 = 18;
 /// Longest protected header; bounds the reader.
-const PROTECTED_BYTES_MAX: usize = 512;
+const PROTECTED_BYTES_MAX: usize = 544;
 
 /// What a seal says about its tree. All of it is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +62,9 @@ pub struct SealHeader {
     /// The state of each key-holder's vault as the service saw it last, in the order of the seats; `None` where it never
     /// saw it. Empty where no key-holder has a vault, at most [`VAULTS_MAX`] otherwise.
     pub vaults: Vec<Option<VaultState>>,
+    /// The newest restoration of this log from a backup, this seal's own if it is the first after it; `None` where the log never
+    /// was restored.
+    pub restored: Option<Restoration>,
 }
 
 /// A header with its three signatures, in the order of [`Family::ALL`].
@@ -93,6 +97,11 @@ impl SealHeader {
         }
         if self.seal_number == 0 && self.log_root != EMPTY_ROOT {
             return refuse("seal.log_root", "the root of the empty tree for seal number 0");
+        }
+        // One that is dated ahead would excuse every seal that another branch of the log makes until then.
+        let later = |restored: &Restoration| restored.first > self.seal_number || restored.time > self.time;
+        if self.restored.as_ref().is_some_and(later) {
+            return refuse("seal.restored", "of a restoration that this seal follows, by number and by time");
         }
         Ok(())
     }
@@ -173,13 +182,16 @@ impl SealHeader {
         w.key(1).text(&self.issuer);
         w.key(6).uint(self.time);
         w.key(265).text(SEAL_FORMAT);
-        w.key(TREFOIL_CLAIM).map(6);
+        w.key(TREFOIL_CLAIM).map(6 + usize::from(self.restored.is_some()));
         w.key(1).uint(self.suite.number());
         w.key(2).uint(self.seal_number);
         w.key(3).bytes(&self.previous);
         w.key(4).uint(self.tree_size);
         w.key(5).bytes(&self.log_root);
         VaultState::write_all(&self.vaults, w.key(6));
+        if let Some(restored) = &self.restored {
+            restored.write(w.key(7));
+        }
     }
 
     /// Reads the protected header of the first family; the root comes from beside it.
@@ -200,13 +212,17 @@ impl SealHeader {
         let issuer = r.key("seal.iss", 1)?.text("seal.iss", NAME_BYTES_MAX)?.into();
         let time = r.key("seal.iat", 6)?.uint("seal.iat")?;
         r.key("seal.eat_profile", 265)?.format("seal.eat_profile", SEAL_FORMAT)?;
-        r.key("seal.trefoil", TREFOIL_CLAIM)?.map("seal.trefoil", 6)?;
+        let fields = r.key("seal.trefoil", TREFOIL_CLAIM)?.map_of("seal.trefoil", 6..=7)?;
         let suite = read_suite(r.key("seal.suite", 1)?)?;
         let seal_number = r.key("seal.number", 2)?.uint("seal.number")?;
         let previous = r.key("seal.previous", 3)?.fixed("seal.previous")?;
         let tree_size = r.key("seal.tree_size", 4)?.uint("seal.tree_size")?;
         let log_root = r.key("seal.log_root", 5)?.fixed("seal.log_root")?;
         let vaults = VaultState::read_all(r.key("seal.vaults", 6)?)?;
+        let restored = match fields {
+            7 => Some(Restoration::read(r.key("seal.restored", 7)?)?),
+            _ => None,
+        };
         let end = r.clone();
         let header = Self {
             issuer,
@@ -219,6 +235,7 @@ impl SealHeader {
             time,
             suite,
             vaults,
+            restored,
         };
         header.check().map_err(|error| end.error(error.field, Problem::OutOfRange))?;
         Ok(header)

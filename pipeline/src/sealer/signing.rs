@@ -90,6 +90,7 @@ impl<R> Signing<R> {
             time: self.clock.unix_s(),
             suite: Suite::One,
             vaults: self.origin.vaults.states(),
+            restored: self.origin.restored,
         };
         let seal = self.keys.sign_seal_unchecked(header, &mut rand::rng()).ok()?;
         Some((seal, tree))

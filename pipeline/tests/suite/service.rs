@@ -73,7 +73,15 @@ where
 {
     let (keys, trust_root) = signing_keys();
     let (placement, vaults) = (Placement::new(Some(2), Pin::Auto), Arc::default());
-    let config = Config { placement, delay: Delay::default(), cadence, floor: Floor::NONE, intake, vaults };
+    let config = Config {
+        placement,
+        delay: Delay::default(),
+        cadence,
+        floor: Floor::NONE,
+        intake,
+        vaults,
+        restored: None,
+    };
     let pipeline = world.pipeline_with(keyholder);
     let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
         .expect("service");
@@ -370,6 +378,7 @@ where
             floor: Floor::NONE,
             intake: 1024,
             vaults: Arc::default(),
+            restored: None,
         };
         let clock = Arc::new(Sabotage { inner: clock(), victim, armed: AtomicBool::new(false) });
         let service = Service::start(

@@ -1,5 +1,7 @@
 //! `trefoil key-holder`, also the program `trefoil-key-holder`, which links nothing else.
 
+mod backup;
+
 use crate::address::Address;
 use crate::clients::{Clients, Right};
 use crate::config::Config;
@@ -11,6 +13,7 @@ use crate::output;
 use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
+pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Display;
@@ -163,6 +166,15 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Make or check a backup of the data directory, also while the key-holder runs.
+    Backup {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        backup: backup::BackupArgs,
+    },
+    /// Restore a backup into a new data directory. Its vault counts as an older copy that was taken, which every seal shows.
+    Restore(backup::RestoreArgs),
     /// Check the chain of the job log and print where it stands.
     CheckLog {
         #[command(flatten)]
@@ -232,6 +244,10 @@ impl KeyHolderArgs {
             Some(Command::SealingKey { place }) => operate(&place, |keyholder| {
                 keyholder.sealing_key().map(|key| println!("{}", key.fingerprint()))
             }),
+            Some(Command::Backup { place, backup }) => {
+                backup.run(|| place.load().map(|config| config.server.data_dir))
+            }
+            Some(Command::Restore(restore)) => restore.run(),
             Some(Command::CheckLog { place }) => place.load().and_then(|config| {
                 let head = job_log::check(&config.server.data_dir).map_err(|cause| (cause.to_string(), 1))?;
                 println!("{} lines, head {}", head.next, hex::encode(head.digest));

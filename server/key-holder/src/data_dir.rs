@@ -116,6 +116,14 @@ pub enum DataDirError {
         /// Reason.
         cause: String,
     },
+    /// A restore began in the directory and did not end.
+    #[error(
+        "{path}: a restore into this directory did not end, so it is not whole; remove the directory, and restore again into a new one"
+    )]
+    Unfinished {
+        /// The directory.
+        path: String,
+    },
     /// A secret has a length that no version of ours writes.
     #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
     Length {
@@ -129,6 +137,9 @@ pub enum DataDirError {
 }
 
 impl DataDir {
+    /// In a directory into which a restore has begun and not ended.
+    pub(crate) const UNFINISHED: &str = "restore.unfinished";
+
     /// Opens or creates the directory and takes its lock: for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_with(path, "lock")
@@ -140,7 +151,19 @@ impl DataDir {
         Self::open_with(path, "keys.lock")
     }
 
+    /// Opens the directory of the restore that this process does.
+    pub(crate) fn open_unfinished(path: &Path) -> Result<DataDir, DataDirError> {
+        Self::open_whole_or_not(path, "lock")
+    }
+
     fn open_with(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
+        match path.join(Self::UNFINISHED).symlink_metadata() {
+            Ok(_) => Err(DataDirError::Unfinished { path: path.display().to_string() }),
+            Err(_) => Self::open_whole_or_not(path, lock),
+        }
+    }
+
+    fn open_whole_or_not(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -249,6 +272,7 @@ impl DataDir {
             path: self.join(name),
             exists,
             mark: Some(self.high_water(&format!("{name}.mark"))?),
+            migrate: false,
         })
     }
 
@@ -259,6 +283,11 @@ impl DataDir {
         }
         self.note(name)?;
         HighWater::open(&self.join(name))
+    }
+
+    /// Begins a mark at 0, also where one was noted: for what was restored.
+    pub(crate) fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
+        self.write(name, &Reached::default().to_bytes())
     }
 
     /// The bytes of a file that may change or go, written from `make` if it is missing.
@@ -325,9 +354,17 @@ pub struct DatabaseFile {
     pub(crate) exists: bool,
     /// Where its count of transactions is kept besides.
     pub(crate) mark: Option<HighWater>,
+    /// A file of an earlier version becomes one of this.
+    pub(crate) migrate: bool,
 }
 
 impl DatabaseFile {
+    /// Lets a file of an earlier version become one of this, or not.
+    #[must_use]
+    pub fn migrating(self, migrate: bool) -> DatabaseFile {
+        DatabaseFile { migrate, ..self }
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -336,7 +373,7 @@ impl DatabaseFile {
 
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
-        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }
+        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None, migrate: true }
     }
 }
 

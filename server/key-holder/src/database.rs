@@ -12,12 +12,14 @@
 //! SQLite finds later, and the first transaction after somebody else's, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log leaves a sound file with
 //! fewer transactions than the file's mark ([`HighWater`]) counts.
 
+mod copy;
 mod rows;
 
 use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
+pub use copy::{Pinned, check_copy};
 use rows::Rows;
-pub use rows::{Apart, RowKey};
+pub use rows::{Apart, RowKey, Step};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::any::Any;
 use std::fs::OpenOptions;
@@ -53,6 +55,17 @@ pub enum StoreError {
     /// The database failed; the text is for the log.
     #[error("store: {0}")]
     Fault(String),
+    /// The file is of an earlier version, and nobody said that it may become one of this.
+    #[error(
+        "the file has schema version {found} and this program writes {version}. Make a backup with this program (`trefoil backup`), then start \
+         once with --migrate; the program that wrote the file cannot read it after that"
+    )]
+    Schema {
+        /// Version of the file.
+        found: i64,
+        /// Version of this program.
+        version: i64,
+    },
     /// Somebody else wrote to the file.
     #[error(
         "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \
@@ -182,7 +195,8 @@ struct Writer {
 }
 
 impl Database {
-    /// Opens or creates a file with `schema`, which is of this version; refuses any other version. With `key`, refuses a file of which
+    /// Opens or creates a file with `schema`, which is of this version; refuses any other version, unless `key` has steps from it and the
+    /// file may take them. With `key`, refuses a file of which
     /// any row was written by somebody else. The writing thread runs under `supervisor`.
     pub fn open(
         file: impl Into<DatabaseFile>,
@@ -191,12 +205,12 @@ impl Database {
         key: Option<RowKey>,
         supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
-        let DatabaseFile { path, exists, mark } = file.into();
+        let DatabaseFile { path, exists, mark, migrate: may_migrate } = file.into();
         make_private(&path).map_err(fault)?;
         let connection = Connection::open(&path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
-        let connection = migrate(connection, (version, exists), schema, key.as_ref(), &path)?;
+        let connection = migrate(connection, (version, exists, may_migrate), schema, key.as_ref(), &path)?;
         let others = others(&connection)?;
         let (rows, checked) = match key {
             None => (None, None),
@@ -578,7 +592,7 @@ fn check_pages(connection: &Connection) -> Result<(), StoreError> {
 
 fn migrate(
     mut connection: Connection,
-    (version, exists): (i64, bool),
+    (version, exists, may_migrate): (i64, bool, bool),
     schema: &str,
     key: Option<&RowKey>,
     path: &Path,
@@ -595,16 +609,14 @@ fn migrate(
             transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
         found if found == version => {}
-        found if key.is_some_and(|key| key.is_widened_from(found)) => {
-            key.map(|key| Rows::widen(&transaction, key, schema)).transpose()?;
-            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
-        }
         other => {
-            let path = path.display();
-            return Err(StoreError::Fault(format!(
-                "{path} has schema version {other}, this program knows {version}; use the program that wrote it, or, if it was \
-                 this one, restore the whole directory from the newest backup"
-            )));
+            let steps = key.and_then(|key| Some((key, key.steps_from(other)?)));
+            let (key, steps) = steps.ok_or_else(|| unknown_version(path, other, version))?;
+            if !may_migrate {
+                return Err(StoreError::Schema { found: other, version });
+            }
+            Rows::migrate(&transaction, key, steps, schema)?;
+            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
     }
     transaction.commit().map_err(fault)?;
@@ -615,6 +627,14 @@ fn migrate(
 fn others(connection: &Connection) -> Result<i64, StoreError> {
     let version = connection.prepare_cached("PRAGMA data_version");
     version.and_then(|mut version| version.query_row([], |row| row.get(0))).map_err(fault)
+}
+
+fn unknown_version(path: &Path, found: i64, version: i64) -> StoreError {
+    let path = path.display();
+    StoreError::Fault(format!(
+        "{path} has schema version {found}, this program knows {version}; use the program that wrote it, or, if it was \
+         this one, restore the whole directory from the newest backup"
+    ))
 }
 
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {

@@ -29,7 +29,7 @@ use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
 const FILE_BYTES: u64 = 64 << 20;
 const KEY_FILE: &str = "job-log.key";
 /// Counts the lines that were written, and has the digest of the last.
-const MARK_FILE: &str = "jobs.mark";
+pub(crate) const MARK_FILE: &str = "jobs.mark";
 
 /// A line of the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -334,13 +334,22 @@ fn file_path(directory: &Path, next: u64) -> PathBuf {
 
 fn files(directory: &Path) -> Result<Vec<PathBuf>, JobLogError> {
     let entries = std::fs::read_dir(directory).map_err(|cause| failed(directory, cause))?;
-    let ours = |name: &str| name.starts_with("jobs-") && name.ends_with(".log");
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(ours))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_file))
         .collect();
     files.sort();
     Ok(files)
+}
+
+/// Whether a file of a data directory is one of the log's.
+pub(crate) fn is_file(name: &str) -> bool {
+    name.starts_with("jobs-") && name.ends_with(".log")
+}
+
+/// Whether a directory has a log.
+pub(crate) fn exists(directory: &Path) -> Result<bool, JobLogError> {
+    Ok(!files(directory)?.is_empty())
 }
 
 fn append_to(path: &Path) -> io::Result<File> {

@@ -8,6 +8,7 @@
 //! It links neither the template store nor the signer, nor HTTP, so that somebody else can run it.
 
 mod address;
+pub mod backup;
 mod channel;
 pub mod cli;
 pub mod clients;

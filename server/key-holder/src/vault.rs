@@ -1,7 +1,7 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
 use crate::data_dir::DatabaseFile;
-use crate::database::{Database, RowKey, StoreError, Survives, conflict_or_fault, fault};
+use crate::database::{Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault};
 use crate::supervisor::Supervisor;
 use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
@@ -15,6 +15,9 @@ use trefoil_matching::{
     TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
 use zeroize::Zeroizing;
+
+const VERSION: i64 = 3;
+const SCHEMA: &str = include_str!("vault.sql");
 
 /// See the module. Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed
 /// login, or a stream of failures would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
@@ -49,13 +52,21 @@ impl SqliteVault {
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
         let row_key = RowKey::of(secret, &[]);
-        let database = Database::open(file, 3, include_str!("vault.sql"), Some(row_key), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, Some(row_key), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })?;
         let (key, owners) = (WrapKey::new(secret), ArcSwap::from_pointee(owners));
         Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default(), owners })
+    }
+
+    /// Checks a copy that nobody has open; `secret` vouches for its rows.
+    ///
+    /// # Errors
+    /// As [`SqliteVault::open`].
+    pub fn check_copy(path: &Path, secret: &[u8; 32]) -> Result<VaultState, StoreError> {
+        check_copy(path, VERSION, SCHEMA, &RowKey::of(secret, &[]))
     }
 
     /// Records the owner of a tenant to be, durably; `Conflict` if another client has it.

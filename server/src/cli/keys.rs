@@ -189,6 +189,7 @@ impl Opened {
             .map_err(refused)?;
         print!("{}", describe(&root));
         println!("start the service again to sign with the new keys");
+        println!("{BACK_UP}");
         Ok(())
     }
 
@@ -197,6 +198,7 @@ impl Opened {
             signing_keys::revoke(&self.directory, &self.issuer, &self.source, id, now()).map_err(refused)?;
         print!("{}", describe(&root));
         println!("deliver this trust root as you delivered the first one, then start the service again");
+        println!("{BACK_UP}");
         Ok(())
     }
 
@@ -210,6 +212,9 @@ impl Opened {
         Ok(())
     }
 }
+
+/// A restored backup of before would sign with keys that nobody accepts any more.
+const BACK_UP: &str = "then make a new backup with `trefoil backup`: one of before has the old keys";
 
 fn key_set_id(text: &str) -> Result<KeySetId, &'static str> {
     let mut id = [0; 32];

@@ -3,7 +3,7 @@
 use super::fail;
 use crate::client::PublicLog;
 use crate::clock::SystemClock;
-use crate::log_audit::{self, AuditError, Head, Source};
+use crate::log_audit::{self, AuditError, Audited, Head, Source};
 use crate::log_store;
 use crate::store::SealReader;
 use crate::trust::{self, Pin};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::witness::{Checkpoint, Witness};
-use trefoil_attest::{LogEntry, TrustRoot};
+use trefoil_attest::{LogEntry, Restoration, TrustRoot};
 use trefoil_pipeline::Clock as _;
 use trefoil_sign::WitnessKey;
 use zeroize::Zeroizing;
@@ -105,6 +105,10 @@ struct Audit {
     /// Witnesses that must have cosigned the checkpoint.
     #[arg(long, value_name = "N", default_value_t = 0)]
     witnesses: usize,
+    /// Refuse a log that was restored from a backup since the last audit, or ever where there was none. What it lost is gone, and only the
+    /// service says what it was.
+    #[arg(long)]
+    no_restores: bool,
 }
 
 /// Exactly one of the two.
@@ -162,22 +166,28 @@ impl Audit {
             (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
         };
         let checkpoint = self.checkpoint(source.as_ref())?;
-        let (head, notices) = log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref())
-            .map_err(|cause| {
+        let Audited { head, from, notices } =
+            log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref()).map_err(|cause| {
                 let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
                 (cause.to_string(), code)
             })?;
+        let known = seen.restorations.last();
+        if let Some(restored) =
+            head.restorations.last().filter(|last| self.no_restores && Some(*last) != known)
+        {
+            return Err((format!("{}; --no-restores refuses that", restoration(restored)), INVALID));
+        }
         if let Some(path) = &self.head {
             let draft = path.with_extension("draft");
             std::fs::write(&draft, head.to_json(trust_root.issuer()))
                 .map_err(|cause| named(&draft, &cause))?;
             std::fs::rename(&draft, path).map_err(|cause| named(path, &cause))?;
         }
-        let (before, after) = (seen.log.size(), head.log.size());
-        println!(
-            "{} seals checked, {after} seen in all: signatures, chain and tree are right",
-            after - before
-        );
+        let after = head.log.size();
+        println!("{} seals checked, {after} seen in all: signatures, chain and tree are right", after - from);
+        for restored in &head.restorations {
+            println!("restored: {}", restoration(restored));
+        }
         for notice in notices {
             println!("notice: {notice}");
         }
@@ -268,6 +278,10 @@ impl Source for SealReader {
     fn consistency(&self, _: u64, _: u64) -> Result<Option<Vec<Hash>>, String> {
         Ok(None)
     }
+}
+
+fn restoration(Restoration { first, time }: &Restoration) -> String {
+    format!("the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}")
 }
 
 fn hand_in(service: &str, certificate: &Path, checkpoint: &Path) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! The command line `trefoil`.
 
+mod backup;
 mod compare;
 mod issuer;
 mod keys;
@@ -43,6 +44,10 @@ enum Command {
     Demo(crate::demo::Arguments),
     /// Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes.
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
+    /// Make or check a backup of a service's data directory, also while it runs.
+    Backup(backup::Backup),
+    /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
+    Restore(backup::Restore),
     /// Check an attestation offline: three signatures, and that it is about what you asked.
     Verify(verify::Verify),
     /// Check whether two attestations contradict each other: evidence against the service.
@@ -63,6 +68,8 @@ pub fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Verify(verify) => verify.run(),
         Command::Compare(compare) => compare.run(),
         Command::Issuer(issuer) => issuer.run(),

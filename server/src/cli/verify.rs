@@ -13,7 +13,8 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_attest::{
-    Attestation, DecodeError, Nonce, Policy, PrunedSeal, Seal, Statement, TrustRoot, Verified, VerifyError,
+    Attestation, DecodeError, Nonce, Policy, PrunedSeal, Restoration, Seal, Statement, TrustRoot, Verified,
+    VerifyError,
 };
 use trefoil_pipeline::Clock as _;
 
@@ -204,6 +205,12 @@ impl Verify {
         for (name, value) in &rows {
             text += &format!("  {name:<9}{value}\n");
         }
+        if let Some(Restoration { time, first }) = verified.seal().restored {
+            text += &format!(
+                "  restored the log of this service went on from a backup at {}, from seal {first} on\n",
+                time::format(time)
+            );
+        }
         text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
         if !unchecked.is_empty() {
             text += &format!("  not checked: {}; a relying party must give them\n", unchecked.join(", "));
@@ -217,6 +224,9 @@ impl Verify {
             rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
         let mut json =
             json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        if let Some(Restoration { time, first }) = verified.seal().restored {
+            json["restored"] = json!({"time": time::format(time), "first_seal": first});
+        }
         if let Some(proof) = proof {
             let lines = proof.lines();
             text += &lines.text;

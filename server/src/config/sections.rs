@@ -240,6 +240,8 @@ impl Proofs {
 pub struct Store {
     /// Templates in memory.
     pub templates_in_memory: usize,
+    /// Databases of an earlier version become ones of this.
+    pub migrate: bool,
 }
 
 /// `[retention]`

@@ -87,6 +87,7 @@ fn seal_of(
         time: NOW + number,
         suite: Suite::One,
         vaults,
+        restored: None,
     };
     head.follow(&header);
     keys.sign_seal(header, &mut rand::rng()).unwrap().encode()
@@ -97,7 +98,7 @@ fn cut(log: &Seals, length: usize) -> Seals {
 }
 
 fn run(log: &Seals, seen: &Head) -> Result<Head, AuditError> {
-    audit(log, &WORLD.trust_root, seen, None).map(|(head, _)| head)
+    audit(log, &WORLD.trust_root, seen, None).map(|audited| audited.head)
 }
 
 #[test]
@@ -110,7 +111,8 @@ fn an_audit_in_parts_ends_where_one_in_a_piece_does() {
         let saved = head.to_json(ISSUER);
         assert_eq!(Head::from_json(saved.as_bytes(), ISSUER).unwrap(), head, "{length}");
     }
-    assert_eq!(head, whole);
+    assert_eq!(head.marks.saved().len(), 4, "each audit that saw more leaves a mark");
+    assert_eq!(Head { marks: whole.marks.clone(), ..head }, whole);
     let wrong = [
         Head::from_json(whole.to_json(ISSUER).replace("\"seals\": 9", "\"seals\": 7").as_bytes(), ISSUER),
         Head::from_json(whole.to_json("https://other.example").as_bytes(), ISSUER),
@@ -265,13 +267,246 @@ fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_o
     let honest = log_of(&[Some((7, 0)), None, Some((5, 1))]);
     for seen in 0..=2 {
         let saved = |log: &Seals| {
-            let (head, notices) = audit(&cut(log, seen), &trust_root, &Head::default(), None).unwrap();
+            let Audited { head, notices, .. } =
+                audit(&cut(log, seen), &trust_root, &Head::default(), None).unwrap();
             assert_eq!(notices, []);
             Head::from_json(head.to_json(ISSUER).as_bytes(), ISSUER).unwrap()
         };
         let found = audit(&lying, &trust_root, &saved(&lying), None).unwrap_err();
         assert!(matches!(found, AuditError::OlderVault { seal: 2, seat: 1, .. }), "{seen}: {found}");
-        let (_, notices) = audit(&honest, &trust_root, &saved(&honest), None).unwrap();
+        let notices = audit(&honest, &trust_root, &saved(&honest), None).unwrap().notices;
         assert!(matches!(notices[..], [Notice::Restored { seal: 2, seat: 1, .. }]), "{seen}: {notices:?}");
     }
+}
+
+/// A service with keys that makes logs which part where they are restored.
+struct Restoring {
+    keys: SigningKeys,
+    trust_root: TrustRoot,
+}
+
+/// The log so far, and its end.
+#[derive(Clone)]
+struct Branch {
+    log: Seals,
+    head: ChainHead,
+    restored: Option<Restoration>,
+}
+
+impl Restoring {
+    fn new() -> Restoring {
+        let keys = SigningKeys::generate(NOW, NOW + 100_000, &mut rand::rng()).unwrap();
+        let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+        Restoring { keys, trust_root: TrustRoot::new(ISSUER, vec![active]).unwrap() }
+    }
+
+    /// Seals up to `length` in all, the next at `time` and each a second after the one before.
+    fn grow(&mut self, branch: &mut Branch, length: usize, time: u64) {
+        for number in branch.log.0.len()..length {
+            let header = SealHeader {
+                issuer: ISSUER.to_owned(),
+                key_set_id: self.keys.id(),
+                seal_number: number as u64,
+                previous: branch.head.previous,
+                log_root: branch.head.log.root(),
+                tree_size: 1,
+                root: rand::random(),
+                time: time + number as u64,
+                suite: Suite::One,
+                vaults: vec![Some(VaultState { generation: number as u64, restored: 0 })],
+                restored: branch.restored,
+            };
+            branch.head.follow(&header);
+            let seal = self.keys.sign_seal(header, &mut rand::rng()).unwrap();
+            branch.log.0.push(seal.encode());
+        }
+    }
+
+    /// The log of `branch` as a backup after `length` seals has it, restored at `time`.
+    fn restore(&mut self, branch: &Branch, length: usize, time: u64) -> Branch {
+        let mut head = ChainHead::GENESIS;
+        for seal in &branch.log.0[..length] {
+            head.follow(&Seal::decode(seal).unwrap().header);
+        }
+        let restored = Some(Restoration { first: length as u64, time });
+        Branch { log: cut(&branch.log, length), head, restored }
+    }
+
+    fn audit(&self, branch: &Branch, seen: &Head) -> Result<Audited, AuditError> {
+        let audited = audit(&branch.log, &self.trust_root, seen, None)?;
+        let saved = Head::from_json(audited.head.to_json(ISSUER).as_bytes(), ISSUER).unwrap();
+        assert_eq!(saved, audited.head);
+        Ok(audited)
+    }
+}
+
+const BEGUN: Branch = Branch { log: Seals(Vec::new()), head: ChainHead::GENESIS, restored: None };
+
+#[test]
+fn whoever_kept_a_head_of_a_lost_part_finds_the_restoration_and_no_fork() {
+    let mut service = Restoring::new();
+    let mut old = BEGUN;
+    service.grow(&mut old, 11, NOW);
+    for backup in 0..=11 {
+        let mut restored = service.restore(&old, backup, NOW + 50);
+        service.grow(&mut restored, backup + 3, NOW + 50);
+        let whole = service.audit(&restored, &Head::default()).unwrap();
+        assert_eq!(whole.head.restorations, [Restoration { first: backup as u64, time: NOW + 50 }]);
+        for seen in 0..=11 {
+            for earlier in 0..=seen {
+                // Two audits of the old log, then one of the restored.
+                let part = |length| Branch { log: cut(&old.log, length), ..BEGUN };
+                let first = service.audit(&part(earlier), &Head::default()).unwrap().head;
+                let head = service.audit(&part(seen), &first).unwrap().head;
+                let found = service.audit(&restored, &head).unwrap();
+                assert_eq!(Head { marks: whole.head.marks.clone(), ..found.head }, whole.head);
+                let lost = found.notices.iter().find_map(|notice| match notice {
+                    Notice::Lost { seen, kept, .. } => Some((*seen, *kept)),
+                    _ => None,
+                });
+                let kept = if earlier <= backup { earlier } else { 0 };
+                let expected = (seen > backup).then_some((seen as u64, kept as u64));
+                assert_eq!(lost, expected, "backup at {backup}, seen {earlier} and {seen}");
+            }
+        }
+    }
+}
+
+/// What was seen before the backup must be in the log, however the service claims to have been restored.
+#[test]
+fn a_restoration_excuses_nothing_that_is_older_than_its_backup_or_newer_than_itself() {
+    let mut service = Restoring::new();
+    let mut old = BEGUN;
+    service.grow(&mut old, 6, NOW);
+    let seen_at = |service: &Restoring, length: usize, first: Head| {
+        service.audit(&Branch { log: cut(&old.log, length), ..BEGUN }, &first).unwrap().head
+    };
+    let six = seen_at(&service, 6, seen_at(&service, 4, Head::default()));
+    // Another history up to the backup: the mark at 4 is not in it.
+    let mut other = BEGUN;
+    service.grow(&mut other, 5, NOW);
+    let mut rewritten = service.restore(&other, 5, NOW + 50);
+    service.grow(&mut rewritten, 8, NOW + 50);
+    assert!(matches!(service.audit(&rewritten, &six), Err(AuditError::Forked(3))));
+    let four = seen_at(&service, 4, Head::default());
+    assert!(matches!(service.audit(&rewritten, &four), Err(AuditError::Forked(3))));
+    // The service goes on with the old log, and with a restored one: seal 7 is after the restoration.
+    let mut alive = old.clone();
+    service.grow(&mut alive, 8, NOW + 60);
+    let late = service.audit(&alive, &six).unwrap().head;
+    let mut restored = service.restore(&old, 4, NOW + 50);
+    service.grow(&mut restored, 9, NOW + 50);
+    assert!(matches!(service.audit(&restored, &late), Err(AuditError::Forked(7))));
+    assert!(service.audit(&restored, &six).is_ok());
+    // And the other way round: whoever saw the restored log takes the old one for what it is.
+    let restored_head = service.audit(&restored, &six).unwrap().head;
+    let refused = service.audit(&alive, &restored_head).unwrap_err();
+    assert!(matches!(refused, AuditError::Truncated { .. } | AuditError::Forked(_)), "{refused}");
+    // Two services on one backup, restored one after the other.
+    let mut second = service.restore(&old, 4, NOW + 70);
+    service.grow(&mut second, 9, NOW + 70);
+    let moved = service.audit(&second, &restored_head).unwrap();
+    assert_eq!(moved.head.restorations, [Restoration { first: 4, time: NOW + 70 }]);
+    service.grow(&mut restored, 12, NOW + 80);
+    let both = service.audit(&restored, &restored_head).unwrap().head;
+    assert!(matches!(
+        service.audit(&second, &both),
+        Err(AuditError::Forked(11) | AuditError::Truncated { .. })
+    ));
+    assert!(service.audit(&restored, &moved.head).is_err(), "never back to an earlier restoration");
+}
+
+#[test]
+fn restorations_of_restorations_are_followed_and_those_that_are_misdated_are_not() {
+    let mut service = Restoring::new();
+    let mut old = BEGUN;
+    service.grow(&mut old, 6, NOW);
+    let six = service.audit(&old, &Head::default()).unwrap().head;
+    let mut once = service.restore(&old, 4, NOW + 50);
+    service.grow(&mut once, 9, NOW + 50);
+    let nine = service.audit(&once, &six).unwrap().head;
+    let mut twice = service.restore(&once, 8, NOW + 90);
+    service.grow(&mut twice, 12, NOW + 90);
+    let both = [Restoration { first: 4, time: NOW + 50 }, Restoration { first: 8, time: NOW + 90 }];
+    for seen in [&Head::default(), &six, &nine] {
+        let found = service.audit(&twice, seen).unwrap();
+        assert_eq!(found.head.restorations, both);
+        let lost: Vec<_> = found
+            .notices
+            .iter()
+            .filter_map(|notice| match notice {
+                Notice::Lost { restored, .. } => Some(restored.first),
+                _ => None,
+            })
+            .collect();
+        // Of six seals, two were lost the first time; of nine, one the second time.
+        let expected = match seen.log.size() {
+            6 => vec![4],
+            9 => vec![8],
+            _ => vec![],
+        };
+        assert_eq!(lost, expected);
+    }
+    // A vault that went back with the log.
+    let mut older = service.restore(&old, 2, NOW + 50);
+    service.grow(&mut older, 4, NOW + 50);
+    let found = service.audit(&older, &six).unwrap();
+    assert!(found.notices.iter().any(|notice| matches!(notice, Notice::VaultSetBack { seat: 1, .. })));
+    for (wrong, at) in [
+        // It begins before itself, is older than its backup, and is forgotten.
+        (Some(Restoration { first: 3, time: NOW + 50 }), 4),
+        (Some(Restoration { first: 4, time: NOW + 1 }), 4),
+    ] {
+        let mut misdated = Branch { restored: wrong, ..service.restore(&old, 4, NOW) };
+        service.grow(&mut misdated, 6, NOW + 50);
+        let refused = service.audit(&misdated, &Head::default()).unwrap_err();
+        assert!(matches!(refused, AuditError::Restoration(number) if number == at), "{refused}");
+    }
+    let mut forgotten = Branch { restored: None, ..once.clone() };
+    service.grow(&mut forgotten, 11, NOW + 60);
+    assert!(matches!(service.audit(&forgotten, &nine), Err(AuditError::Restoration(9))));
+}
+
+#[test]
+fn a_witnessed_head_of_a_lost_part_is_no_witness_of_the_restored_log() {
+    let mut service = Restoring::new();
+    let mut old = BEGUN;
+    service.grow(&mut old, 7, NOW);
+    let witnessed = service.audit(&old, &Head::default()).unwrap().head.checkpoint(ISSUER).unwrap();
+    assert_eq!(witnessed.size, 6);
+    let mut restored = service.restore(&old, 4, NOW + 50);
+    service.grow(&mut restored, 9, NOW + 50);
+    let with = |log: &Branch, checkpoint: &Checkpoint| {
+        audit(&log.log, &service.trust_root, &Head::default(), Some(checkpoint))
+    };
+    let refused = with(&restored, &witnessed).unwrap_err();
+    assert!(matches!(refused, AuditError::WitnessedLost { size: 6, first: 4, .. }), "{refused}");
+    let newer = service.audit(&restored, &Head::default()).unwrap().head.checkpoint(ISSUER).unwrap();
+    assert!(with(&restored, &newer).is_ok());
+    // A head of the backup itself is still of the log, and another one of that size is none.
+    let of_backup = service.audit(&Branch { log: cut(&old.log, 5), ..BEGUN }, &Head::default());
+    assert!(with(&restored, &of_backup.unwrap().head.checkpoint(ISSUER).unwrap()).is_ok());
+    let forged = Checkpoint { size: 3, root: [0; 32], ..newer };
+    assert!(matches!(with(&restored, &forged), Err(AuditError::Witnessed(3))));
+}
+
+#[test]
+fn marks_stay_few_and_near_enough_wherever_a_backup_was_made() {
+    let mut marks = Marks::default();
+    let last = 1_000_000;
+    for size in 1..=last {
+        marks.pass(size, [0; 32]);
+    }
+    let saved = marks.saved();
+    assert!(saved.len() <= 128, "{}", saved.len());
+    for backup in (300..last).step_by(997) {
+        let (kept, _) = marks.newest_within(backup).unwrap();
+        let (lost, behind) = (last - backup, backup - kept);
+        assert!(behind <= 256 + lost, "{backup} of {last}: {kept}");
+    }
+    assert_eq!(Marks::read(marks.saved(), last).unwrap(), marks);
+    assert!(Marks::read(marks.saved(), 1000).is_err());
+    let mut twice = marks.saved();
+    twice.insert(0, twice[0]);
+    assert!(Marks::read(twice, last).is_err());
 }

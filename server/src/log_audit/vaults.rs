@@ -2,7 +2,7 @@
 
 use super::AuditError;
 use std::fmt;
-use trefoil_attest::VaultState;
+use trefoil_attest::{Restoration, VaultState};
 
 /// The newest state of each vault that the seals so far have shown, in the order of the seats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,24 @@ pub(crate) enum Notice {
         /// What was seen before; zeros if nothing was.
         before: VaultState,
         /// What this seal says.
+        now: VaultState,
+    },
+    /// The log was restored from a backup, and the end of what was seen is of the part that was lost.
+    Lost {
+        /// Where the log went on, and when.
+        restored: Restoration,
+        /// Seals seen before.
+        seen: u64,
+        /// As many of them are shown to be in the restored log.
+        kept: u64,
+    },
+    /// A vault is older than the lost part of the log showed it.
+    VaultSetBack {
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// What the lost part showed.
+        before: VaultState,
+        /// What the restored log shows.
         now: VaultState,
     },
     /// Another number of key-holders: their vaults are compared anew.
@@ -48,6 +66,18 @@ impl fmt::Display for Notice {
                 "seal {seal}: an older copy of the vault of key-holder {seat} was taken, {} times in all ({} before). Budgets and \
                  deletions between generation {} and this seal may have been undone",
                 now.restored, before.restored, before.generation
+            ),
+            Notice::Lost { restored: Restoration { first, time }, seen, kept } => write!(
+                f,
+                "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}. {} of the {seen} seals seen before are \
+                 lost; the first {kept} are in the restored log, and those between have nothing left to be compared with",
+                seen.saturating_sub(*first)
+            ),
+            Notice::VaultSetBack { seat, before, now } => write!(
+                f,
+                "with the log the vault of key-holder {seat} went back, from generation {} ({} times restored) to {} ({}). Budgets and deletions \
+                 between may have been undone",
+                before.generation, before.restored, now.generation, now.restored
             ),
             Notice::KeyHolders { seal, before, now } => {
                 write!(

@@ -93,9 +93,9 @@ map(Vn),f=r.map(Vn),o=f.map(Vn),c=new Uint32Array(256*256),s=new Uint32Array(256
 h))^Bc[i/o-1]:o>6&&i%o===4&&(h=c(h)),s[i]=s[i-o]^h}return gt(...r),s}function An(e,t,n,r,f,o){return e[n<<8&65280|r>>>8&255]^t[f>>>8&65280|o>>>24&255]}function Yt(e,t,n,r,f){return e[t&255|n&65280]|e[r>>>16&255|f>>>16&65280]<<16}
 function df(e,t,n,r,f){let{sbox2:o,T01:c,T23:s}=bf,i=0;t^=e[i++],n^=e[i++],r^=e[i++],f^=e[i++];let h=e.length/4-2;for(let L=0;L<h;L++){let U=e[i++]^An(c,s,t,n,r,
 f),F=e[i++]^An(c,s,n,r,f,t),j=e[i++]^An(c,s,r,f,t,n),J=e[i++]^An(c,s,f,t,n,r);t=U,n=F,r=j,f=J}let E=e[i++]^Yt(o,t,n,r,f),g=e[i++]^Yt(o,n,r,f,t),A=e[i++]^Yt(o,r,
-f,t,n),_=e[i++]^Yt(o,f,t,n,r);return{s0:E,s1:g,s2:A,s3:_}}function kc(e,t,n,r){he(t,zn,"nonce"),he(n);let f=n.length;r=En(f,r),xn(n,r);let o=t,c=Ne(o),s=Ne(n),i=Ne(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:_,
-s3:L}=df(e,Pe(c[0]),Pe(c[1]),Pe(c[2]),Pe(c[3]));i[E+0]=s[E+0]^Pe(g),i[E+1]=s[E+1]^Pe(A),i[E+2]=s[E+2]^Pe(_),i[E+3]=s[E+3]^Pe(L);for(let U=zn-1,F=1;U>=0;U--)F=F+
-o[U]|0,o[U]=F&255,F>>>=8}let h=zn*Math.floor(s.length/Ac);if(h<f){let{s0:E,s1:g,s2:A,s3:_}=df(e,Pe(c[0]),Pe(c[1]),Pe(c[2]),Pe(c[3])),L=new Uint32Array([E,g,A,_]);
+f,t,n),S=e[i++]^Yt(o,f,t,n,r);return{s0:E,s1:g,s2:A,s3:S}}function kc(e,t,n,r){he(t,zn,"nonce"),he(n);let f=n.length;r=En(f,r),xn(n,r);let o=t,c=Ne(o),s=Ne(n),i=Ne(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:S,
+s3:L}=df(e,Pe(c[0]),Pe(c[1]),Pe(c[2]),Pe(c[3]));i[E+0]=s[E+0]^Pe(g),i[E+1]=s[E+1]^Pe(A),i[E+2]=s[E+2]^Pe(S),i[E+3]=s[E+3]^Pe(L);for(let U=zn-1,F=1;U>=0;U--)F=F+
+o[U]|0,o[U]=F&255,F>>>=8}let h=zn*Math.floor(s.length/Ac);if(h<f){let{s0:E,s1:g,s2:A,s3:S}=df(e,Pe(c[0]),Pe(c[1]),Pe(c[2]),Pe(c[3])),L=new Uint32Array([E,g,A,S]);
 We(L);let U=ff(L);for(let F=h,j=0;F<f;F++,j++)r[F]=n[F]^U[j];gt(L)}return r}var Gn=sf({blockSize:16,nonceLength:16},function(t,n){function r(f,o){if(he(f),o!==void 0&&(he(o),!it(o)))throw new Error("unaligned destination");let c=vc(t),s=kt(
 n),i=[c,s];it(f)||i.push(f=kt(f));let h=kc(c,s,f,o);return gt(...i),h}return{encrypt:(f,o)=>r(f,o),decrypt:(f,o)=>r(f,o)}});var Yn=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=Gn.blockSize;let f=t/8,o=16;this.state=new Uint8Array(f+o),this.key=
 this.state.subarray(0,f),this.nonce=this.state.subarray(f,f+o),this.reseedCnt=1,qn(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(Gn(this.key,this.nonce).encrypt(
@@ -105,24 +105,24 @@ n.length;f++)r[f]^=n[f]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,
 16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(he(n),n.length>this.state.length)throw new Error(
 "info length is too big");this.update(n)}let r=new Uint8Array(t);return Gn(this.key,this.nonce).encrypt(r,r),qn(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
 n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Uc=e=>(t,n=void 0)=>new Yn(e,t,n);var uf=Uc(256);var hf=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),Ic=We(Ne(hf("expand 16-byte k"))),Rc=We(Ne(hf("expand 32-byte k")));function ne(e,t){return e<<t|e>>>32-
-t}var Xt=64,Fc=16,Wn=2**32-1,lf=Uint32Array.of();function Nc(e,t,n,r,f,o,c,s){let i=f.length,h=new Uint8Array(Xt),E=Ne(h),g=Qe&&it(f)&&it(o),A=g?Ne(f):lf,_=g?Ne(
+t}var Xt=64,Fc=16,Wn=2**32-1,lf=Uint32Array.of();function Nc(e,t,n,r,f,o,c,s){let i=f.length,h=new Uint8Array(Xt),E=Ne(h),g=Qe&&it(f)&&it(o),A=g?Ne(f):lf,S=g?Ne(
 o):lf;if(!Qe){for(let L=0;L<i;c++){if(e(t,n,r,E,c,s),We(E),c>=Wn)throw new Error("arx: counter overflow");let U=Math.min(Xt,i-L);for(let F=0,j;F<U;F++)j=L+F,o[j]=
 f[j]^h[F];L+=U}return}for(let L=0;L<i;c++){if(e(t,n,r,E,c,s),c>=Wn)throw new Error("arx: counter overflow");let U=Math.min(Xt,i-L);if(g&&U===Xt){let F=L/4;if(L%
-4!==0)throw new Error("arx: invalid block position");for(let j=0,J;j<Fc;j++)J=F+j,_[J]=A[J]^E[j];L+=Xt;continue}for(let F=0,j;F<U;F++)j=L+F,o[j]=f[j]^h[F];L+=U}}
+4!==0)throw new Error("arx: invalid block position");for(let j=0,J;j<Fc;j++)J=F+j,S[J]=A[J]^E[j];L+=Xt;continue}for(let F=0,j;F<U;F++)j=L+F,o[j]=f[j]^h[F];L+=U}}
 function yf(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:f,counterRight:o,rounds:c}=cf({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
 t);if(typeof e!="function")throw new Error("core must be a function");return vt(f),vt(c),Kn(o),Kn(n),(s,i,h,E,g=0)=>{he(s,void 0,"key"),he(i,void 0,"nonce"),he(
-h,void 0,"data");let A=h.length,_=E!==void 0;if(E=En(A,E,!1),_&&xn(h,E),vt(g),g<0||g>=Wn)throw new Error("arx: counter overflow");let L=[],U=s.length,F,j;if(U===
+h,void 0,"data");let A=h.length,S=E!==void 0;if(E=En(A,E,!1),S&&xn(h,E),vt(g),g<0||g>=Wn)throw new Error("arx: counter overflow");let L=[],U=s.length,F,j;if(U===
 32)L.push(F=kt(s)),j=Rc;else if(U===16&&n)F=new Uint8Array(32),F.set(s),F.set(s,16),j=Ic,L.push(F);else throw he(s,32,"arx key"),new Error("invalid key size");(!Qe||
 !it(i))&&L.push(i=kt(i));let J=Ne(F);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(Qe)r(j,J,Ne(C),J);else{
 let P=We(Uint32Array.from(j));r(P,J,Ne(C),J),gt(P),We(J)}i=i.subarray(16)}else Qe||We(J);let I=16-f;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
-16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,o?0:12-i.length),i=C,L.push(i)}let M=We(Ne(i));try{return Nc(e,j,J,M,h,E,g,c),E}finally{gt(...L)}}}function Mc(e,t,n,r,f,o=20){let c=e[0],s=e[1],i=e[2],h=e[3],E=t[0],g=t[1],A=t[2],_=t[3],L=t[4],U=t[5],F=t[6],j=t[7],J=f,I=n[0],M=n[1],C=n[2],P=c,H=s,$=i,B=h,q=E,
-X=g,re=A,be=_,ge=L,ye=U,ue=F,me=j,Se=J,we=I,xe=M,Ee=C;for(let He=0;He<o;He+=2)P=P+q|0,Se=ne(Se^P,16),ge=ge+Se|0,q=ne(q^ge,12),P=P+q|0,Se=ne(Se^P,8),ge=ge+Se|0,q=
+16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,o?0:12-i.length),i=C,L.push(i)}let M=We(Ne(i));try{return Nc(e,j,J,M,h,E,g,c),E}finally{gt(...L)}}}function Mc(e,t,n,r,f,o=20){let c=e[0],s=e[1],i=e[2],h=e[3],E=t[0],g=t[1],A=t[2],S=t[3],L=t[4],U=t[5],F=t[6],j=t[7],J=f,I=n[0],M=n[1],C=n[2],P=c,H=s,$=i,B=h,q=E,
+X=g,re=A,be=S,ge=L,ye=U,ue=F,me=j,Se=J,we=I,xe=M,Ee=C;for(let He=0;He<o;He+=2)P=P+q|0,Se=ne(Se^P,16),ge=ge+Se|0,q=ne(q^ge,12),P=P+q|0,Se=ne(Se^P,8),ge=ge+Se|0,q=
 ne(q^ge,7),H=H+X|0,we=ne(we^H,16),ye=ye+we|0,X=ne(X^ye,12),H=H+X|0,we=ne(we^H,8),ye=ye+we|0,X=ne(X^ye,7),$=$+re|0,xe=ne(xe^$,16),ue=ue+xe|0,re=ne(re^ue,12),$=$+
 re|0,xe=ne(xe^$,8),ue=ue+xe|0,re=ne(re^ue,7),B=B+be|0,Ee=ne(Ee^B,16),me=me+Ee|0,be=ne(be^me,12),B=B+be|0,Ee=ne(Ee^B,8),me=me+Ee|0,be=ne(be^me,7),P=P+X|0,Ee=ne(Ee^
 P,16),ue=ue+Ee|0,X=ne(X^ue,12),P=P+X|0,Ee=ne(Ee^P,8),ue=ue+Ee|0,X=ne(X^ue,7),H=H+re|0,Se=ne(Se^H,16),me=me+Se|0,re=ne(re^me,12),H=H+re|0,Se=ne(Se^H,8),me=me+Se|
 0,re=ne(re^me,7),$=$+be|0,we=ne(we^$,16),ge=ge+we|0,be=ne(be^ge,12),$=$+be|0,we=ne(we^$,8),ge=ge+we|0,be=ne(be^ge,7),B=B+q|0,xe=ne(xe^B,16),ye=ye+xe|0,q=ne(q^ye,
 12),B=B+q|0,xe=ne(xe^B,8),ye=ye+xe|0,q=ne(q^ye,7);let se=0;r[se++]=c+P|0,r[se++]=s+H|0,r[se++]=i+$|0,r[se++]=h+B|0,r[se++]=E+q|0,r[se++]=g+X|0,r[se++]=A+re|0,r[se++]=
-_+be|0,r[se++]=L+ge|0,r[se++]=U+ye|0,r[se++]=F+ue|0,r[se++]=j+me|0,r[se++]=J+Se|0,r[se++]=I+we|0,r[se++]=M+xe|0,r[se++]=C+Ee|0}var pf=yf(Mc,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var Cc=(e,t,n)=>z(e,t,n),Hc=Ue;function Jn(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
+S+be|0,r[se++]=L+ge|0,r[se++]=U+ye|0,r[se++]=F+ue|0,r[se++]=j+me|0,r[se++]=J+Se|0,r[se++]=I+we|0,r[se++]=M+xe|0,r[se++]=C+Ee|0}var pf=yf(Mc,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var Cc=(e,t,n)=>z(e,t,n),Hc=Ue;function Jn(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
 ject, got type=${typeof e}`);return e}var gf=BigInt(0);var jc=e=>e?`"${e}" `:"";function mf(e,t=""){if(typeof e!="boolean")throw new TypeError(jc(t)+"expected boolean, got type="+typeof e);return e}function wf(e){if(typeof e==
 "bigint"){if(!Dc(e))throw new RangeError("positive bigint expected, got "+e)}else Hc(e);return e}function xf(e){let t=wf(e).toString(16);return t.length&1?"0"+t:t}function Ef(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
 return e===""?gf:BigInt("0x"+e)}function Zn(e){return Ef(yt(e))}function Af(e){return Ef(yt(Pc(z(e)).reverse()))}function Tf(e,t){if(Ue(t),t===0)throw new Error(
@@ -137,7 +137,7 @@ if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"value
 invertButterflies:o=!1,skipStages:c=0,brp:s=!0}=t;Jt(n,"coreOpts.N");let i=Bf(n);if(!Of(n))throw new Error("FFT: Polynomial size should be power of two");Jt(c,"\
 coreOpts.skipStages");let h=i===0?0:i-1;if(c>h)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${h}`);if(r.length!==n)throw new Error(`FFT: \
 wrong roots length: expected ${n}, got ${r.length}`);let E=f!==o;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");f&&s&&Lf(g);for(let A=0,
-_=1;A<i-c;A++){let L=f?A+1+c:i-A,U=1<<L,F=U>>1,j=n>>L;for(let J=0;J<n;J+=U)for(let I=0,M=_++;I<F;I++){let C=o?f?n-M:M:I*j,P=J+I,H=J+I+F,$=r[C],B=g[H],q=g[P];if(E){
+S=1;A<i-c;A++){let L=f?A+1+c:i-A,U=1<<L,F=U>>1,j=n>>L;for(let J=0;J<n;J+=U)for(let I=0,M=S++;I<F;I++){let C=o?f?n-M:M:I*j,P=J+I,H=J+I+F,$=r[C],B=g[H],q=g[P];if(E){
 let X=e.mul(B,$);g[P]=e.add(q,X),g[H]=e.sub(q,X)}else o?(g[P]=e.add(B,q),g[H]=e.mul(e.sub(B,q),$)):(g[P]=e.add(q,B),g[H]=e.mul(e.sub(q,B),$))}}return!f&&s&&Lf(g),
 g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var ze=z;var Ht=Ot;function Kc(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
 [${r}]`);return e}function $c(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
@@ -164,9 +164,9 @@ sh.oid" is invalid: expected NIST hash');let r=Yc[yt(n)];if(r!==void 0&&e.output
 z(t,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return pt(new Uint8Array([1,n.length]),n,
 e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Sn=e=>{let{newPoly:t,N:n,Q:r,F:f,ROOT_OF_UNITY:o,brvBits:c,isKyber:s}=e,i=(I,M=r)=>{
 let C=I%M|0;return(C>=0?C|0:M+C|0)|0},h=(I,M=r)=>{let C=i(I,M)|0;return(C>M>>1?C-M|0:C)|0};function E(){let I=t(n);for(let M=0;M<n;M++){let C=tr(M,c),P=BigInt(o)**
-BigInt(C)%BigInt(r);I[M]=Number(P)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},_=s?{add:(I,M)=>{let C=I+M|0;return C>=r?C-r|0:C},sub:(I,M)=>{
+BigInt(C)%BigInt(r);I[M]=Number(P)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},S=s?{add:(I,M)=>{let C=I+M|0;return C>=r?C-r|0:C},sub:(I,M)=>{
 let C=I-M|0;return C<0?C+r|0:C},mul:(I,M)=>i((I|0)*(M|0))|0,inv:A}:{add:(I,M)=>i((I|0)+(M|0))|0,sub:(I,M)=>i((I|0)-(M|0))|0,mul:(I,M)=>i((I|0)*(M|0))|0,inv:A},L={
-N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=Ct(_,{dit:!1,...L}),F=Ct(_,{dit:!0,...L}),j={encode:I=>U(I),decode:I=>{F(I);for(let M=0;M<I.length;M++)
+N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=Ct(S,{dit:!1,...L}),F=Ct(S,{dit:!0,...L}),j={encode:I=>U(I),decode:I=>{F(I);for(let M=0;M<I.length;M++)
 I[M]=i(f*I[M]);return I}};return{mod:i,smod:h,nttZetas:g,NTT:{encode:I=>j.encode(I),decode:I=>j.decode(I)},bitsCoder:(I,M)=>{for(let H=0,$=0;H<n;H++)$+=I,$>32&&
 Je($),$%=8;let C=Je(I),P=I*(n/8);return{bytesLen:P,encode:H=>{let $=H,B=new Uint8Array(P);for(let q=0,X=0,re=0,be=0;q<$.length;q++)for(X|=(M.encode($[q])&C)<<re,
 re+=I;re>=8;re-=8,X>>=8)B[be++]=X&255;return B},decode:H=>{let $=t(n);for(let B=0,q=0,X=0,re=0;B<H.length;B++)for(q|=H[B]<<X,X+=8;X>=I;X-=I,q>>=I)$[re++]=M.decode(
@@ -416,12 +416,12 @@ bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed
 "f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),en={mul(e,t){let n=Math.imul(e,t),r=Math.
 imul(qe,Math.imul(n,ss)&65535);return n=(n+r>>>16)-qe,n+=qe&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,jf),n=this.mul(t,t),
 r=this.mul(n,t),f=this.mul(r,n),o=this.mul(f,f),c=this.mul(o,o),s=this.mul(c,c),i=this.mul(s,s),h=this.mul(i,i),E=this.mul(h,r),g=this.mul(E,h),A=this.mul(g,g),
-_=this.mul(A,A),L=this.mul(_,E),U=this.mul(L,L),F=this.mul(U,U),j=this.mul(F,g),J=this.mul(j,j);return this.mul(J,t)},div:(e,t)=>en.mul(e,en.inv(t))};function ys(e){
+S=this.mul(A,A),L=this.mul(S,E),U=this.mul(L,L),F=this.mul(U,U),j=this.mul(F,g),J=this.mul(j,j);return this.mul(J,t)},div:(e,t)=>en.mul(e,en.inv(t))};function ys(e){
 let t=1<<e,n=g=>new Uint16Array(g),r=Number(er(BigInt(t),ir)),{mod:f,smod:o,NTT:c}=Sn({N:t,Q:qe,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
-intPoly:{create:n,smallSqnorm(g){let A=0,_=0;for(let L=0;L<t;L++){let U=g[L];A=A+U*U>>>0,_|=A}return(A|-(_>>>31))>>>0},isShort(g,A){let _=0,L=0;for(let U=0;U<t;U++){
-let F=g[U]<<16>>16;_=_+(F*F>>>0)>>>0,L|=_;let j=A[U]<<16>>16;_=_+(j*j>>>0)>>>0,L|=_}return L&2147483648&&(_=4294967295),_<=Df[e]},sub(g,A){for(let _=0;_<t;_++)g[_]=
-f(g[_]-A[_]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<t;A++)g[A]=en.mul(g[A],jf);return g},mul(g,A){for(let _=0;_<t;_++)g[_]=
-en.mul(g[_],A[_]);return g},div(g,A){for(let _=0;_<t;_++)g[_]=en.div(g[_],A[_]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,A=>o(A)),decode:g=>Uint16Array.
+intPoly:{create:n,smallSqnorm(g){let A=0,S=0;for(let L=0;L<t;L++){let U=g[L];A=A+U*U>>>0,S|=A}return(A|-(S>>>31))>>>0},isShort(g,A){let S=0,L=0;for(let U=0;U<t;U++){
+let F=g[U]<<16>>16;S=S+(F*F>>>0)>>>0,L|=S;let j=A[U]<<16>>16;S=S+(j*j>>>0)>>>0,L|=S}return L&2147483648&&(S=4294967295),S<=Df[e]},sub(g,A){for(let S=0;S<t;S++)g[S]=
+f(g[S]-A[S]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<t;A++)g[A]=en.mul(g[A],jf);return g},mul(g,A){for(let S=0;S<t;S++)g[S]=
+en.mul(g[S],A[S]);return g},div(g,A){for(let S=0;S<t;S++)g[S]=en.div(g[S],A[S]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,A=>o(A)),decode:g=>Uint16Array.
 from(g,A=>f(A))}}}var W=Xc({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),tn=Wc.decode(hs),Kf={},
 $f={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,f=1,o=1;r<e;r++){let c=1<<r;for(let i=0;i<c;i++)t[f++]=tn[(c<<1)+i];let s=1<<e-r;
 for(let i=0;i<s>>1;i++)n[t.length-o++]=W.neg(W.conj(tn[s+i]))}Kf[e]=t,$f[e]=n}function Hf(e){let n=1<<e>>1,r=Math.log2(n),f={N:n,invertButterflies:!0,skipStages:0,
@@ -460,7 +460,7 @@ decode(u);for(let b=0;b<a.length;b++)if(a[b]>=12289)throw new Error("public key 
 rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},E=x=>{let u=32-x,a=Rf(d=>new Int8Array(
 d),t,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&Je(x))<<u>>u});return{bytesLen:a.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let y=0;y<d.length;y++)if(d[y]<l||d[y]>b)
 throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let y=0;y<b.length;y++)if(b[y]===l)throw new Error(
-"forbidden private key coeff");return b}}},g=E(e.fgBits),A=E(e.FGBits),_=Dt(80+n,Oe("falcon.secretKey",g,g,A)),L=Dt(0+n,h()),U=x=>{let u=Kt(t).encode(Kt(t).decode(
+"forbidden private key coeff");return b}}},g=E(e.fgBits),A=E(e.FGBits),S=Dt(80+n,Oe("falcon.secretKey",g,g,A)),L=Dt(0+n,h()),U=x=>{let u=Kt(t).encode(Kt(t).decode(
 x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},F=x=>{if(Kt(t).encode(Kt(t).decode(x)).length!==x.length)throw new Error(
 "wrong signature length");return x},j=e.padded?U:F,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Ie+a.length+y,w=new Uint8Array(
 p),m=0;return w[m++]=y>>8&255,w[m++]=y&255,w.set(d,m),m+=Ie,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Ie+3)throw new Error("signat\
@@ -499,25 +499,25 @@ samplerZ(a[0].re,Q),_e=this.samplerZ(d[0].re,Q);return{t0:[{re:ce,im:0}],t1:[{re
 u,p),{f0:O,f1:R}=this.splitSelfAdjFFT(u,m),{f0:D,f1:N}=this.splitFFT(u,d),{t0:k,t1:Z}=this.ffsampRec(u-1,D,N,O,R,O),K=this.mergeFFT(u,k,Z),G=s.add(a,s.mul(w,s.sub(
 d,K))),{f0:Y,f1:fe}=this.splitFFT(u,G),{t0:le,t1:ie}=this.ffsampRec(u-1,Y,fe,T,v,T);return{t0:this.mergeFFT(u,le,ie),t1:K}}sample(u){let a=s.FFT(s.convSmall(u)),
 d=s.mulConst(s.mul(a,this.b11),Pf),b=s.mulConst(s.mul(a,this.b01),as);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
-this.logn,d,b,this.g00,this.g01,this.g11)}}let X=(x,u,a,d=Ot)=>{z(u,void 0,"msg"),z(x,_.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=B(b,u),y=d(48);z(
-y,48,"seed");try{let[p,w,m]=_.decode(x);try{let T=$(p,w,m),v=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(T)),D=s.FFT(s.neg(s.convSmall(
+this.logn,d,b,this.g00,this.g01,this.g11)}}let X=(x,u,a,d=Ot)=>{z(u,void 0,"msg"),z(x,S.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=B(b,u),y=d(48);z(
+y,48,"seed");try{let[p,w,m]=S.decode(x);try{let T=$(p,w,m),v=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(T)),D=s.FFT(s.neg(s.convSmall(
 m))),N=new q(n,y,v,O,R,D),k=new Int16Array(t);try{for(;;){let{t0:Z,t1:K}=N.sample(l),G=s.add(s.mul(Z,v),s.mul(K,R)),Y=s.mul(Z,O),fe=s.iFFT(G),le=s.iFFT(s.add(s.
 mul(K,D),Y)),ie=t>>1,ae=0;for(let te=0;te<ie;te++){ae+=(l[te]-(Math.round(fe[te].re)|0))**2,ae+=(l[ie+te]-(Math.round(fe[te].im)|0))**2;let ce=-Math.round(le[te].
 re);ae+=ce*ce,k[te]=ce&65535;let _e=-Math.round(le[te].im);ae+=_e*_e,k[te+ie]=_e&65535}if(fr(Z,K,G,Y,fe,le),!(ae<=Df[n]))continue;let Q=Kt(t).encode(k);if(Q.length>
 a){V(Q);continue}return{s2:Q,nonce:b,msg:u}}}finally{V(k),N.destroy(),fr(v,O,R,D),V(T)}}finally{V(p,w,m)}}finally{V(y)}},re=(x,u,a,d)=>{let b=Kt(t).decode(u),l=B(
 a,d),y=o.toMontgomery(o.ntt(L.decode(x))),p=o.intt(o.mul(o.ntt(c.decode(b)),y));return o.sub(p,l),o.isShort(c.encode(p),b)},be=Object.freeze({type:"falcon"}),ge=Object.
-freeze({seed:48,publicKey:L.bytesLen,secretKey:_.bytesLen}),ye=[...rr,"random"],ue=(x={})=>{if(x=et(x,ye),x.context!==void 0)throw new Error("context is not sup\
+freeze({seed:48,publicKey:L.bytesLen,secretKey:S.bytesLen}),ye=[...rr,"random"],ue=(x={})=>{if(x=et(x,ye),x.context!==void 0)throw new Error("context is not sup\
 ported");if(x.random!==void 0&&typeof x.random!="function")throw new TypeError('"opts.random" expected function, got type='+typeof x.random);if(x.random!==void 0)
 return x.random;if(x.extraEntropy===void 0)return Ot;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let a=uf(u);return(d=0)=>a.
 randomBytes(d)},me=(x={})=>{if(dt(x).context!==void 0)throw new Error("context is not supported")},Se=Object.freeze({publicKeyCoder:Object.freeze(L),privateKeyCoder:Object.
-freeze(_),maxS2Len:e.maxS2Len}),we=Object.freeze({...ge,signRand:48}),xe=e.padded?Object.freeze({...we,signature:e.sigLen}):we,Ee=x=>{let u=x===void 0;u&&(x=Ot(
-48)),z(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=_.encode([a,d,b]),w=L.encode(y);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},se=x=>{z(x,_.bytesLen,
-"secretKey");let[u,a,d]=_.decode(x);try{let b=H(u,a);return V(u,a,d),L.encode(b)}catch(b){throw V(u,a,d),b}},He=(x,u,a={})=>{let{s2:d,nonce:b}=X(u,x,e.maxS2Len,
+freeze(S),maxS2Len:e.maxS2Len}),we=Object.freeze({...ge,signRand:48}),xe=e.padded?Object.freeze({...we,signature:e.sigLen}):we,Ee=x=>{let u=x===void 0;u&&(x=Ot(
+48)),z(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=S.encode([a,d,b]),w=L.encode(y);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},se=x=>{z(x,S.bytesLen,
+"secretKey");let[u,a,d]=S.decode(x);try{let b=H(u,a);return V(u,a,d),L.encode(b)}catch(b){throw V(u,a,d),b}},He=(x,u,a={})=>{let{s2:d,nonce:b}=X(u,x,e.maxS2Len,
 ue(a));return M(n).encode({nonce:b,s2:d})},ft=(x,u,a,d={})=>{me(d),z(x,void 0,"signature"),z(u,void 0,"msg"),z(a,void 0,"publicKey");try{let{s2:b,nonce:l}=M(n).
 decode(x);return re(a,b,l,u)}catch{return!1}},Fe=Object.freeze({info:be,lengths:we,keygen:Ee,getPublicKey:se,seal(x,u,a={}){let{s2:d,nonce:b}=X(u,x,e.maxS2Len,ue(
 a));return C.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){me(a),z(x,void 0,"signature"),z(u,void 0,"publicKey");let d=De(x),b=De(u);try{let l;try{let{s2:y,nonce:p,
 msg:w}=C.decode(d);re(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");return De(l)}finally{
-V(d,b)}}}),S={info:be,lengths:xe,attached:Fe,keygen:Ee,getPublicKey:se,sign:He,verify:ft};return S.__test=Se,Object.freeze(S)}var ws={N:512,padded:!1,sigLen:666,
+V(d,b)}}}),_={info:be,lengths:xe,attached:Fe,keygen:Ee,getPublicKey:se,sign:He,verify:ft};return _.__test=Se,Object.freeze(_)}var ws={N:512,padded:!1,sigLen:666,
 fgBits:6,FGBits:8,paddedLen:625};var zf=ms({...ws,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qf=Object.freeze(["extraEntropy","externalMu"]),xs=Object.freeze(["externalMu"]);
 function Vf(e,t){let n=Tn(e,t);return n.externalMu!==void 0&&mf(n.externalMu,"opts.externalMu"),n}var de=256,xt=8380417,Es=1753,As=8347681,Ut=13,dr=Math.floor((xt-
 1)/88)|0,br=Math.floor((xt-1)/32)|0,Ts=Object.freeze({2:Object.freeze({K:4,L:4,D:Ut,GAMMA1:2**17,GAMMA2:dr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:Ut,
@@ -527,45 +527,45 @@ r=t;for(let f=0;f<n.length;f++)n[f]=oe.mod(n[f]+r[f]);return n},Yf=(e,t)=>{let n
 for(let n=0;n<de;n++)t[n]<<=Ut;return t},rn=(e,t)=>{let n=e;for(let r=0;r<de;r++)if(Math.abs(oe.smod(n[r]))>=t)return!0;return!1},wt=(e,t)=>{let n=e,r=t,f=Ke(de);
 for(let o=0;o<n.length;o++)f[o]=oe.mod(n[o]*r[o]);return f};function On(e){let t=e,n=Ke(de);for(let r=0;r<de;){let f=t();if(f.length%3)throw new Error("RejNTTPo\
 ly: unaligned block");for(let o=0;r<de&&o<=f.length-3;o+=3){let c=(f[o+0]|f[o+1]<<8|f[o+2]<<16)&8388607;c<xt&&(n[r++]=c)}}return n}function _s(e){let t=e,{K:n,L:r,
-GAMMA1:f,GAMMA2:o,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:h,TR_BYTES:E,C_TILDE_BYTES:g,XOF128:A,XOF256:_,securityLevel:L}=t;if(![2,4].includes(s))throw new Error("Wro\
-ng ETA");if(![1<<17,1<<19].includes(f))throw new Error("Wrong GAMMA1");if(![dr,br].includes(o))throw new Error("Wrong GAMMA2");let U=c*s,F=S=>{let x=oe.mod(S),u=oe.
-smod(x,2*o)|0;return x-u===xt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*o))|0,r0:u}},j=S=>F(S).r1,J=S=>F(S).r0,I=(S,x)=>S<=o||S>xt-o||S===xt-o&&x===0?0:1,M=Math.
-floor((xt-1)/(2*o)),C=(S,x)=>{let{r1:u,r0:a}=F(x);return S===1?a>0?oe.mod(u+1,M)|0:oe.mod(u-1,M)|0:u|0},P=S=>{let x=oe.mod(S),u=oe.smod(x,2**Ut)|0;return{r1:Math.
-floor((x-u)/2**Ut)|0,r0:u}},H={bytesLen:i+n,encode:S=>{let x=S;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
-n;a++){for(let b=0;b<de;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:S=>{let x=[],u=0;for(let a=0;a<n;a++){let d=Ke(de);if(S[i+a]<u||S[i+a]>i)return!1;
-for(let b=u;b<S[i+a];b++){if(b>u&&S[b]<=S[b-1])return!1;d[S[b]]=1}u=S[i+a],x.push(d)}for(let a=u;a<i;a++)if(S[a]!==0)return!1;return x}},$=nn(s===2?3:4,S=>s-S,S=>{
-if(!(-s<=S&&S<=s))throw new Error(`malformed key s1/s3 ${S} outside of ETA range [${-s}, ${s}]`);return S}),B=nn(13,S=>(1<<Ut-1)-S),q=nn(10),X=nn(f===1<<17?18:20,
-S=>oe.smod(f-S)),re=nn(o===dr?6:4),be=tt(re,n),ge=Oe("publicKey",32,tt(q,n)),ye=Oe("secretKey",32,32,E,tt($,r),tt($,n),tt(B,n)),ue=Oe("signature",g,tt(X,r),H),me=s===
-2?S=>S<15?2-S%5:!1:S=>S<9?4-S:!1;function Se(S){let x=S,u=Ke(de);for(let a=0;a<de;){let d=x();for(let b=0;a<de&&b<d.length;b+=1){let l=me(d[b]&15),y=me(d[b]>>4&
-15);l!==!1&&(u[a++]=l),a<de&&y!==!1&&(u[a++]=y)}}return u}let we=S=>{let x=Ke(de),u=Le.create({}).update(S),a=new Uint8Array(Le.blockLen);u.xofInto(a);let d=a.slice(
+GAMMA1:f,GAMMA2:o,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:h,TR_BYTES:E,C_TILDE_BYTES:g,XOF128:A,XOF256:S,securityLevel:L}=t;if(![2,4].includes(s))throw new Error("Wro\
+ng ETA");if(![1<<17,1<<19].includes(f))throw new Error("Wrong GAMMA1");if(![dr,br].includes(o))throw new Error("Wrong GAMMA2");let U=c*s,F=_=>{let x=oe.mod(_),u=oe.
+smod(x,2*o)|0;return x-u===xt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*o))|0,r0:u}},j=_=>F(_).r1,J=_=>F(_).r0,I=(_,x)=>_<=o||_>xt-o||_===xt-o&&x===0?0:1,M=Math.
+floor((xt-1)/(2*o)),C=(_,x)=>{let{r1:u,r0:a}=F(x);return _===1?a>0?oe.mod(u+1,M)|0:oe.mod(u-1,M)|0:u|0},P=_=>{let x=oe.mod(_),u=oe.smod(x,2**Ut)|0;return{r1:Math.
+floor((x-u)/2**Ut)|0,r0:u}},H={bytesLen:i+n,encode:_=>{let x=_;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
+n;a++){for(let b=0;b<de;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:_=>{let x=[],u=0;for(let a=0;a<n;a++){let d=Ke(de);if(_[i+a]<u||_[i+a]>i)return!1;
+for(let b=u;b<_[i+a];b++){if(b>u&&_[b]<=_[b-1])return!1;d[_[b]]=1}u=_[i+a],x.push(d)}for(let a=u;a<i;a++)if(_[a]!==0)return!1;return x}},$=nn(s===2?3:4,_=>s-_,_=>{
+if(!(-s<=_&&_<=s))throw new Error(`malformed key s1/s3 ${_} outside of ETA range [${-s}, ${s}]`);return _}),B=nn(13,_=>(1<<Ut-1)-_),q=nn(10),X=nn(f===1<<17?18:20,
+_=>oe.smod(f-_)),re=nn(o===dr?6:4),be=tt(re,n),ge=Oe("publicKey",32,tt(q,n)),ye=Oe("secretKey",32,32,E,tt($,r),tt($,n),tt(B,n)),ue=Oe("signature",g,tt(X,r),H),me=s===
+2?_=>_<15?2-_%5:!1:_=>_<9?4-_:!1;function Se(_){let x=_,u=Ke(de);for(let a=0;a<de;){let d=x();for(let b=0;a<de&&b<d.length;b+=1){let l=me(d[b]&15),y=me(d[b]>>4&
+15);l!==!1&&(u[a++]=l),a<de&&y!==!1&&(u[a++]=y)}}return u}let we=_=>{let x=Ke(de),u=Le.create({}).update(_),a=new Uint8Array(Le.blockLen);u.xofInto(a);let d=a.slice(
 0,8);for(let b=de-c,l=8,y=0,p=0;b<de;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<Le.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[y]>>p++&1)<<1),p>=8&&(y++,p=0)}
-return x},xe=S=>{let x=S,u=Ke(de),a=Ke(de);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ee=(S,x)=>{let u=S,a=x;for(let d=0;d<
-de;d++)u[d]=C(a[d],u[d]);return u},se=(S,x)=>{let u=S,a=x,d=Ke(de),b=0;for(let l=0;l<de;l++){let y=I(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},He=32,ft=Oe("seed",
+return x},xe=_=>{let x=_,u=Ke(de),a=Ke(de);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ee=(_,x)=>{let u=_,a=x;for(let d=0;d<
+de;d++)u[d]=C(a[d],u[d]);return u},se=(_,x)=>{let u=_,a=x,d=Ke(de),b=0;for(let l=0;l<de;l++){let y=I(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},He=32,ft=Oe("seed",
 32,64,32),Fe=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:ye.bytesLen,publicKey:ge.bytesLen,seed:32,signature:ue.
-bytesLen,signRand:He}),keygen:S=>{let x=new Uint8Array(34),u=S===void 0;u&&(S=Ht(32)),ze(S,32,"seed"),x.set(S),u&&V(S),x[32]=n,x[33]=r;let[a,d,b]=ft.decode(Le(x,
-{dkLen:ft.bytesLen})),l=_(d),y=[];for(let k=0;k<r;k++)y.push(Se(l.get(k&255,k>>8&255)));let p=[];for(let k=r;k<r+n;k++)p.push(Se(l.get(k&255,k>>8&255)));let w=y.
+bytesLen,signRand:He}),keygen:_=>{let x=new Uint8Array(34),u=_===void 0;u&&(_=Ht(32)),ze(_,32,"seed"),x.set(_),u&&V(_),x[32]=n,x[33]=r;let[a,d,b]=ft.decode(Le(x,
+{dkLen:ft.bytesLen})),l=S(d),y=[];for(let k=0;k<r;k++)y.push(Se(l.get(k&255,k>>8&255)));let p=[];for(let k=r;k<r+n;k++)p.push(Se(l.get(k&255,k>>8&255)));let w=y.
 map(k=>oe.NTT.encode(k.slice())),m=[],T=[],v=A(a),O=Ke(de);for(let k=0;k<n;k++){V(O);for(let G=0;G<r;G++){let Y=On(v.get(G,k));mt(O,wt(Y,w[G]))}oe.NTT.decode(O);
 let{r0:Z,r1:K}=xe(mt(O,p[k]));m.push(Z),T.push(K)}let R=ge.encode([a,T]),D=Le(R,{dkLen:E}),N=ye.encode([a,b,D,y,p,m]);return v.clean(),l.clean(),V(a,d,b,y,p,w,O,
-m,T,D,x),{publicKey:R,secretKey:N}},getPublicKey:S=>{let[x,u,a,d,b,l]=ye.decode(S),y=A(x),p=d.map(T=>oe.NTT.encode(T.slice())),w=[],m=Ke(de);for(let T=0;T<n;T++){
+m,T,D,x),{publicKey:R,secretKey:N}},getPublicKey:_=>{let[x,u,a,d,b,l]=ye.decode(_),y=A(x),p=d.map(T=>oe.NTT.encode(T.slice())),w=[],m=Ke(de);for(let T=0;T<n;T++){
 m.fill(0);for(let O=0;O<r;O++){let R=On(y.get(O,T));mt(m,wt(R,p[O]))}oe.NTT.decode(m),mt(m,b[T]);let{r1:v}=xe(m);w.push(v)}return y.clean(),V(m,p,l,d,b),ge.encode(
-[x,w])},sign:(S,x,u={})=>{u=et(u,qf),u=Vf(u,qf);let{extraEntropy:a,externalMu:d=!1}=u;d&&ze(S,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
+[x,w])},sign:(_,x,u={})=>{u=et(u,qf),u=Vf(u,qf);let{extraEntropy:a,externalMu:d=!1}=u;d&&ze(_,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
 Ht(He):a;ze(l,32,"extraEntropy");let y=(()=>{try{return ye.decode(x)}catch(K){throw b&&V(l),K}})(),[p,w,m,T,v,O]=y,R=[],D=A(p);for(let K=0;K<n;K++){let G=[];for(let Y=0;Y<
-r;Y++)G.push(On(D.get(Y,K)));R.push(G)}D.clean();for(let K=0;K<r;K++)oe.NTT.encode(T[K]);for(let K=0;K<n;K++)oe.NTT.encode(v[K]),oe.NTT.encode(O[K]);let N=d?S:Le.
-create({dkLen:h}).update(m).update(S).digest(),k=Le.create({dkLen:h}).update(w).update(l).update(N).digest();b&&V(l),ze(k,h);let Z=_(k,X.bytesLen);e:for(let K=0;;){
+r;Y++)G.push(On(D.get(Y,K)));R.push(G)}D.clean();for(let K=0;K<r;K++)oe.NTT.encode(T[K]);for(let K=0;K<n;K++)oe.NTT.encode(v[K]),oe.NTT.encode(O[K]);let N=d?_:Le.
+create({dkLen:h}).update(m).update(_).digest(),k=Le.create({dkLen:h}).update(w).update(l).update(N).digest();b&&V(l),ze(k,h);let Z=S(k,X.bytesLen);e:for(let K=0;;){
 let G=[];for(let ee=0;ee<r;ee++,K++)G.push(X.decode(Z.get(K&255,K>>8)()));let Y=G.map(ee=>oe.NTT.encode(ee.slice())),fe=[];for(let ee=0;ee<n;ee++){let pe=Ke(de);
 for(let ke=0;ke<r;ke++)mt(pe,wt(R[ee][ke],Y[ke]));oe.NTT.decode(pe),fe.push(pe)}let le=fe.map(ee=>ee.map(j)),ie=Le.create({dkLen:g}).update(N).update(be.encode(
 le)).digest(),ae=oe.NTT.encode(we(ie)),Q=T.map(ee=>wt(ee,ae));for(let ee=0;ee<r;ee++)if(mt(oe.NTT.decode(Q[ee]),G[ee]),rn(Q[ee],f-U)){V(ie,Q,ae,le,fe,Y,G);continue e}
 let te=0,ce=[];for(let ee=0;ee<n;ee++){let pe=oe.NTT.decode(wt(v[ee],ae)),ke=Yf(fe[ee],pe).map(J);if(rn(ke,o-U)){V(ie,Q,ae,le,fe,Y,G,ce,pe,ke);continue e}let ve=oe.
 NTT.decode(wt(O[ee],ae));if(rn(ve,o)){V(ie,Q,ae,le,fe,Y,G,ce,pe,ke,ve);continue e}mt(ke,ve);let _t=se(ke,le[ee]);ce.push(_t.v),te+=_t.cnt}if(te>i){V(ie,Q,ae,le,
 fe,Y,G,ce);continue}Z.clean();let _e=ue.encode([ie,Q,ce]);return V(ie,Q,ce,ae,le,fe,Y,G,k,T,v,O,...R),d||V(N),_e}throw new Error("Unreachable code path reached,\
- report this error")},verify:(S,x,u,a={})=>{a=Vf(a,xs);let{externalMu:d=!1}=a;d&&ze(x,h,"mu");let[b,l]=ge.decode(u),y=Le(u,{dkLen:E});if(S.length!==ue.bytesLen)
-return!1;let[p,w,m]=ue.decode(S);if(m===!1)return!1;for(let k=0;k<r;k++)if(rn(w[k],f-U))return!1;let T=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),v=oe.
+ report this error")},verify:(_,x,u,a={})=>{a=Vf(a,xs);let{externalMu:d=!1}=a;d&&ze(x,h,"mu");let[b,l]=ge.decode(u),y=Le(u,{dkLen:E});if(_.length!==ue.bytesLen)
+return!1;let[p,w,m]=ue.decode(_);if(m===!1)return!1;for(let k=0;k<r;k++)if(rn(w[k],f-U))return!1;let T=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),v=oe.
 NTT.encode(we(p)),O=w.map(k=>k.slice());for(let k=0;k<r;k++)oe.NTT.encode(O[k]);let R=[],D=A(b);for(let k=0;k<n;k++){let Z=wt(oe.NTT.encode(Ss(l[k])),v),K=Ke(de);
 for(let Y=0;Y<r;Y++){let fe=On(D.get(Y,k));mt(K,wt(fe,O[Y]))}let G=oe.NTT.decode(Yf(K,Z));R.push(Ee(G,m[k]))}D.clean();let N=Le.create({dkLen:g}).update(T).update(
 be.encode(R)).digest();for(let k of m)if(!(k.reduce((K,G)=>K+G,0)<=i))return!1;for(let k of w)if(rn(k,f-U))return!1;return Zt(p,N)}});return Object.freeze({info:Object.
-freeze({type:"ml-dsa"}),internal:Fe,securityLevel:L,keygen:Fe.keygen,lengths:Fe.lengths,getPublicKey:Fe.getPublicKey,sign:(S,x,u={})=>{u=et(u);let a=jt(S,u.context),
-d=Fe.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(S,x,u,a={})=>(a=dt(a),ze(S,void 0,"signature"),Fe.verify(S,jt(x,a.context),u,{
-externalMu:!1})),prehash:S=>{Qt(S,L);let x=S;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:L,lengths:Fe.lengths,keygen:Fe.keygen,getPublicKey:Fe.
+freeze({type:"ml-dsa"}),internal:Fe,securityLevel:L,keygen:Fe.keygen,lengths:Fe.lengths,getPublicKey:Fe.getPublicKey,sign:(_,x,u={})=>{u=et(u);let a=jt(_,u.context),
+d=Fe.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(_,x,u,a={})=>(a=dt(a),ze(_,void 0,"signature"),Fe.verify(_,jt(x,a.context),u,{
+externalMu:!1})),prehash:_=>{Qt(_,L);let x=_;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:L,lengths:Fe.lengths,keygen:Fe.keygen,getPublicKey:Fe.
 getPublicKey,sign:(u,a,d={})=>{d=et(d);let b=Pt(x,u,d.context),l=Fe.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return V(b),l},verify:(u,a,d,b={})=>(b=
 dt(b),ze(u,void 0,"signature"),Fe.verify(u,Pt(x,a,b.context),d,{externalMu:!1}))})}})}var Xf=_s({...Ts[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Uf,XOF256:If,securityLevel:192});var Bn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(gn(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
 update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,f=new Uint8Array(
@@ -589,9 +589,9 @@ _cloneInto()}},Qf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,
 2361852424,2428436474,2756734187,3204031479,3329325298]),Et=new Uint32Array(64),ur=class extends vn{A=0;B=0;C=0;D=0;E=0;F=0;G=0;H=0;constructor(t,n){super(64,t,
 8,!1),this.A=n[0]|0,this.B=n[1]|0,this.C=n[2]|0,this.D=n[3]|0,this.E=n[4]|0,this.F=n[5]|0,this.G=n[6]|0,this.H=n[7]|0}get(){let{A:t,B:n,C:r,D:f,E:o,F:c,G:s,H:i}=this;
 return[t,n,r,f,o,c,s,i]}set(t,n,r,f,o,c,s,i){this.A=t|0,this.B=n|0,this.C=r|0,this.D=f|0,this.E=o|0,this.F=c|0,this.G=s|0,this.H=i|0}_cloneInto(t){return(t||=new this.
-constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)Et[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let A=Et[g-15],_=Et[g-
-2],L=Xe(A,7)^Xe(A,18)^A>>>3,U=Xe(_,17)^Xe(_,19)^_>>>10;Et[g]=U+Et[g-7]+L+Et[g-16]|0}let{A:r,B:f,C:o,D:c,E:s,F:i,G:h,H:E}=this;for(let g=0;g<64;g++){let A=Xe(s,6)^
-Xe(s,11)^Xe(s,25),_=E+A+Jf(s,i,h)+Ls[g]+Et[g]|0,U=(Xe(r,2)^Xe(r,13)^Xe(r,22))+Zf(r,f,o)|0;E=h,h=i,i=s,s=c+_|0,c=o,o=f,f=r,r=_+U|0}r=r+this.A|0,f=f+this.B|0,o=o+
+constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)Et[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let A=Et[g-15],S=Et[g-
+2],L=Xe(A,7)^Xe(A,18)^A>>>3,U=Xe(S,17)^Xe(S,19)^S>>>10;Et[g]=U+Et[g-7]+L+Et[g-16]|0}let{A:r,B:f,C:o,D:c,E:s,F:i,G:h,H:E}=this;for(let g=0;g<64;g++){let A=Xe(s,6)^
+Xe(s,11)^Xe(s,25),S=E+A+Jf(s,i,h)+Ls[g]+Et[g]|0,U=(Xe(r,2)^Xe(r,13)^Xe(r,22))+Zf(r,f,o)|0;E=h,h=i,i=s,s=c+S|0,c=o,o=f,f=r,r=S+U|0}r=r+this.A|0,f=f+this.B|0,o=o+
 this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,h=h+this.G|0,E=E+this.H|0,this.set(r,f,o,c,s,i,h,E)}roundClean(){ht(Et)}destroy(){this.destroyed=!0,this.set(0,0,
 0,0,0,0,0,0),ht(this.buffer)}},lr=class extends ur{constructor(){super(32,Qf)}};var It=Vt(()=>new lr,Nt(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Os=Object.freeze(["extraEntropy"]),Bs=Object.freeze([]),vs=Object.freeze({"128f":Object.
 freeze({W:16,N:16,H:66,D:22,K:33,A:6,securityLevel:128}),"128s":Object.freeze({W:16,N:16,H:63,D:7,K:14,A:12,securityLevel:128}),"192f":Object.freeze({W:16,N:24,
@@ -599,14 +599,14 @@ H:66,D:22,K:33,A:8,securityLevel:192}),"192s":Object.freeze({W:16,N:24,H:63,D:7,
 securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Re={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
 hr=(e,t)=>{let n=Je(t);return r=>{let f=new Uint32Array(e);for(let o=0,c=0,s=0,i=0;o<e;o++){for(;s<t;)i=i<<8|r[c++],s+=8;s-=t,f[o]=i>>>s&n}return f}},eo=BigInt(
 1),ks=BigInt(8),Us=BigInt(255);function yr(e){return(eo<<BigInt(e))-eo}function Is(e,t){let n=t,{N:r,W:f,H:o,D:c,K:s,A:i,securityLevel:h}=e,E=n.getContext(e);if(f!==
-16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),_=r<=8?2:r<=136?3:4,L=Math.floor(o/c),U=A+_,F=22,j=0,J=1,I=9,M=12,C=13,P=17,H=18,
+16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),S=r<=8?2:r<=136?3:4,L=Math.floor(o/c),U=A+S,F=22,j=0,J=1,I=9,M=12,C=13,P=17,H=18,
 $=21;n.isCompressed||(F=32,j+=3,J+=7,I+=10,M+=10,C+=10,P+=10,H+=10,$+=10);let B=(a,d=new Uint8Array(F))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
 a,"height")?a.height:void 0,y=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
 hasOwn(a,"chain")?a.chain:void 0,T=Object.hasOwn(a,"hash")?a.hash:void 0,v=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
 void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[P]=l),p!==void 0&&(d[j]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[P]=m),T!==void 0&&
 (d[$]=T),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),O&&d.set(O.subarray(0,J+8)),y!==void 0){let D=y;for(let N=7;N>=0;N--,D>>=ks)d[J+N]=Number(
-D&Us)}return v!==void 0&&(d[C]=v,L>8&&(d[M]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],L>8&&(d[M]=R[M])),d},q=hr(_,g),X=a=>{let d=hr(A,g)(a),b=0;for(let p=0;p<
-d.length;p++)b+=f-1-d[p];b<<=(8-_*g%8)%8;let l=q(Tf(b,Math.ceil(_*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},re=hr(s,i),be=L*(c-1),ge=L,ye=Oe(
+D&Us)}return v!==void 0&&(d[C]=v,L>8&&(d[M]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],L>8&&(d[M]=R[M])),d},q=hr(S,g),X=a=>{let d=hr(A,g)(a),b=0;for(let p=0;p<
+d.length;p++)b+=f-1-d[p];b<<=(8-S*g%8)%8;let l=q(Tf(b,Math.ceil(S*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},re=hr(s,i),be=L*(c-1),ge=L,ye=Oe(
 "hashedMessage",Math.ceil(i*s/8),Math.ceil(be/8),Math.ceil(L/8)),ue=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,ye.bytesLen),[w,m,T]=ye.decode(p),v=Zn(m)&yr(be),O=Number(Zn(
 T))&Je(ge);return{tree:v,leafIdx:O,md:w}},me=(a,d)=>function(l,y,p,w,m){let T=l,v=d,O=(1<<a)-1,R=new Uint8Array(a*r),D=new Uint8Array(a*r),N=new Uint8Array(2*r),
 k=N.subarray(0,r),Z=N.subarray(r);for(let K=0;;K++){let G=K+p;Z.set(v(y,G,T,m));let Y=0;for(let fe=K,le=p,ie=y;;Y++,fe>>>=1,ie>>>=1,le>>>=1){if(Y===a)return{root:Z,
@@ -615,12 +615,12 @@ authPath:D};if((fe^ie)===1&&D.subarray(Y*r).set(Z),(fe&1)===0&&K<O)break;B({heig
 -1>>>0;B({keypair:d},l.leafAddr),B({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let T=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);B({chain:m,hash:0,type:Re.WOTSPRF},
 l.leafAddr),v.set(y.PRFaddr(l.leafAddr)),B({type:Re.WOTS},l.leafAddr);for(let O=0;O===T&&l.wotsSig.subarray(m*r).set(v),O!==f-1;O++)B({hash:O},l.leafAddr),v.set(
 y.thash1(v,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),we=me(i,(a,d,b,l)=>{let y=b;B({type:Re.FORSPRF,index:d},l);let p=y.PRFaddr(l);return B({type:Re.FORSTREE},
-l),y.thash1(p,l)}),xe=(a,d,b,l,y=new Uint8Array(r))=>{B({type:Re.HASHTREE},b);let p={wotsSig:new Uint8Array(S.bytesLen),wotsSteps:X(y),leafAddr:B({subtreeAddr:d}),
+l),y.thash1(p,l)}),xe=(a,d,b,l,y=new Uint8Array(r))=>{B({type:Re.HASHTREE},b);let p={wotsSig:new Uint8Array(_.bytesLen),wotsSteps:X(y),leafAddr:B({subtreeAddr:d}),
 pkAddr:B({type:Re.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Se(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ee=(a,d,b,l,y,p,w)=>{let m=p,
 T=new Uint8Array(2*r),v=T.subarray(0,r),O=T.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),v.set(l.subarray(0,r))):(v.set(a.subarray(0,r)),O.set(l.subarray(0,
 r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){B({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,T,w)),v.set(D)):
 (T.set(m.thashN(2,T,w)),O.set(D))}return B({height:y,index:d+b},w),m.thashN(2,T,w)},se=Oe("seed",r,r,r),He=Oe("publicKey",r,r),ft=Oe("secretKey",r,r,He.bytesLen),
-Fe=tt(Oe("fors",r,r*i),s),S=tt(Oe("wots",U*r,L*r),c),x=Oe("signature",r,Fe,S),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
+Fe=tt(Oe("fors",r,r*i),s),_=tt(Oe("wots",U*r,L*r),c),x=Oe("signature",r,Fe,_),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
 {publicKey:He.bytesLen,secretKey:ft.bytesLen,signature:x.bytesLen,seed:se.bytesLen,signRand:r}),keygen(a){a!==void 0&&ze(a,se.bytesLen,"seed"),a=a===void 0?Ht(se.
 bytesLen):De(a);let[d,b,l]=se.decode(a),y=E(l,d),p=B({layer:c-1}),w=B({layer:c-1}),{root:m}=xe(y,w,p,-1>>>0),T=He.encode([l,m]),v=ft.encode([d,b,T]);return y.clean(),
 V(d,b,m,w,p),{publicKey:T,secretKey:v}},getPublicKey:a=>{let[d,b,l]=ft.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=et(b,Os);let{extraEntropy:l}=b,[
@@ -639,13 +639,13 @@ fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,s
 b=et(b);let l=jt(a,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return V(l),y},verify:(a,d,b,l={})=>(l=dt(l),u.verify(a,jt(d,l.context),b)),prehash:a=>{
 Qt(a,h);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(b,l,y={})=>{y=
 et(y);let p=Pt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return V(p),w},verify:(b,l,y,p={})=>(p=dt(p),u.verify(b,Pt(d,l,p.context),y))})}})}var Rs=(e,t)=>n=>(r,f)=>{let{N:o}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=at(s),h=e.create().update(r).update(new Uint8Array(
-e.blockLen-o)),E=t.create().update(r).update(new Uint8Array(t.blockLen-o)),g=h.clone(),A=E.clone(),_=new Uint8Array(e.outputLen),L=new Uint8Array(t.outputLen),U=new Uint8Array(
-e.outputLen),F=_.subarray(0,o),j=L.subarray(0,o),J=U.subarray(0,o);function I(C,P,H){c.mgf1++;let $=new Uint8Array(Math.ceil(P/H.outputLen)*H.outputLen);if(P>2**
+e.blockLen-o)),E=t.create().update(r).update(new Uint8Array(t.blockLen-o)),g=h.clone(),A=E.clone(),S=new Uint8Array(e.outputLen),L=new Uint8Array(t.outputLen),U=new Uint8Array(
+e.outputLen),F=S.subarray(0,o),j=L.subarray(0,o),J=U.subarray(0,o);function I(C,P,H){c.mgf1++;let $=new Uint8Array(Math.ceil(P/H.outputLen)*H.outputLen);if(P>2**
 32)throw new Error("mask too long");for(let B=0,q=$;q.length;B++)i.setUint32(0,B,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
 $.subarray(P)),$.subarray(0,P)}let M=(C,P,H,$)=>(B,q,X)=>{c.thash++;let re=B*o;return C._cloneInto(P).update(X).update(q.length===re?q:q.subarray(0,re)).digestInto(
 H),$};return{PRFaddr:C=>{if(!f)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(C).update(f).digestInto(U),J},PRFmsg:(C,P,H)=>(c.gen_message_random++,
 Wf.create(t,C).update(P).update(H).digest().subarray(0,o)),Hmsg:(C,P,H,$)=>{c.hmsg++;let B=pt(C.subarray(0,o),P.subarray(0,o),t.create().update(C.subarray(0,o)).
-update(P).update(H).digest());return I(B,$,t)},thash1:M(h,g,_,F).bind(null,1),thashN:M(E,A,L,j),clean:()=>{h.destroy(),E.destroy(),g.destroy(),A.destroy(),V(_,L,
+update(P).update(H).digest());return I(B,$,t)},thash1:M(h,g,S,F).bind(null,1),thashN:M(E,A,L,j),clean:()=>{h.destroy(),E.destroy(),g.destroy(),A.destroy(),V(S,L,
 U)}}},Fs={isCompressed:!0,getContext:Rs(It,It)};var to=Is(vs["128f"],Fs);function pr(e,t,n,[r,f],o){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:f,verifies:(s,i,h)=>s.length===r&&h.length===f&&o.verify(
 h,i,s)})}var At=pr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],Xf),kn=pr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],zf),Un=pr(
 "slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],to),Tt=[At,kn,Un];function Rt(e){return{"ml-dsa-65":e(At),"falcon-512-padded-r3":e(kn),"slh\
@@ -667,29 +667,31 @@ oof.session",32)})}function Ks(e){mr(e,"reveal");let t=e.offset,n=e.number("reve
 freeze({position:n,value:e.bytes("reveal.value",32)})}var so=63,on=32,ao=It(new Uint8Array);function $s(e){return It.create().update(Uint8Array.of(0)).update(e).digest()}function co(e,t){return It.create().update(Uint8Array.
 of(1)).update(e).update(t).digest()}function zs(e,t,n,r){if(t<0n||t>=n)return;let f=t,o=n-1n,c=e;for(let s of r){if(o===0n)return;if((f&1n)===1n||f===o)for(c=co(
 s,c);(f&1n)===0n&&f!==0n;)f>>=1n,o>>=1n;else c=co(c,s);f>>=1n,o>>=1n}return o===0n?c:void 0}function io(e,t,n,r,f){let o=zs($s(e),t,n,r);return o!==void 0&&je(o,
-f)}var uo="trefoil:seal/2",qs=24*1024,lo=1,ho=4,yo=15,po=395,Tr=1,Vs=18,Gs=512,Ys=3,ut=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
+f)}var uo="trefoil:seal/2",qs=24*1024,lo=1,ho=4,yo=15,po=395,Tr=1,Vs=18,Gs=544,Ys=3,ut=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
 signatures=Object.freeze(n)}static decode(t){let n=Ye.of("seal",t,qs),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
 .root",on),r=bo(t,At),f=Ws(r.protectedHeader,n),o=c=>{let s=t.offset,{protectedHeader:i,signature:h}=bo(t,c);if(je(i,go(f,c)))return h;throw t.error("seal.prote\
 cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(f,Rt(c=>c===At?r.signature:o(c)))}reference(){let{header:t}=this,
 n=new ct().array(4).bytes(t.keySetId);return mo(n,t),n.int(Tr).bytes(t.root),{sealNumber:t.sealNumber,digest:Bt(n.finish())}}isSignedBy(t,n){return t.verifies(n,
 Xs(this.header,t),this.signatures[t.id])}};function Xs(e,t){return new ct().array(4).text("Signature1").bytes(go(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
 function go(e,t){let n=new ct().map(4);return n.int(lo).int(t.coseAlgorithm),n.int(ho).bytes(e.keySetId),mo(n.int(yo),e),n.int(po).int(Tr).finish()}function mo(e,t){
-e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(uo),e.int(In).map(6),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),e.int(3).bytes(t.previous),
-e.int(4).uint(t.treeSize),e.int(5).bytes(t.logRoot),e.int(6).array(t.vaults.length);for(let n of t.vaults)n===void 0?e.null():e.array(2).uint(n.generation).uint(
-n.restored)}function Ws(e,t){let n=new Ye(e);n.map("seal.protected",4),n.key("seal.alg",lo).key("seal.alg",At.coseAlgorithm);let r=n.key("seal.kid",ho).bytes("s\
-eal.kid",32);n.key("seal.claims",yo).map("seal.claims",4);let f=n.key("seal.iss",1).text("seal.iss",bt),o=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_p\
-rofile",265).format("seal.eat_profile",uo),n.key("seal.trefoil",In).map("seal.trefoil",6);let c=Ar(n.key("seal.suite",1)),s=n.key("seal.number",2).uint("seal.nu\
-mber"),i=n.key("seal.previous",3).bytes("seal.previous",32),h=n.key("seal.tree_size",4).uint("seal.tree_size"),E=n.key("seal.log_root",5).bytes("seal.log_root",
-on),g=Array.from({length:n.key("seal.vaults",6).array("seal.vaults",0,Ys)},()=>Js(n));if(h===0n)throw n.outOfRange("seal.tree_size");if(s===0n&&i.some(A=>A!==0))
-throw n.outOfRange("seal.previous");if(s===0n&&!je(E,ao))throw n.outOfRange("seal.log_root");return n.key("seal.vds",po).key("seal.vds",Tr),n.finish("seal.prote\
-cted"),{issuer:f,keySetId:r,sealNumber:s,previous:i,logRoot:E,treeSize:h,root:t,time:o,suite:c,vaults:Object.freeze(g)}}function Js(e){if(e.isNull()){e.null("se\
-al.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function bo(e,t){
-e.tag("seal.receipt",Vs),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Gs);return e.map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,
-signature:e.bytes("seal.signature",t.signatureBytes)}}var Zs="trefoil:attestation/1",Qs=28*1024;function cn(e){let t=Ye.of("attestation",e,Qs);t.map("attestation",6),t.key("format",0).format("format",Zs);let n=t.key(
+e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(uo),e.int(In).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
+e.int(3).bytes(t.previous),e.int(4).uint(t.treeSize),e.int(5).bytes(t.logRoot),e.int(6).array(t.vaults.length);for(let n of t.vaults)n===void 0?e.null():e.array(
+2).uint(n.generation).uint(n.restored);t.restored!==void 0&&e.int(7).array(2).uint(t.restored.first).uint(t.restored.time)}function Ws(e,t){let n=new Ye(e);n.map(
+"seal.protected",4),n.key("seal.alg",lo).key("seal.alg",At.coseAlgorithm);let r=n.key("seal.kid",ho).bytes("seal.kid",32);n.key("seal.claims",yo).map("seal.clai\
+ms",4);let f=n.key("seal.iss",1).text("seal.iss",bt),o=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",uo);let c=n.
+key("seal.trefoil",In).map("seal.trefoil",6,7),s=Ar(n.key("seal.suite",1)),i=n.key("seal.number",2).uint("seal.number"),h=n.key("seal.previous",3).bytes("seal.p\
+revious",32),E=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",on),A=Array.from({length:n.key("seal.vaults",6).
+array("seal.vaults",0,Ys)},()=>Js(n)),S=c===7?Zs(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.
+outOfRange("seal.previous");if(i===0n&&!je(g,ao))throw n.outOfRange("seal.log_root");if(S!==void 0&&(S.first>i||S.time>o))throw n.outOfRange("seal.restored");n.
+key("seal.vds",po).key("seal.vds",Tr),n.finish("seal.protected");let L=Object.freeze(A);return{issuer:f,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,
+root:t,time:o,suite:s,vaults:L,restored:S}}function Js(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
+return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function Zs(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
+freeze({first:t,time:e.uint("seal.restored.time")})}function bo(e,t){e.tag("seal.receipt",Vs),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Gs);return e.
+map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var Qs="trefoil:attestation/1",ea=28*1024;function cn(e){let t=Ye.of("attestation",e,ea);t.map("attestation",6),t.key("format",0).format("format",Qs);let n=t.key(
 "statement",1).bytes("statement",1,Er),r=t.key("tree_size",2).uint("tree_size"),f=t.key("leaf_index",3).uint("leaf_index"),o=t.key("path",4).array("path",0,so),
-c=Array.from({length:o},()=>t.bytes("path",on)),s=ea(t);return t.finish("attestation"),{statement:n,treeSize:r,leafIndex:f,path:c,evidence:s}}function ea(e){let t=e.
+c=Array.from({length:o},()=>t.bytes("path",on)),s=ta(t);return t.finish("attestation"),{statement:n,treeSize:r,leafIndex:f,path:c,evidence:s}}function ta(e){let t=e.
 offset,n=e.int("seal");if(n===5n)return{form:"full",seal:ut.read(e)};if(n!==6n)throw e.unexpectedKey("seal",5,n,t);return e.array("seal_reference",2),{form:"com\
-pact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var Te=class extends Error{name="JsonError"},ta=8,na=(1n<<64n)-1n;function wo(e){let t=new Sr(e),n=t.value(ta);return t.finish(),n}var Sr=class{#t;#e=0;constructor(t){
+pact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var Te=class extends Error{name="JsonError"},na=8,ra=(1n<<64n)-1n;function wo(e){let t=new Sr(e),n=t.value(na);return t.finish(),n}var Sr=class{#t;#e=0;constructor(t){
 this.#t=t}#n(t){return new Te(`unexpected JSON at character ${this.#e}: ${t}`)}#r(){for(;` 	
 \r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#f(t){return this.#r()!==t?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
 "the text must end here")}value(t){if(t===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#o(t):n==="["?this.#s(t):n==='"'?this.#c():this.#t.
@@ -697,84 +699,84 @@ startsWith("null",this.#e)?(this.#e+=4,null):this.#a()}#o(t){let n=new Map;if(th
  belongs here");let r=this.#c();if(n.has(r))throw this.#n(`field ${JSON.stringify(r)} is repeated`);if(!this.#f(":"))throw this.#n("a colon belongs here");n.set(
 r,this.value(t-1))}while(this.#f(","));if(!this.#f("}"))throw this.#n("a comma or a closing brace belongs here");return n}#s(t){let n=[];if(this.#e+=1,this.#f("\
 ]"))return n;do n.push(this.value(t-1));while(this.#f(","));if(!this.#f("]"))throw this.#n("a comma or a closing bracket belongs here");return n}#c(){let t=this.#e+
-1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=ra(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
+1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=fa(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
 ters belongs here");return this.#e=t+1,n}#a(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
-na)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function ra(e){try{let t=JSON.
-parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var _r="trefoil:trust-root/1",To="trefoil:key-set/1",xo=64,Eo=512*1024,fa=320*1024,So=4,_o={version:1n,previous:new Uint8Array(32),cosignatures:[]},rt=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
+ra)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function fa(e){try{let t=JSON.
+parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var _r="trefoil:trust-root/1",To="trefoil:key-set/1",xo=64,Eo=512*1024,oa=320*1024,So=4,_o={version:1n,previous:new Uint8Array(32),cosignatures:[]},rt=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
 this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
 let t=this.version===1n,n=new ct().array(t?3:5).text(_r).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){vo(n.array(3),r);let{status:f}=r;
 n.int(["active","retired","revoked"].indexOf(f.state)).uint(f.state==="active"?0n:f.since)}return t||n.uint(this.version).bytes(this.previous),Bt(n.finish())}keySet(t){
-return this.keySets.find(n=>je(n.id,t))}static decode(t){let n=Ye.of("trust_root",t,fa),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
-oot");n.format("trust_root.format",_r);let f=n.text("trust_root.issuer",bt),o=n.array("trust_root.key_sets",1,xo),c=Array.from({length:o},()=>aa(n));if(Ao(c))throw n.
-outOfRange("trust_root.key_sets");let s=r===3?_o:sa(n);return n.finish("trust_root"),new e(f,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
+return this.keySets.find(n=>je(n.id,t))}static decode(t){let n=Ye.of("trust_root",t,oa),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+oot");n.format("trust_root.format",_r);let f=n.text("trust_root.issuer",bt),o=n.array("trust_root.key_sets",1,xo),c=Array.from({length:o},()=>ia(n));if(Ao(c))throw n.
+outOfRange("trust_root.key_sets");let s=r===3?_o:aa(n);return n.finish("trust_root"),new e(f,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
 a trust root in text form is a string");if(t.length>Eo||ln(t).length>Eo)throw new Te("the JSON text is too long; pass exactly one object");let n=wo(t),[r,f,o]=Lr(
 n,["format","issuer","key_sets"],...Lo);if(r!==_r)throw new Te("unknown format or version; update this program");if(typeof f!="string"||!hn(f,bt))throw new Te("\
 the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(o)||o.length<1||o.length>xo)throw new Te("a trust root holds 1 to 64 key sets; \
-drop the oldest retired ones");let c=o.map(da);if(Ao(c))throw new Te("a key set is listed twice; list it once with its current status");return new e(f,c,oa(n))}},
-Lo=["version","previous","cosignatures"];function oa(e){let[t,n,r]=Lo.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return _o;let f=typeof n=="string"?
+drop the oldest retired ones");let c=o.map(ba);if(Ao(c))throw new Te("a key set is listed twice; list it once with its current status");return new e(f,c,ca(n))}},
+Lo=["version","previous","cosignatures"];function ca(e){let[t,n,r]=Lo.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return _o;let f=typeof n=="string"?
 Oo(n):void 0;if(typeof t!="bigint"||t<2n||f===void 0||!Array.isArray(r))throw new Te("version 1 has neither version, previous nor cosignatures; later ones have \
-all three");if(r.length>So)throw new Te("a trust root has at most 4 cosignatures");let o=r.map(ca);return{version:t,previous:f,cosignatures:o}}function ca(e){let[
+all three");if(r.length>So)throw new Te("a trust root has at most 4 cosignatures");let o=r.map(sa);return{version:t,previous:f,cosignatures:o}}function sa(e){let[
 t,...n]=Lr(e,["key_set",...Tt.map(o=>o.id)]),r=typeof t=="string"?Oo(t):void 0;if(r===void 0)throw new Te("a key set's id is 64 lower-case hexadecimal digits");
 let f=Rt(o=>ko(n[Tt.indexOf(o)],o,o.signatureBytes));return{keySetId:r,signatures:f}}function Oo(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},
-(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function sa(e){let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),f=e.array("trust\
+(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function aa(e){let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),f=e.array("trust\
 _root.cosignatures",0,So),o=Array.from({length:f},()=>(e.array("trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Rt(
 s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:o}}function Ao(e){
 return new Set(e.map(t=>$e(t.id))).size!==e.length}function Bo(e){let t=new ct;return vo(t,e),Object.freeze({id:Bt(t.finish()),...e})}function vo(e,t){e.array(6).
-text(To);for(let n of Tt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).uint(t.notAfter)}function aa(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.
+text(To);for(let n of Tt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).uint(t.notAfter)}function ia(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.
 format("key_set.format",To);let t=Rt(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),n=e.uint("key_set.not_before"),r=e.offset,f=e.uint("key_set.not_after");if(n>=
-f)throw e.outOfRange("key_set.not_after",r);let o=e.offset,c=e.uint("trust_root.status"),s=e.uint("trust_root.since"),i=ia(c,s);if(i===void 0)throw e.outOfRange(
-"trust_root.status",o);return Bo({publicKeys:t,notBefore:n,notAfter:f,status:i})}function ia(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"\
-retired",since:t};if(e===2n)return{state:"revoked",since:t}}function da(e){let t=["id","status","not_before","not_after",...Tt.map(E=>E.id)],[n,r,f,o,...c]=Lr(e,
-t,"since"),s=e.get("since")??null,i=Rt(E=>ua(c[Tt.indexOf(E)],E));if(typeof f!="bigint"||typeof o!="bigint"||f>=o)throw new Te("a key set's not_before must be e\
-arlier than its not_after");let h=Bo({publicKeys:i,notBefore:f,notAfter:o,status:ba(r,s)});if($e(h.id)===n)return h;throw new Te("a key set's id does not match \
-its keys; fetch the file again")}function ba(e,t){if(e==="active"&&t===null)return{state:e};if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,
-since:t};throw new Te("status is active without since, or retired or revoked with since")}function ua(e,t){return ko(e,t,t.publicKeyBytes)}function ko(e,t,n){let r=typeof e==
+f)throw e.outOfRange("key_set.not_after",r);let o=e.offset,c=e.uint("trust_root.status"),s=e.uint("trust_root.since"),i=da(c,s);if(i===void 0)throw e.outOfRange(
+"trust_root.status",o);return Bo({publicKeys:t,notBefore:n,notAfter:f,status:i})}function da(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"\
+retired",since:t};if(e===2n)return{state:"revoked",since:t}}function ba(e){let t=["id","status","not_before","not_after",...Tt.map(E=>E.id)],[n,r,f,o,...c]=Lr(e,
+t,"since"),s=e.get("since")??null,i=Rt(E=>la(c[Tt.indexOf(E)],E));if(typeof f!="bigint"||typeof o!="bigint"||f>=o)throw new Te("a key set's not_before must be e\
+arlier than its not_after");let h=Bo({publicKeys:i,notBefore:f,notAfter:o,status:ua(r,s)});if($e(h.id)===n)return h;throw new Te("a key set's id does not match \
+its keys; fetch the file again")}function ua(e,t){if(e==="active"&&t===null)return{state:e};if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,
+since:t};throw new Te("status is active without since, or retired or revoked with since")}function la(e,t){return ko(e,t,t.publicKeyBytes)}function ko(e,t,n){let r=typeof e==
 "string"?bn(e):void 0;if(r?.length!==n)throw new Te(`${t.id} is not unpadded base64url of the right length`);return r}function Lr(e,t,...n){if(!(e instanceof Map))
 throw new Te("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(r)&&!t.includes(r))throw new Te(`unexpected JSON: unknown field ${JSON.
-stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} is missing`);return e.get(r)})}var la=60,ha=10,Or=Symbol("trefoil: dangerous: any nonce"),Uo={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
+stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} is missing`);return e.get(r)})}var ha=60,ya=10,Or=Symbol("trefoil: dangerous: any nonce"),Uo={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
 proofLevel:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},$t=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
-ya(t);let{trustRoot:n,audience:r,nonce:f,tenant:o,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:E,policyVersion:g,fmrClass:A=0}=t,{clockSkew:_=ha}=t;
+pa(t);let{trustRoot:n,audience:r,nonce:f,tenant:o,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:E,policyVersion:g,fmrClass:A=0}=t,{clockSkew:S=ya}=t;
 if(!(n instanceof rt))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!hn(r,bt))throw new TypeError("audience must be text of 1 to 2\
 55 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(h!==void 0&&h!=="plain"&&h!=="shared")
 throw new TypeError('probeMode must be "plain" or "shared"');this.trustRoot=n,this.audience=r,this.nonce=f===Or?f:Fn("nonce",f,wr,xr),this.tenant=o===void 0?void 0:
 Fn("tenant",o,16),this.account=c===void 0?void 0:Fn("account",c,32),this.requestDigest=s===void 0?void 0:Fn("requestDigest",s,32),this.decision=i==="any"?void 0:
 i,this.probeMode=h,this.proofLevel=E===void 0?void 0:sn("proofLevel",E,fn),this.policyVersion=g===void 0?void 0:Object.freeze({id:sn("policyVersion.id",g.id,St),
-version:sn("policyVersion.version",g.version,St)}),this.fmrClass=sn("fmrClass",A,fn),this.clockSkew=BigInt(sn("clockSkew",_,la)),Object.freeze(this)}};function ya(e){
+version:sn("policyVersion.version",g.version,St)}),this.fmrClass=sn("fmrClass",A,fn),this.clockSkew=BigInt(sn("clockSkew",S,ha)),Object.freeze(this)}};function pa(e){
 for(let[t,n]of Object.entries(e)){if(!Object.hasOwn(Uo,t))throw new TypeError(`unknown requirement ${t}; correct its name`);if(n==null)throw new TypeError(`requ\
 irement ${t} has no value; leave it out where it is not required`)}for(let[t,n]of Object.entries(Uo))if(n&&!Object.hasOwn(e,t))throw new TypeError(`requirement ${t}\
  is missing`)}function Fn(e,t,n,r=n){if(!dn(t)||t.length<n||t.length>r){let f=n===r?`${n}`:`${n} to ${r}`;throw new TypeError(`${e} must be a Uint8Array of ${f}\
  bytes`)}return new Uint8Array(t)}function sn(e,t,n){if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(`${e} must be a whole number from 0 to ${n}`);return t}var Me=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
 return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
-return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var pa=[kn,At,Un],Ro,Io=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,f){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
+return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var ga=[kn,At,Un],Ro,Io=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,f){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
 f,Object.freeze(this)}static{Ro=(...t)=>new e(...t)}};function Fo(e,t,n){Mo(t,n);let r=Br(()=>cn(e)),{evidence:f}=r;if(f.form==="full")return Co(r,f.seal,t,n);let{
 sealNumber:o}=f.reference,c=`compact attestation; fetch seal ${o} from the issuer and pass it too`;throw new Me("seal-needed",c,{seal:f.reference})}function No(e,t,n,r){
 if(Mo(n,r),!(t instanceof ut))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Br(()=>cn(e)),{evidence:o}=f,c=o.form==="full"?o.seal.
-reference():o.reference;if(ma(c,t.reference()))return Co(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Me(
-"other-seal",s,{seal:c})}function ga(e,t){if(!(e instanceof ut))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(t instanceof rt))throw new TypeError(
-"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Ho(n.issuer);let{publicKeys:r}=Aa(n,t);for(let f of pa)if(!e.isSignedBy(f,r[f.id]))
+reference():o.reference;if(wa(c,t.reference()))return Co(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Me(
+"other-seal",s,{seal:c})}function ma(e,t){if(!(e instanceof ut))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(t instanceof rt))throw new TypeError(
+"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Ho(n.issuer);let{publicKeys:r}=Ta(n,t);for(let f of ga)if(!e.isSignedBy(f,r[f.id]))
 throw Me.signature(f)}function Mo(e,t){if(!(e instanceof $t))throw new TypeError("policy must be a Policy");if(!Number.isSafeInteger(t)||t<0)throw new RangeError(
-"now must be whole Unix seconds")}function Br(e){try{return e()}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function ma(e,t){return e.sealNumber===t.sealNumber&&
-je(e.digest,t.digest)}function Be(e,t,n){if(e)throw new Me(t,n)}function Co(e,t,n,r){let f=Br(()=>Rn(e.statement)),{header:o}=t;wa(f,n),xa(f,n),Ea(f,o,n.clockSkew,
+"now must be whole Unix seconds")}function Br(e){try{return e()}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function wa(e,t){return e.sealNumber===t.sealNumber&&
+je(e.digest,t.digest)}function Be(e,t,n){if(e)throw new Me(t,n)}function Co(e,t,n,r){let f=Br(()=>Rn(e.statement)),{header:o}=t;xa(f,n),Ea(f,n),Aa(f,o,n.clockSkew,
 BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;Be(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; do not accept"),Be(o.treeSize!==
 s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let h=oo(e.statement);return Be(!io(h,c,s,i,o.root),"not-in-tree","the s\
-tatement is not in the sealed tree; do not accept"),ga(t,n.trustRoot),Ro(f,h,c,o)}function Ho(e){return new Me("issuer",`issued by ${e}, not by the trust root's\
- issuer; do not accept`)}function wa(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.issuer)throw Ho(n);Be(r!==
+tatement is not in the sealed tree; do not accept"),ma(t,n.trustRoot),Ro(f,h,c,o)}function Ho(e){return new Me("issuer",`issued by ${e}, not by the trust root's\
+ issuer; do not accept`)}function xa(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.issuer)throw Ho(n);Be(r!==
 t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),Be(f!==Or&&!je(f,e.nonce),"nonce","the nonce is not the one issued; treat as a\
  replay"),Be(o!==void 0&&!je(o,e.tenant),"tenant","another tenant than required; do not accept"),Be(c!==void 0&&!je(c,e.account),"account","another account than\
- required; do not accept"),Be(s!==void 0&&!je(s,e.requestDigest),"request-digest","made for another request; do not accept")}function xa(e,t){let{decision:n,probeMode:r,
+ required; do not accept"),Be(s!==void 0&&!je(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ea(e,t){let{decision:n,probeMode:r,
 proof:f,policyId:o,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:h}=t;Be(t.decision!==void 0&&t.decision!==n,"decision",`the decision is ${n}; nobod\
 y was authenticated`),Be(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),Be(i!==void 0&&(f===void 0||f.level<i),"p\
 roof-level","no credential proof of the required level; ask for a step-up"),Be(h!==void 0&&(o!==h.id||c<h.version),"policy-version","made under another policy o\
-r an older version; authenticate again"),Be(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function Ea(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,
+r an older version; authenticate again"),Be(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function Aa(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,
 c=r+n;Be(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),Be(r>=o+n,"expired",`expired at ${o}; authenticate again`),Be(t.time>c||t.time+n<
-f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Aa(e,t){let{keySetId:n,time:r}=e,f=`key set ${$e(n)}`,o=t.keySet(n);if(o===
+f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Ta(e,t){let{keySetId:n,time:r}=e,f=`key set ${$e(n)}`,o=t.keySet(n);if(o===
 void 0){let h=`${f} is not in the trust root; update it from the issuer`;throw new Me("unknown-key-set",h)}let{status:c,notBefore:s,notAfter:i}=o;if(c.state!=="\
 active"){let{state:h,since:E}=c;Be(h==="revoked","revoked-key-set",`${f} is revoked since ${E}; do not accept`),Be(r>=E,"retired-key-set",`${f} was retired at ${E}\
-, before this seal; do not accept`)}return Be(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the validity of ${f}`),o}var Ve=class extends Error{name="InputError"};function Po(e){let t=vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ta(t,"attestation"),r=typeof n==
+, before this seal; do not accept`)}return Be(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the validity of ${f}`),o}var Ve=class extends Error{name="InputError"};function Po(e){let t=vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Sa(t,"attestation"),r=typeof n==
 "string"?jo(n):void 0;if(r===void 0)throw new Ve("This JSON has no field \u201Cattestation\u201D with base64 in it.");return r}return jo(t)??e}function Do(e){let t=e.
 trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ve("The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.");return Uint8Array.
 from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function vr(e){try{return new TextDecoder("utf-8",{fatal:!0}).decode(e).trim()}catch{return}}
-function Ta(e,t){try{return JSON.parse(e)[t]}catch{throw new Ve("This begins like JSON and is not JSON: copy all of it.")}}function jo(e){let t=e.replace(/\s/g,
+function Sa(e,t){try{return JSON.parse(e)[t]}catch{throw new Ve("This begins like JSON and is not JSON: copy all of it.")}}function jo(e){let t=e.replace(/\s/g,
 "").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return bn(t)}function Ko(e,t){let{statement:n,seal:r}=e,f=n.decision==="match",o=Ce("div","",`outcome ${f?"good":"attested-denial"}`);o.append(Ce("h2",f?"Verified: match":"V\
 erified: no match"),Ce("p",f?"The holder of this account was authenticated.":"The service attests a denial: nobody was authenticated."));let c=Ce("ul","");c.append(
 ...Tt.map(({name:h})=>Ce("li",`${h} signature verifies`))),o.append(c),t&&o.append(Ce("p","The trust root came from this server. That shows consistency, not who\
@@ -784,21 +786,21 @@ i("Expires",kr(n.expiresAt)),i("Sealed",`${kr(r.time)}, seal ${r.sealNumber}`),i
 "Key set",$e(r.keySetId),"bytes"),o.append(s,Ce("p","Keep the account: it is the same at every login of this person here. Session and nonce are not.")),o}function an(e,t,n){
 let r=Ce("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Ce("h2",e),Ce("p",t)),n!==void 0&&r.append(Ce("p",`Code: ${n}`)),r}function kr(e){
 let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Ce(e,t,n=""){let r=document.createElement(
-e);return r.textContent=t,n!==""&&(r.className=n),r}var Sa=512*1024,Ir=Ge("form",HTMLFormElement),Nn=Ge("outcome",HTMLElement),Rr=Ge("attestation",HTMLTextAreaElement),zo=Ge("attestation-state",HTMLElement),Mn=Ge(
+e);return r.textContent=t,n!==""&&(r.className=n),r}var _a=512*1024,Ir=Ge("form",HTMLFormElement),Nn=Ge("outcome",HTMLElement),Rr=Ge("attestation",HTMLTextAreaElement),zo=Ge("attestation-state",HTMLElement),Mn=Ge(
 "trust-root",HTMLTextAreaElement),Fr,Cn;function Ge(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Ur(e){return String(new FormData(Ir).get(e))}async function _a(){let e=Fr??new TextEncoder().encode(Rr.value);if(e.length===0)throw new Ve("Paste an at\
+function Ur(e){return String(new FormData(Ir).get(e))}async function La(){let e=Fr??new TextEncoder().encode(Rr.value);if(e.length===0)throw new Ve("Paste an at\
 testation, or drop a file.");let t=Ge("audience",HTMLInputElement).value.trim();if(t==="")throw new Ve("Enter the audience: the relying party that the attestati\
-on must be for.");let n=Do(Ge("nonce",HTMLInputElement).value),r=Ur("root")==="served",f=r?await Oa():Ba(),o=Po(e),c=new $t({trustRoot:f,audience:t,nonce:n,decision:"\
-any"}),s=Ur("time")==="issued"?va(o):Math.floor(Date.now()/1e3);return Ko(await La(o,c,s),r)}async function La(e,t,n){try{return Fo(e,t,n)}catch(r){if(!(r instanceof
+on must be for.");let n=Do(Ge("nonce",HTMLInputElement).value),r=Ur("root")==="served",f=r?await Ba():va(),o=Po(e),c=new $t({trustRoot:f,audience:t,nonce:n,decision:"\
+any"}),s=Ur("time")==="issued"?ka(o):Math.floor(Date.now()/1e3);return Ko(await Oa(o,c,s),r)}async function Oa(e,t,n){try{return Fo(e,t,n)}catch(r){if(!(r instanceof
 Me)||r.code!=="seal-needed"||r.seal===void 0)throw r;let f=await qo(`/v1/seals/${r.seal.sealNumber}`,`seal ${r.seal.sealNumber}`);return No(e,ut.decode(new Uint8Array(
-await f.arrayBuffer())),t,n)}}async function Oa(){let e=await qo("/v1/keys","the trust root");return rt.fromJson(await e.text())}function Ba(){if(Cn!==void 0)return rt.
+await f.arrayBuffer())),t,n)}}async function Ba(){let e=await qo("/v1/keys","the trust root");return rt.fromJson(await e.text())}function va(){if(Cn!==void 0)return rt.
 decode(Cn);if(Mn.value.trim()==="")throw new Ve("Paste your trust root, or choose its file.");return rt.fromJson(Mn.value)}async function qo(e,t){let n=await fetch(
-e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ve(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function va(e){
+e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ve(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function ka(e){
 try{return Number(Rn(cn(e).statement).issuedAt)}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function Nr(e){return e instanceof Me?an("Not verified",e.message,
 e.code):e instanceof Te||e instanceof ot?an("The trust root cannot be read",e.message):e instanceof Ve?an("Nothing was verified yet",e.message):an("Nothing was \
-verified",`Unexpected: ${String(e)}`)}async function Vo(e,t){if(e.size>Sa)throw new Ve(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
+verified",`Unexpected: ${String(e)}`)}async function Vo(e,t){if(e.size>_a)throw new Ve(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
 arrayBuffer()),r=vr(n),f=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=f?r:"",f?void 0:n}async function Go(e){if(e!==void 0)try{Fr=await Vo(e,Rr),zo.textContent=
-`${e.name}, ${e.size} bytes`}catch(t){Nn.replaceChildren(Nr(t))}}Ir.addEventListener("submit",async e=>{e.preventDefault(),Nn.replaceChildren(await _a().catch(Nr)),
+`${e.name}, ${e.size} bytes`}catch(t){Nn.replaceChildren(Nr(t))}}Ir.addEventListener("submit",async e=>{e.preventDefault(),Nn.replaceChildren(await La().catch(Nr)),
 Nn.focus()});Ir.addEventListener("change",()=>{let e=Ur("root")==="own";Ge("own-root",HTMLElement).hidden=!e,Ge("served-note",HTMLElement).hidden=e});Rr.addEventListener(
 "input",()=>{Fr=void 0,zo.textContent=""});Mn.addEventListener("input",()=>{Cn=void 0});Ge("attestation-file",HTMLInputElement).addEventListener("change",e=>{Go(
 e.currentTarget.files?.[0])});Ge("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(Cn=await Vo(

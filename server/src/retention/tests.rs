@@ -1,7 +1,7 @@
 //! Pruned logs: what stays, what is archived, and what an auditor and a relying party can still check.
 
 use super::*;
-use crate::log_audit::{AuditError, Source, audit};
+use crate::log_audit::{AuditError, Audited, Source, audit};
 use crate::log_store::chain_head;
 use crate::store::{Memory, Sqlite};
 use std::collections::HashSet;
@@ -27,6 +27,7 @@ fn header(head: &ChainHead, key_set_id: [u8; 32], time: u64) -> SealHeader {
         time,
         suite: Suite::One,
         vaults: Vec::new(),
+        restored: None,
     }
 }
 
@@ -307,10 +308,10 @@ fn edited(store: &Memory, edit: impl Fn(Seal) -> Vec<u8>, at: u64) -> Memory {
 fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
     let Signed { store, trust_root, rotated, last } = signed_log();
     let all = |store: &dyn Store| audit(&Read(store), &trust_root, &Head::default(), None);
-    let (before, notices) = all(store.as_ref()).unwrap();
+    let Audited { head: before, notices, .. } = all(store.as_ref()).unwrap();
     assert_eq!(notices, []);
     let pruned = run(&mut pruner(store.as_ref(), None), store.as_ref(), u64::MAX).unwrap();
-    let (after, notices) = all(store.as_ref()).unwrap();
+    let Audited { head: after, notices, .. } = all(store.as_ref()).unwrap();
     assert_eq!(after, before, "the same head as before it was pruned");
     assert_eq!(notices, [Notice::Pruned { signed: last + 1 - pruned, pruned }]);
     for number in (0..last).filter(|number| *number != rotated - 1) {
@@ -322,7 +323,7 @@ fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
     let checkpoints = signed_ones(store.as_ref());
     let middle =
         checkpoints.iter().copied().find(|number| *number >= rotated && *number + 20 < last).unwrap();
-    assert_eq!(all(&without(middle)).unwrap().0, before);
+    assert_eq!(all(&without(middle)).unwrap().head, before);
     let lost = without(rotated - 1);
     let first =
         checkpoints.iter().copied().filter(|number| *number < rotated - 1).max().map_or(0, |last| last + 1);
@@ -380,7 +381,7 @@ fn an_audit_whose_newest_seal_is_pruned_meanwhile_goes_on_to_one_that_signs_for_
     run(&mut pruner(store.as_ref(), None), store.as_ref(), u64::MAX).unwrap();
     assert!(signed(store.as_ref(), last - 30).is_err(), "pruned");
     let source = Late(Read(store.as_ref()), false.into());
-    let (head, _) = audit(&source, &trust_root, &Head::default(), None).unwrap();
+    let head = audit(&source, &trust_root, &Head::default(), None).unwrap().head;
     assert_eq!(head.log.size(), last + 1);
 }
 

@@ -26,6 +26,7 @@ fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
         time: 4,
         suite: Suite::One,
         vaults: Vec::new(),
+        restored: None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 
 /// See the module.
@@ -27,6 +28,7 @@ struct Tables {
     seals: BTreeMap<u64, Vec<u8>>,
     log_nodes: BTreeMap<(u8, u64), Hash>,
     cosignatures: BTreeMap<(u64, String), String>,
+    restorations: BTreeMap<u64, u64>,
 }
 
 impl Memory {
@@ -232,6 +234,15 @@ impl Store for Memory {
 
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
         Ok(self.tables().cosignatures.last_key_value().map(|((size, _), _)| *size))
+    }
+
+    fn put_restoration(&self, Restoration { time, first }: Restoration) -> Result<(), StoreError> {
+        insert(&mut self.tables().restorations, time, first)
+    }
+
+    fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
+        let tables = self.tables();
+        Ok(tables.restorations.last_key_value().map(|(&time, &first)| Restoration { time, first }))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {

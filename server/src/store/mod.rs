@@ -17,6 +17,7 @@ pub use sqlite::Sqlite;
 pub use trefoil_key_holder::database::StoreError;
 
 use trefoil_attest::HEADER_BYTES_MAX;
+use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 
 /// What is longer is a seal with its signatures, what is not is the header of one.
@@ -233,6 +234,10 @@ pub trait Store: Send + Sync + 'static {
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError>;
     /// The largest size that any witness has cosigned.
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError>;
+    /// Notes that the store was restored from a backup. `Conflict` if it was at that time already.
+    fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError>;
+    /// The newest restoration.
+    fn last_restoration(&self) -> Result<Option<Restoration>, StoreError>;
     /// A complete node of the log's tree, see [`trefoil_attest::log`].
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
 }

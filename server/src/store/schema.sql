@@ -1,4 +1,4 @@
--- Version 2, whose tables are those of version 1; its row sum covers all of them. A later version adds a file and a step in sqlite.rs; this one never changes.
+-- Version 2, whose tables are those of version 1; its row sum covers all of them. Version 3 adds schema_3.sql, and a later one its own file and a step in sqlite.rs; this one never changes.
 CREATE TABLE tenants (
     id BLOB PRIMARY KEY, name TEXT NOT NULL, policy TEXT NOT NULL, public_key BLOB NOT NULL,
     next_key BLOB, wrapped_key BLOB NOT NULL, created_at INTEGER NOT NULL

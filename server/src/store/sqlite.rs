@@ -6,10 +6,12 @@ use super::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
+use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_key_holder::Supervisor;
 use trefoil_key_holder::data_dir::DatabaseFile;
-use trefoil_key_holder::database::{Apart, Database, RowKey, conflict_or_fault, fault};
+use trefoil_key_holder::database::{Apart, Database, RowKey, Step, check_copy, conflict_or_fault, fault};
+use trefoil_matching::VaultState;
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -32,10 +34,17 @@ impl Sqlite {
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<Sqlite, StoreError> {
-        let key = RowKey::of(secret, &[]).widening(1, APART_IN_1);
-        let database = Database::open(file, 2, include_str!("schema.sql"), Some(key), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, Some(key(secret)), supervisor)?;
         database.refuse_older()?;
         Ok(Sqlite(database))
+    }
+
+    /// Checks a copy that nobody has open; `secret` vouches for its rows.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub fn check_copy(path: &Path, secret: &[u8; 32]) -> Result<VaultState, StoreError> {
+        check_copy(path, VERSION, SCHEMA, &key(secret))
     }
 
     /// One insertion that conflicts when its key exists.
@@ -51,6 +60,19 @@ impl Sqlite {
     ) -> Result<Option<T>, StoreError> {
         self.0.read(|connection| connection.prepare_cached(sql)?.query_row(values, read).optional())
     }
+}
+
+const VERSION: i64 = 3;
+const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
+
+/// From each version to the next. Version 1 has the tables of version 2, and its sum left some out.
+const STEPS: &[Step] = &[
+    Step { from: 1, tables: include_str!("schema.sql"), apart: APART_IN_1, sql: "" },
+    Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
+];
+
+fn key(secret: &[u8; 32]) -> RowKey {
+    RowKey::of(secret, &[]).migrating(STEPS)
 }
 
 /// What the sum of the rows left out in version 1: damage there was found when it was read, if at all.
@@ -384,6 +406,16 @@ impl Store for Sqlite {
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
         let newest = "SELECT size FROM cosignatures ORDER BY size DESC LIMIT 1";
         self.find(newest, [], |row| row.get(0))
+    }
+
+    fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError> {
+        let Restoration { time, first } = restoration;
+        self.insert("INSERT INTO restorations VALUES (?, ?)", (time, first))
+    }
+
+    fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
+        let newest = "SELECT time, first FROM restorations ORDER BY time DESC LIMIT 1";
+        self.find(newest, [], |row| Ok(Restoration { time: row.get(0)?, first: row.get(1)? }))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {

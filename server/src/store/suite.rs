@@ -62,6 +62,7 @@ fn holds(store: &dyn Store) {
 
     roots_only_move_forward(store);
     templates_come_and_go(store);
+    restorations_stay(store);
 
     let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100_000] };
     store.put_sessions(vec![session.clone()]).unwrap();
@@ -116,6 +117,15 @@ fn roots_only_move_forward(store: &dyn Store) {
     store.add_issuer_key(key(1)).unwrap();
     assert_eq!(store.add_issuer_key(key(1)), Err(StoreError::Conflict));
     assert_eq!(store.registry().unwrap().issuer_keys, vec![key(0), key(1)]);
+}
+
+fn restorations_stay(store: &dyn Store) {
+    assert_eq!(store.last_restoration(), Ok(None));
+    for (time, first) in [(10, 4), (30, 2), (20, 9)] {
+        store.put_restoration(Restoration { time, first }).unwrap();
+    }
+    assert_eq!(store.put_restoration(Restoration { time: 20, first: 1 }), Err(StoreError::Conflict));
+    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 30, first: 2 })));
 }
 
 fn templates_come_and_go(store: &dyn Store) {
@@ -208,10 +218,10 @@ fn sqlite_refuses_a_newer_schema() {
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 3).unwrap();
+    connection.pragma_update(None, "user_version", 4).unwrap();
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
-    assert!(text.contains("schema version 3"), "{text}");
+    assert!(text.contains("schema version 4"), "{text}");
 }
 
 /// A file of version 1, whose sum left seals and templates out.
@@ -243,6 +253,74 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     edit("UPDATE seals SET bytes = zeroblob(100) WHERE number = 0");
     assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
+}
+
+/// What the program of 2026-11-22 wrote (revision 0db32bf, schema version 2) with the rows of the test below, gzipped.
+const OF_VERSION_2: &[u8] = include_bytes!("testdata/store-2.sqlite.gz");
+
+fn of_version_2(directory: &std::path::Path) -> std::path::PathBuf {
+    use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let (mut bytes, path) = (Vec::new(), directory.join("store.sqlite"));
+    flate2::read::GzDecoder::new(OF_VERSION_2).read_to_end(&mut bytes).unwrap();
+    let mut made = std::fs::OpenOptions::new();
+    let mut file = made.create(true).truncate(true).write(true).mode(0o600).open(&path).unwrap();
+    std::io::Write::write_all(&mut file, &bytes).unwrap();
+    path
+}
+
+#[test]
+fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
+    let path = of_version_2(data.path());
+    let old = std::fs::read(&path).unwrap();
+    let open = |migrate: bool| {
+        let file = data.database("store.sqlite").unwrap().migrating(migrate);
+        Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
+    };
+    let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
+    let refused = open(false).err().unwrap();
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 3 });
+    assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
+    assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
+    let store = open(true).unwrap();
+    let registry = store.registry().unwrap();
+    let key = ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 2, created_at: 3 };
+    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T)], vec![key]));
+    assert_eq!(registry.roots, vec![root(T, 5, 4)]);
+    let stored = Template { wrapped: vec![9; 1000], ..template(1) };
+    assert_eq!((store.template(&T, &H), store.seal(0)), (Ok(Some(stored)), Ok(Some(vec![1; 100]))));
+    assert_eq!(
+        (store.cosignatures(7).unwrap(), store.log_node(0, 0).unwrap()),
+        (vec!["line".to_owned()], Some([2; 32]))
+    );
+    assert_eq!(store.last_restoration(), Ok(None));
+    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    drop(store);
+    let after = Sqlite::check_copy(&path, &[7; 32]).unwrap();
+    assert!(after.generation > before.generation, "{before:?}, {after:?}");
+    let store = open(false).unwrap();
+    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
+    drop(store);
+    for edit in
+        ["UPDATE tenants SET name = 'b'", "UPDATE restorations SET time = 8", "DELETE FROM restorations"]
+    {
+        let good = std::fs::read(&path).unwrap();
+        assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(edit, []).unwrap(), 1, "{edit}");
+        assert!(matches!(open(false).err(), Some(StoreError::Altered(_))), "{edit}");
+        std::fs::write(&path, good).unwrap();
+    }
+    // What somebody else wrote to the old file is found before it becomes a new one.
+    std::fs::write(&path, old).unwrap();
+    let edited = rusqlite::Connection::open(&path).unwrap().execute("UPDATE tenants SET name = 'b'", []);
+    assert_eq!(edited, Ok(1));
+    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
+    let version: i64 = rusqlite::Connection::open(&path)
+        .unwrap()
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, 2, "in one transaction, or not at all");
 }
 
 /// Twenty fields of each table, and rows that were removed.

@@ -1,5 +1,6 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+mod backup;
 mod canary;
 mod cli;
 mod client;
@@ -18,6 +19,7 @@ mod http2;
 mod intake;
 mod key_holder;
 mod keys;
+mod kills;
 mod log;
 mod logging;
 mod malformed;

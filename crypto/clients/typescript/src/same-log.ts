@@ -4,15 +4,18 @@
  * A seal of number `n` signs the log of the `n` seals before it, and is itself entry `n`. Two seals are of one log if the
  * later one's log extends the earlier one's (a consistency proof) and holds the earlier seal (an inclusion proof). The
  * consistency proof alone would miss histories that part at the earlier seal itself.
+ *
+ * A log that goes on from a backup says so in every seal. A seal of the part that was lost is of no log any more, which is
+ * told apart from a fork.
  */
 
 import { equal } from "./bytes.js";
 import { type ProofNode, proofNodes, verifyConsistency } from "./consistency.js";
-import { Seal } from "./seal.js";
+import { Seal, type SealHeader } from "./seal.js";
 import { verifyInclusion } from "./tree.js";
 
 /** Stable names for programs, the same in every verifier of these formats. */
-export const LOG_ERROR_CODES = ["issuer", "forked", "consistency", "inclusion"] as const;
+export const LOG_ERROR_CODES = ["issuer", "forked", "restored", "consistency", "inclusion"] as const;
 
 export type LogErrorCode = (typeof LOG_ERROR_CODES)[number];
 
@@ -30,6 +33,8 @@ export class LogError extends Error {
 const MESSAGES: Readonly<Record<LogErrorCode, string>> = {
   issuer: "the seals are of different issuers; nothing can be said about them",
   forked: "the log has forked: these seals cannot be of one history; keep both as evidence",
+  restored:
+    "the log was restored from a backup, and one of these seals is of the part that was lost; accept it only if you accept restorations",
   consistency:
     "the log of the later seal is not shown to extend that of the earlier; ask for another proof, and take the log for forked if there is none",
   inclusion:
@@ -53,6 +58,7 @@ export function verifySameLog(one: Seal, other: Seal, proofs: LogProofs = {}): v
   if (!(one instanceof Seal) || !(other instanceof Seal)) throw new TypeError("both must be a Seal");
   refuseIf(one.header.issuer !== other.header.issuer, "issuer");
   const [old, late] = one.header.sealNumber <= other.header.sealNumber ? [one, other] : [other, one];
+  refuseIf(isLost(old.header, late.header) || isLost(late.header, old.header), "restored");
   const { sealNumber: oldSize, logRoot: oldRoot } = old.header;
   const { sealNumber: size, logRoot: root } = late.header;
   const { digest } = old.reference();
@@ -69,6 +75,14 @@ export function verifySameLog(one: Seal, other: Seal, proofs: LogProofs = {}): v
       ? inclusion.length === 0
       : path !== undefined && verifyInclusion(digest, oldSize, size, path, root);
   refuseIf(!isHeld, "inclusion");
+}
+
+/** Whether `seal` is of the part of the log that was lost when the log of `kept` was restored. */
+function isLost(seal: SealHeader, kept: SealHeader): boolean {
+  const { restored } = kept;
+  if (restored === undefined) return false;
+  const knows = seal.restored !== undefined && seal.restored.time >= restored.time;
+  return !knows && seal.sealNumber >= restored.first && seal.time < restored.time;
 }
 
 function refuseIf(condition: boolean, code: LogErrorCode): void {

@@ -23,7 +23,7 @@ const VDS_RFC9162_SHA256 = 1;
 /** CBOR tag of COSE_Sign1 (RFC 9052). */
 const COSE_SIGN1 = 18;
 /** Longest protected header; bounds the reader. */
-const PROTECTED_BYTES_MAX = 512;
+const PROTECTED_BYTES_MAX = 544;
 
 /** Most vaults that a seal shows: one, or one for each of three key-holders. */
 const VAULTS_MAX = 3;
@@ -34,6 +34,14 @@ export interface VaultState {
   readonly generation: bigint;
   /** How often its operator took an older copy for it, on purpose. */
   readonly restored: bigint;
+}
+
+/** The restoration from which a log goes on after the service lost its store. */
+export interface Restoration {
+  /** When the backup was restored, Unix seconds: later than every seal in the backup and than every restoration before. */
+  readonly time: bigint;
+  /** The number of the first seal after it. */
+  readonly first: bigint;
 }
 
 /** What a seal says about its tree. All of it is signed. */
@@ -61,6 +69,8 @@ export interface SealHeader {
    * saw it. Empty where no key-holder has a vault.
    */
   readonly vaults: readonly (VaultState | undefined)[];
+  /** The newest restoration of this log from a backup, this seal's own if it is the first after it. */
+  readonly restored: Restoration | undefined;
 }
 
 /** The name of a seal. */
@@ -148,7 +158,7 @@ function writeClaims(w: Writer, header: SealHeader): void {
   w.int(1).text(header.issuer);
   w.int(6).uint(header.time);
   w.int(265).text(SEAL_FORMAT);
-  w.int(TREFOIL_CLAIM).map(6);
+  w.int(TREFOIL_CLAIM).map(header.restored === undefined ? 6 : 7);
   w.int(1).int(header.suite);
   w.int(2).uint(header.sealNumber);
   w.int(3).bytes(header.previous);
@@ -159,6 +169,7 @@ function writeClaims(w: Writer, header: SealHeader): void {
     if (state === undefined) w.null();
     else w.array(2).uint(state.generation).uint(state.restored);
   }
+  if (header.restored !== undefined) w.int(7).array(2).uint(header.restored.first).uint(header.restored.time);
 }
 
 /** Reads the protected header of the first family; the root comes from beside it. */
@@ -171,19 +182,22 @@ function decodeProtected(bytes: Uint8Array, root: Uint8Array): SealHeader {
   const issuer = r.key("seal.iss", 1).text("seal.iss", NAME_BYTES_MAX);
   const time = r.key("seal.iat", 6).uint("seal.iat");
   r.key("seal.eat_profile", 265).format("seal.eat_profile", SEAL_FORMAT);
-  r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 6);
+  const fields = r.key("seal.trefoil", TREFOIL_CLAIM).map("seal.trefoil", 6, 7);
   const suite = readSuite(r.key("seal.suite", 1));
   const sealNumber = r.key("seal.number", 2).uint("seal.number");
   const previous = r.key("seal.previous", 3).bytes("seal.previous", 32);
   const treeSize = r.key("seal.tree_size", 4).uint("seal.tree_size");
   const logRoot = r.key("seal.log_root", 5).bytes("seal.log_root", HASH_BYTES);
   const vaults = Array.from({ length: r.key("seal.vaults", 6).array("seal.vaults", 0, VAULTS_MAX) }, () => readVault(r));
+  const restored = fields === 7 ? readRestoration(r.key("seal.restored", 7)) : undefined;
   if (treeSize === 0n) throw r.outOfRange("seal.tree_size");
   if (sealNumber === 0n && previous.some((byte) => byte !== 0)) throw r.outOfRange("seal.previous");
   if (sealNumber === 0n && !equal(logRoot, EMPTY_ROOT)) throw r.outOfRange("seal.log_root");
+  if (restored !== undefined && (restored.first > sealNumber || restored.time > time)) throw r.outOfRange("seal.restored");
   r.key("seal.vds", VDS).key("seal.vds", VDS_RFC9162_SHA256);
   r.finish("seal.protected");
-  return { issuer, keySetId, sealNumber, previous, logRoot, treeSize, root, time, suite, vaults: Object.freeze(vaults) };
+  const states = Object.freeze(vaults);
+  return { issuer, keySetId, sealNumber, previous, logRoot, treeSize, root, time, suite, vaults: states, restored };
 }
 
 function readVault(r: Reader): VaultState | undefined {
@@ -194,6 +208,12 @@ function readVault(r: Reader): VaultState | undefined {
   r.array("seal.vault", 2);
   const generation = r.uint("seal.vault.generation");
   return Object.freeze({ generation, restored: r.uint("seal.vault.restored") });
+}
+
+function readRestoration(r: Reader): Restoration {
+  r.array("seal.restored", 2);
+  const first = r.uint("seal.restored.first");
+  return Object.freeze({ first, time: r.uint("seal.restored.time") });
 }
 
 function readReceipt(r: Reader, family: Family): { protectedHeader: Uint8Array; signature: Uint8Array } {

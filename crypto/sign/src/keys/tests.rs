@@ -33,6 +33,7 @@ pub(super) fn header(keys: &SigningKeys, seal_number: u64) -> SealHeader {
         time: NOW,
         suite: Suite::One,
         vaults: Vec::new(),
+        restored: None,
     }
 }
 

@@ -96,6 +96,7 @@ fn make() -> Value {
             time: ISSUED_AT + 2,
             suite: statement().suite,
             vaults: vaults(),
+            restored: None,
         };
         let seal = keys.sign_seal(header, &mut rng).unwrap();
         for (leaf_index, (name, statement)) in (0..).zip(&encoded) {

@@ -108,6 +108,7 @@ impl Issued {
             time: ISSUED_AT + 1,
             suite: Suite::One,
             vaults: vaults(),
+            restored: None,
         });
         let seal = keys.sign_seal(header, &mut rng).unwrap();
         Self { keys, rng, statement, revealing, tree, seal }

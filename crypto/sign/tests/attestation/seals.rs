@@ -1,8 +1,8 @@
 //! Which key sets may have sealed, and when.
 
 use trefoil_attest::{
-    KeySetStatus, Nonce, Policy, SealHeader, TrustRoot, TrustedKeySet, VaultState, VerifyError, verify,
-    verify_seal,
+    KeySetStatus, Nonce, Policy, Restoration, SealHeader, TrustRoot, TrustedKeySet, VaultState, VerifyError,
+    verify, verify_seal,
 };
 use trefoil_sign::{SignError, SigningKeys};
 
@@ -85,6 +85,7 @@ fn headers_that_are_not_for_these_keys_are_not_signed() {
         SealHeader { seal_number: 0, ..base.clone() },
         SealHeader { seal_number: 0, previous: [0; 32], ..base.clone() },
         SealHeader { vaults: vec![None; 4], ..base.clone() },
+        SealHeader { restored: Some(Restoration { first: 18, time: 1 }), ..base.clone() },
     ] {
         assert!(matches!(sign(header), SignError::Header(_)));
     }
@@ -113,6 +114,9 @@ fn the_digest_covers_every_header_field_and_no_signature() {
             SealHeader { vaults: vec![Some(VaultState::default())], ..base.clone() },
             SealHeader { vaults: vec![Some(VaultState { generation: 1, restored: 0 })], ..base.clone() },
             SealHeader { vaults: vec![Some(VaultState { generation: 0, restored: 1 })], ..base.clone() },
+            SealHeader { restored: Some(Restoration { first: 17, time: 1 }), ..base.clone() },
+            SealHeader { restored: Some(Restoration { first: 17, time: 2 }), ..base.clone() },
+            SealHeader { restored: Some(Restoration { first: 16, time: 2 }), ..base.clone() },
         ]
         .map(|header| header.digest()),
     );

@@ -33,8 +33,21 @@ const SCHEMA: &str = "CREATE TABLE authentic (
 pub struct RowKey {
     key: hmac::Key,
     apart: &'static [Apart],
-    /// An earlier version of the file, and what its sum left out.
-    earlier: Option<(i64, &'static [Apart])>,
+    steps: &'static [Step],
+}
+
+/// How a file of one version becomes one of the next. Each version's tables are those that this program makes for it, so a step ends
+/// with the very tables that a new file of the next version has.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The version that it begins with.
+    pub from: i64,
+    /// What makes the tables of that version.
+    pub tables: &'static str,
+    /// What the sum of that version left out.
+    pub apart: &'static [Apart],
+    /// What makes the tables of the next version of them.
+    pub sql: &'static str,
 }
 
 /// What a sum leaves out, because something else vouches for it.
@@ -64,17 +77,28 @@ impl RowKey {
     pub fn of(secret: &[u8; 32], apart: &'static [Apart]) -> RowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = hmac::sign(&secret, b"trefoil/rows/1");
-        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart, earlier: None }
+        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart, steps: &[] }
     }
 
-    /// Takes files of an earlier version too, whose sum left this out, and covers that from then on.
+    /// Takes files of earlier versions too: `steps` in order, each to the version with which the next begins, the last to the newest.
     #[must_use]
-    pub fn widening(self, version: i64, apart: &'static [Apart]) -> RowKey {
-        RowKey { earlier: Some((version, apart)), ..self }
+    pub fn migrating(self, steps: &'static [Step]) -> RowKey {
+        RowKey { steps, ..self }
     }
 
-    pub(super) fn is_widened_from(&self, version: i64) -> bool {
-        self.earlier.is_some_and(|(earlier, _)| earlier == version)
+    /// The steps from this version on; none from a version that is not known.
+    pub(super) fn steps_from(&self, version: i64) -> Option<&'static [Step]> {
+        let at = self.steps.iter().position(|step| step.from == version)?;
+        Some(&self.steps[at..])
+    }
+
+    /// What the sum of a file of an earlier version left out.
+    pub(super) fn of_step(&self, step: &Step) -> RowKey {
+        RowKey { key: self.key.clone(), apart: step.apart, steps: &[] }
+    }
+
+    pub(super) fn of_now(&self) -> RowKey {
+        RowKey { key: self.key.clone(), apart: self.apart, steps: &[] }
     }
 
     fn covers_table(&self, table: &str) -> bool {
@@ -176,13 +200,23 @@ impl Rows {
         connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
     }
 
-    /// Checks a file of the earlier version as that did, and writes the sum that covers more. Inside a transaction.
-    pub(super) fn widen(connection: &Connection, key: &RowKey, schema: &str) -> Result<(), StoreError> {
-        let apart = key.earlier.map_or(key.apart, |(_, apart)| apart);
-        let earlier = RowKey { key: key.key.clone(), apart, earlier: None };
-        let Rows { key: earlier, state, .. } = Rows::verify(connection, earlier, schema)?;
+    /// Checks a file of an earlier version as that did, takes the steps, and writes the sum of what is there then. Inside a transaction.
+    pub(super) fn migrate(
+        connection: &Connection,
+        key: &RowKey,
+        steps: &[Step],
+        schema: &str,
+    ) -> Result<(), StoreError> {
+        let Some(first) = steps.first() else { return Ok(()) };
+        let Rows { state, .. } = Rows::verify(connection, key.of_step(first), first.tables)?;
+        for step in steps {
+            connection.execute_batch(step.sql).map_err(fault)?;
+        }
+        if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
+            return Err(StoreError::Fault("a migration does not make the tables of a new file".to_owned()));
+        }
         let sum = Arc::new(sum(connection, key).map_err(fault)?);
-        let mut rows = Rows { key: RowKey { apart: key.apart, ..earlier }, sum, state };
+        let mut rows = Rows { key: key.of_now(), sum, state };
         rows.put(connection, VaultState { generation: state.generation + 1, ..state })
     }
 
@@ -258,7 +292,7 @@ impl Rows {
     /// Has the sum follow every row that `connection` writes.
     pub(super) fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
-        let key = RowKey { key: key.0, apart: self.key.apart, earlier: None };
+        let key = RowKey { key: key.0, apart: self.key.apart, steps: &[] };
         let key = AssertUnwindSafe(key);
         connection.create_scalar_function(ROW, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             let key = &key;

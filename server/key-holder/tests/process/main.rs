@@ -1,5 +1,6 @@
 //! The key-holder as a process, from outside: who is let in, what it reads, what a kill leaves, what its memory holds.
 
+mod backup;
 mod crash;
 mod damage;
 mod disk;

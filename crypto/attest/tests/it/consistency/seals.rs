@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use serde_json::{Value, json};
 use trefoil_attest::log::{Frontier, consistency, inclusion};
 use trefoil_attest::tree::{Hash, MerkleTree, leaf_hash, node_hash};
-use trefoil_attest::{Family, LogError, Seal, SealHeader, Suite, VaultState, verify_same_log};
+use trefoil_attest::{Family, LogError, Restoration, Seal, SealHeader, Suite, VaultState, verify_same_log};
 
 use super::{committed, hashes, hexes, list, text};
 
@@ -30,6 +30,7 @@ fn seal(issuer: &str, number: u64, previous: [u8; 32], log_root: Hash, root: u8)
         time: 1_800_000_000 + number,
         suite: Suite::One,
         vaults: (0..number % 4).map(vault).collect(),
+        restored: None,
     };
     Seal { header, signatures: Family::ALL.map(|family| vec![0; family.signature_bytes()]) }
 }
@@ -46,6 +47,19 @@ impl Log {
         while self.seals.len() < size {
             let previous = self.seals.last().map_or([0; 32], |seal| seal.header.digest());
             let next = seal(issuer, self.frontier.size(), previous, self.frontier.root(), history);
+            self.frontier.push(&next.header.digest());
+            self.seals.push(next);
+        }
+        self
+    }
+
+    /// As [`Log::grow`], after the log was restored at `time`.
+    fn restored(mut self, size: usize, time: u64, history: u8) -> Self {
+        let restored = Restoration { first: self.frontier.size(), time };
+        while self.seals.len() < size {
+            let previous = self.seals.last().map_or([0; 32], |seal| seal.header.digest());
+            let mut next = seal("a", self.frontier.size(), previous, self.frontier.root(), history);
+            (next.header.restored, next.header.time) = (Some(restored), time + self.frontier.size());
             self.frontier.push(&next.header.digest());
             self.seals.push(next);
         }
@@ -130,10 +144,15 @@ impl Vectors {
 
 pub(crate) fn make() -> Value {
     let common = Log::default().grow("a", 5, 0);
-    let (a, b) = (common.clone().grow("a", 9, 1), common.grow("a", 9, 2));
+    let (a, b) = (common.clone().grow("a", 9, 1), common.clone().grow("a", 9, 2));
+    let r = common.clone().restored(9, 1_800_000_007, 3);
+    let s = common.clone().restored(9, 1_800_000_050, 4);
+    let rr = Log { frontier: cut(&r, 7), seals: r.seals[..7].to_vec() }.restored(9, 1_800_000_020, 5);
     let c = Log::default().grow("c", 3, 0);
     let mut vectors = Vectors { seals: Vec::new(), pairs: Vec::new() };
-    for (name, log, from) in [("a", &a, 0), ("b", &b, 5), ("c", &c, 2)] {
+    for (name, log, from) in
+        [("a", &a, 0), ("b", &b, 5), ("c", &c, 2), ("r", &r, 5), ("s", &s, 5), ("rr", &rr, 7)]
+    {
         let named = log.seals.iter().enumerate().skip(from);
         vectors.seals.extend(named.map(|(number, seal)| (format!("{name}{number}"), seal.clone())));
     }
@@ -145,6 +164,7 @@ pub(crate) fn make() -> Value {
     vectors.seals.extend(named.map(|(name, seal)| (name.to_owned(), seal)));
     of_one_log(&mut vectors, &a, &b, &far);
     not_of_one_log(&mut vectors, &a, &b);
+    restored(&mut vectors, &a, &r, &rr);
     vectors.pair("far0", "far-other1", &far, "forked");
     wrong_proofs(&mut vectors, &a);
     let seals: serde_json::Map<_, _> =
@@ -178,6 +198,39 @@ fn not_of_one_log(vectors: &mut Vectors, a: &Log, b: &Log) {
         vectors.pair("a6", "b8", &proofs, "consistency");
     }
     vectors.pair("lying4", "a7", &a.proofs(4, 7), "consistency");
+}
+
+/// The right edge of a log's first seals.
+fn cut(log: &Log, size: usize) -> Frontier {
+    let mut frontier = Frontier::default();
+    log.seals[..size].iter().for_each(|seal| drop(frontier.push(&seal.header.digest())));
+    frontier
+}
+
+/// `r` and `s` are restored from the backup of the first five seals of `a`, `r` when seal 7 of `a` is made; `rr` from a backup of `r`.
+fn restored(vectors: &mut Vectors, a: &Log, r: &Log, rr: &Log) {
+    let none = Proofs::default();
+    for (one, other) in [("a5", "r5"), ("a5", "r8"), ("a6", "r5"), ("a6", "r8"), ("r6", "s6"), ("r8", "s5")] {
+        vectors.pair(one, other, &none, "restored");
+        vectors.pair(other, one, &none, "restored");
+    }
+    vectors.pair("a6", "r8", &a.proofs(6, 8), "restored");
+    vectors.pair("r8", "rr7", &none, "restored");
+    // What is no part of what was lost must be of the restored log.
+    vectors.pair("a4", "r5", &r.proofs(4, 5), "same-log");
+    vectors.pair("a3", "r8", &r.proofs(3, 8), "same-log");
+    vectors.pair("a2", "rr8", &rr.proofs(2, 8), "same-log");
+    vectors.pair("r5", "rr8", &rr.proofs(5, 8), "same-log");
+    vectors.pair("r6", "rr7", &rr.proofs(6, 7), "same-log");
+    vectors.pair("lying4", "r8", &r.proofs(4, 8), "consistency");
+    vectors.pair("lying4", "r5", &r.proofs(4, 5), "forked");
+    // Sealed after the restoration: the service goes on with both.
+    vectors.pair("a7", "r7", &none, "forked");
+    vectors.pair("a7", "r8", &r.proofs(7, 8), "forked");
+    vectors.pair("a8", "r6", &a.proofs(6, 8), "consistency");
+    vectors.pair("r6", "b6", &none, "restored");
+    // Lost by an earlier restoration, which only a seal of then shows.
+    vectors.pair("a6", "rr8", &rr.proofs(6, 8), "consistency");
 }
 
 fn wrong_proofs(vectors: &mut Vectors, a: &Log) {

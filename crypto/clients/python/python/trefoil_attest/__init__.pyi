@@ -7,7 +7,7 @@ class DecodeError(ValueError): ...
 class JsonError(ValueError): ...
 
 class LogError(Exception):
-    code: Literal["issuer", "forked", "consistency", "inclusion"]
+    code: Literal["issuer", "forked", "restored", "consistency", "inclusion"]
 
 class UpdateError(Exception):
     code: str

@@ -1,0 +1,211 @@
+//! Encrypted files of a backup: ChaCha20-Poly1305 in the STREAM construction, in pieces of 1 MiB.
+//!
+//! Argon2id (RFC 9106) makes a key of the passphrase and a fresh salt; HMAC-SHA256 of a file's name under it is that file's key, so no two
+//! files share one and no file opens as another. STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) numbers the pieces and marks the last, so
+//! none can be moved, repeated or cut off.
+
+use super::manifest::Stored;
+use super::{Passphrase, create};
+use aead_stream::{DecryptorBE32, EncryptorBE32};
+use argon2::{Algorithm, Argon2, Params, Version};
+use aws_lc_rs::hmac;
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
+use serde::{Deserialize, Serialize};
+use sha3::{Digest as _, Sha3_256};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// Plain bytes of a piece.
+const PIECE: usize = 1 << 20;
+const TAG: usize = 16;
+
+/// What one guess costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cost {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+impl Cost {
+    /// The second recommended option of RFC 9106 section 4, 64 MiB.
+    pub(super) const CHOSEN: Cost = Cost { memory_kib: 64 * 1024, passes: 3, lanes: 4 };
+
+    /// Up to 1 GiB, 64 passes and 16 lanes, so that a manifest cannot exhaust the machine.
+    pub(super) fn is_bounded(self) -> bool {
+        let Cost { memory_kib, passes, lanes } = self;
+        (1..=16).contains(&lanes) && (8 * lanes..=1 << 20).contains(&memory_kib) && (1..=64).contains(&passes)
+    }
+}
+
+/// What a passphrase and a salt make.
+pub(super) struct Keys(hmac::Key);
+
+impl Keys {
+    pub(super) fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> Keys {
+        let Cost { memory_kib, passes, lanes } = cost;
+        let params = Params::new(memory_kib, passes, lanes, Some(32)).expect("the cost is bounded");
+        let mut key = Zeroizing::new([0; 32]);
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password_into(passphrase.as_bytes(), salt, &mut key[..])
+            .expect("passphrase, salt and key have lengths that Argon2 takes");
+        Keys(hmac::Key::new(hmac::HMAC_SHA256, &key[..]))
+    }
+
+    fn sign(&self, what: &str, bytes: &[u8]) -> hmac::Tag {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(&(what.len() as u64).to_le_bytes());
+        context.update(what.as_bytes());
+        context.update(bytes);
+        context.sign()
+    }
+
+    /// Authenticates a manifest.
+    pub(super) fn tag(&self, manifest: &[u8]) -> Vec<u8> {
+        self.sign("trefoil/backup-manifest/1", manifest).as_ref().to_vec()
+    }
+
+    pub(super) fn verifies(&self, manifest: &[u8], tag: &[u8]) -> bool {
+        aws_lc_rs::constant_time::verify_slices_are_equal(&self.tag(manifest), tag).is_ok()
+    }
+
+    fn cipher(&self, name: &str) -> ChaCha20Poly1305 {
+        let tag = self.sign("trefoil/backup-file/1", name.as_bytes());
+        ChaCha20Poly1305::new_from_slice(tag.as_ref()).expect("HMAC-SHA256 has 32 bytes")
+    }
+}
+
+/// A file that is being encrypted.
+pub(super) struct Sealing {
+    name: String,
+    file: File,
+    /// None once the last piece is encrypted.
+    stream: Option<EncryptorBE32<ChaCha20Poly1305>>,
+    piece: Zeroizing<Vec<u8>>,
+    digest: Sha3_256,
+    bytes: u64,
+}
+
+impl Sealing {
+    /// Makes a new file.
+    pub(super) fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Sealing> {
+        // The key is of this file alone, so its nonces may begin with zeros.
+        let stream = EncryptorBE32::from_aead(keys.cipher(name), &Default::default());
+        Ok(Sealing {
+            name: name.to_owned(),
+            file: create(path)?,
+            stream: Some(stream),
+            piece: Zeroizing::new(Vec::with_capacity(PIECE)),
+            digest: Sha3_256::new(),
+            bytes: 0,
+        })
+    }
+
+    fn put(&mut self, sealed: &[u8]) -> io::Result<()> {
+        self.digest.update(sealed);
+        self.bytes += sealed.len() as u64;
+        self.file.write_all(sealed)
+    }
+
+    /// Encrypts the last piece; what there is then.
+    pub(super) fn finish(mut self) -> io::Result<Stored> {
+        let stream = self.stream.take().ok_or_else(refused)?;
+        let sealed = stream.encrypt_last(self.piece.as_slice()).map_err(|_| refused())?;
+        self.put(&sealed)?;
+        self.file.sync_all()?;
+        Ok(Stored { name: self.name, bytes: self.bytes, sha3_256: hex::encode(self.digest.finalize()) })
+    }
+}
+
+fn refused() -> io::Error {
+    io::Error::other("the encryption refuses; start anew")
+}
+
+impl Write for Sealing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The last piece may be a whole one, so a piece leaves when the next begins.
+        if self.piece.len() == PIECE && !bytes.is_empty() {
+            let stream = self.stream.as_mut().ok_or_else(refused)?;
+            let sealed = stream.encrypt_next(self.piece.as_slice()).map_err(|_| refused())?;
+            self.put(&sealed)?;
+            self.piece.clear();
+        }
+        let taken = bytes.len().min(PIECE - self.piece.len());
+        self.piece.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An encrypted file that is being read.
+pub(super) struct Opened {
+    file: BufReader<File>,
+    /// None once the last piece is read.
+    stream: Option<DecryptorBE32<ChaCha20Poly1305>>,
+    piece: Zeroizing<Vec<u8>>,
+    read: usize,
+}
+
+impl Opened {
+    pub(super) fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Opened> {
+        let stream = DecryptorBE32::from_aead(keys.cipher(name), &Default::default());
+        Ok(Opened {
+            file: BufReader::new(File::open(path)?),
+            stream: Some(stream),
+            piece: Zeroizing::default(),
+            read: 0,
+        })
+    }
+
+    fn next(&mut self) -> io::Result<()> {
+        let Some(mut stream) = self.stream.take() else { return Ok(()) };
+        let mut sealed = Vec::with_capacity(PIECE + TAG);
+        (&mut self.file).take((PIECE + TAG) as u64).read_to_end(&mut sealed)?;
+        let is_last = self.file.fill_buf()?.is_empty();
+        let failed = |_| io::Error::new(io::ErrorKind::InvalidData, "altered, or cut short");
+        let plain = match is_last {
+            true => stream.decrypt_last(sealed.as_slice()).map_err(failed)?,
+            false => {
+                let plain = stream.decrypt_next(sealed.as_slice()).map_err(failed)?;
+                self.stream = Some(stream);
+                plain
+            }
+        };
+        (self.piece, self.read) = (Zeroizing::new(plain), 0);
+        Ok(())
+    }
+}
+
+impl Read for Opened {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.piece.len() && self.stream.is_some() {
+            self.next()?;
+        }
+        let taken = bytes.len().min(self.piece.len() - self.read);
+        bytes[..taken].copy_from_slice(&self.piece[self.read..self.read + taken]);
+        self.read += taken;
+        Ok(taken)
+    }
+}
+
+/// Length and digest of a file.
+pub(super) fn measure(path: &Path) -> io::Result<(u64, String)> {
+    let mut digest = Sha3_256::new();
+    let mut file = File::open(path)?;
+    let (mut bytes, mut part) = (0, vec![0; PIECE]);
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok((bytes, hex::encode(digest.finalize()))),
+            read => {
+                digest.update(&part[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+}
