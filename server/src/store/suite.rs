@@ -340,6 +340,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_sessions(vec![session]).unwrap();
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
     drop(store);
     let refuses = |edit: &str| {
         let refused = open().err();
