@@ -115,6 +115,8 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     std::fs::rename(house.data(), house.folder.path().join("lost")).unwrap();
     restore(&to, &house.data()).unwrap();
     std::fs::write(house.data().join("restore.unfinished"), "").unwrap();
+    let refused = DataDir::open(&house.data()).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("did not end"), "{refused}");
     let refused = house.command(&[], &[]);
     let why = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && why.contains("did not end"), "{why}");
