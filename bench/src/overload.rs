@@ -1,16 +1,19 @@
 //! More logins than the machine can answer, asked of a service in another process.
 //!
 //! One tenant shows what the service can answer in a closed loop, then asks for twice and for ten times as much, whatever is answered
-//! (an open loop, as far as its requests in flight allow). Another tenant logs in 20 times a second through all of it. Service and
-//! generator share this machine; the generator's threads have a lower priority, because real callers bring their own processors.
+//! (an open loop, as far as its requests in flight allow). Another tenant logs in 20 times a second through all of it. The service has
+//! one half of this machine's processors and the callers the other, because real callers bring their own. The thread of the other tenant
+//! goes before the generator's. A login costs its caller as much as the service, so the service has a low priority beside threads that only
+//! count: it is a slow machine, and half of this one can ask it for more than it can answer.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -47,6 +50,8 @@ const OTHERS_INTERVAL: Duration = Duration::from_millis(50);
 const STREAMS: usize = 64;
 /// Nice value of the generator's threads.
 const GENERATOR_NICE: i32 = 5;
+/// And of the service's: beside a thread that only counts it has about a tenth of the processor.
+const SERVICE_NICE: i32 = 10;
 
 /// Runs the phases.
 ///
@@ -55,6 +60,8 @@ const GENERATOR_NICE: i32 = 5;
 pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
     let (service, reached) = Service::start(&directory.path().join("data"))?;
+    let counting = Counting::start()?;
+    stay_on(Half::Second)?;
     let (generator, other) = (runtime(2, GENERATOR_NICE)?, runtime(1, 0)?);
     let connections = parameters.in_flight.div_ceil(STREAMS);
     let many = World::at(&reached, "many", parameters.people, connections);
@@ -82,6 +89,7 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let limit = run.other.block_on(run.few.metric("trefoil_in_flight_limit"))?;
     let wrong = phases.iter().flat_map(|phases| &phases.0).map(|phase| phase.wrong).sum::<u64>();
     service.stop()?;
+    drop(counting);
     let [quiet, capacity, twice, tenfold] = &phases[..] else {
         return Err(Failure::fault("four kinds of phases"));
     };
@@ -116,11 +124,39 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     result.insert("refusal_p99_ms".to_owned(), json!(rounded(shed_p99)));
     result.insert("recovery_s_max".to_owned(), json!(rounded(slowest)));
     result.insert("in_flight_limit".to_owned(), json!(limit));
-    result.insert("generator_nice".to_owned(), json!(GENERATOR_NICE));
+    result.insert("nice".to_owned(), json!({"generator": GENERATOR_NICE, "service": SERVICE_NICE}));
     result.insert("phase_s".to_owned(), json!(parameters.phase.as_secs_f64()));
     result.insert("rounds".to_owned(), json!(parameters.rounds));
     let problem = (wrong > 0).then(|| format!("{wrong} answers were wrong"));
     Ok(Report { summary, result: result.into(), problem })
+}
+
+/// A thread on each processor of the first half that only counts.
+struct Counting(Arc<AtomicBool>);
+
+impl Counting {
+    fn start() -> Result<Counting, Failure> {
+        let counting = Counting(Arc::new(AtomicBool::new(true)));
+        for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
+            let on = Arc::clone(&counting.0);
+            let count = move || {
+                // Where it fails the service is faster, which the figures show.
+                let _ = stay_on(Half::First);
+                while on.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            };
+            let thread = std::thread::Builder::new().spawn(count);
+            thread.map_err(Failure::in_step("a counting thread"))?;
+        }
+        Ok(counting)
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
 }
 
 /// The service in another process.
@@ -175,6 +211,9 @@ impl Drop for Service {
 /// # Errors
 /// When the service does not start, or requests were in flight at its end.
 pub fn serve(data_dir: &Path) -> Result<(), Failure> {
+    stay_on(Half::First)?;
+    // Of all threads that it starts, on Linux.
+    rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::in_step("runtime"))?;
     runtime.block_on(async {
         let server = Server::start(config(data_dir.to_owned()), Arc::new(SystemClock::default())).await;
@@ -385,6 +424,27 @@ fn login(session: &HolderSession, face: &Vector, nonce: &AtomicU64) -> Authentic
     let number = nonce.fetch_add(1, Relaxed);
     let nonce = Nonce::new([number.to_le_bytes(); 2].concat()).expect("16 bytes");
     session.authentication(face.clone(), nonce, unix_now(), AttestationForm::Compact)
+}
+
+/// Of the processors that this process may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    First,
+    Second,
+}
+
+/// Keeps this thread, and those that it starts, on one half of the processors.
+fn stay_on(half: Half) -> Result<(), Failure> {
+    let allowed = sched_getaffinity(None).map_err(Failure::in_step("processors"))?;
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let (first, second) = allowed.split_at(allowed.len() / 2);
+    let mine = if half == Half::First { first } else { second };
+    if mine.is_empty() {
+        return Err(Failure::usage("service and callers need a processor each; this machine has one"));
+    }
+    let mut set = CpuSet::new();
+    mine.iter().for_each(|&cpu| set.set(cpu));
+    sched_setaffinity(None, &set).map_err(Failure::in_step("processors"))
 }
 
 /// A runtime whose threads have this priority.

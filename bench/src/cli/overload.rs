@@ -16,7 +16,7 @@ Examples:
     trefoil-bench overload
     trefoil-bench overload --seconds 10 --rounds 3 --json
 
-A service with the embedded defaults runs in a process of its own. One tenant first shows what the service can answer, then asks for
+A service with the embedded defaults runs in a process of its own, on half of the processors and slowed down. One tenant first shows what the service can answer, then asks for
 2 and 10 times as much; another one logs in 20 times a second all the while. Every answer must be right, or the run fails.";
 
 #[derive(Debug, Args)]
