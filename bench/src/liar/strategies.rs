@@ -5,8 +5,8 @@ use std::thread;
 
 use rand::{Rng as _, RngExt as _};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Enrolment, KeyHolding, MatchJob, Renewal, TemplateName, blind, split,
-    unblind,
+    AttemptPolicy, DecisionPolicy, Enrolment, KeyHolderError, KeyHolding, MatchJob, Renewal, TemplateName,
+    blind, split, unblind,
 };
 
 use super::forge::{FLOOD_MAX, Forgery, delta};
@@ -192,7 +192,7 @@ fn reset(ground: &mut Ground, turn: usize) -> Result<(), Failure> {
             let lane = ground.victim.lane;
             allowed_or_not(role.enrol(Enrolment { name, lane, template: template.into() }));
         }
-        _ => rotate(ground, name)?,
+        _ => return rotate(ground, name),
     }
     ground.refetch()
 }
@@ -205,10 +205,15 @@ fn rotate(ground: &mut Ground, name: TemplateName) -> Result<(), Failure> {
     role.begin_rotation(ground.tenant()).map_err(Failure::in_step("rotation"))?;
     let (blinded, secret) = blind(&ground.victim, &mut ground.rng);
     let to = name.generation + 1 + ground.rng.random_range(0..3);
-    let renewed = role.renew(Renewal { name, to, blinded }).map_err(Failure::in_step("renewal"))?;
+    let renewed = match role.renew(Renewal { name, to, blinded }) {
+        // Whose attempts are spent for good is not renewed: the old form stays, as spent as before.
+        Err(KeyHolderError::NoAttempts(_)) => return ground.move_on().map(drop),
+        other => other.map_err(Failure::in_step("renewal"))?,
+    };
     let epoch = ground.victim.epoch;
     ground.victim = unblind(renewed, secret);
-    role.finish_rotation(ground.tenant(), epoch).map_err(Failure::in_step("end of rotation"))
+    role.finish_rotation(ground.tenant(), epoch).map_err(Failure::in_step("end of rotation"))?;
+    ground.refetch()
 }
 
 /// Asks, and goes on as [`after`] says.
