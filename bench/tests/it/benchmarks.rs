@@ -215,5 +215,6 @@ fn a_day_is_pruned_audited_and_proven() {
     assert_eq!(number(&report, "/verified_offline"), 50.0);
     assert!(number(&report, "/pruned") > number(&report, "/seals") / 2.0);
     assert!(number(&report, "/wait_ms/max") <= number(&report, "/seal_floor_ms"));
-    assert!(number(&report, "/logins_per_seal") > 2.0, "seals of 100 ms at 20 logins a second");
+    // A seal has its first login and, 20 ms long, others at 20 a second: 1.4.
+    assert!(number(&report, "/logins_per_seal") > 1.2);
 }
