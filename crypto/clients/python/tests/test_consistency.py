@@ -127,7 +127,7 @@ def test_two_seals_are_of_one_log_or_it_is_said_why_not() -> None:
             outcomes.append(error.code)
         assert outcomes[-1] == pair["expect"], pair
     assert len(outcomes) >= 44 and outcomes.count("same-log") >= 16
-    assert set(outcomes) == {"same-log", "issuer", "forked", "consistency", "inclusion"}
+    assert set(outcomes) == {"same-log", "issuer", "forked", "restored", "consistency", "inclusion"}
 
 
 def test_a_seal_is_of_the_log_that_it_is_in_and_what_is_no_proof_proves_nothing() -> None:
