@@ -25,7 +25,15 @@ use zeroize::Zeroizing;
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+/// Closing the file would not do: a child that this process is starting has a copy of it until it runs its program.
+impl Drop for DataDir {
+    fn drop(&mut self) {
+        // Should it fail, closing the file releases the lock.
+        let _ = self.lock.unlock();
+    }
 }
 
 /// Why the directory or a file in it cannot be used.
@@ -181,7 +189,7 @@ impl DataDir {
             .open(&lock_path)
             .map_err(|cause| failed(&lock_path, "open", cause))?;
         lock.try_lock().map_err(|_| DataDirError::Locked { path: path.display().to_string() })?;
-        let directory = DataDir { path: path.to_owned(), _lock: lock };
+        let directory = DataDir { path: path.to_owned(), lock };
         Record::begin(&directory)?;
         Ok(directory)
     }

@@ -26,6 +26,17 @@ fn an_exposed_secret_and_a_second_process_are_refused() {
     assert!(matches!(DataDir::open(&path), Err(DataDirError::Locked { .. })));
 }
 
+/// A process that starts a child has a copy of the lock's file in it for a moment.
+#[test]
+fn a_directory_that_is_given_up_is_free_although_a_child_has_a_copy_of_the_lock() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    let directory = DataDir::open(&path).unwrap();
+    let _copy = directory.lock.try_clone().unwrap();
+    drop(directory);
+    DataDir::open(&path).unwrap();
+}
+
 fn said<T>(outcome: Result<T, DataDirError>) -> String {
     outcome.err().expect("it is refused").to_string()
 }
