@@ -5,6 +5,8 @@
 //! should have the fewest.
 
 use crate::protocol::{ALPN, HEADER_BYTES};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -102,6 +104,12 @@ where
             Some(ALPN) => Ok(self),
             _ => Err(io::Error::other("the peer does not speak this protocol")),
         }
+    }
+
+    /// Whether the peer, which owes nothing, is silent and has not hung up.
+    pub(crate) fn is_idle(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        recv(&self.socket.socket, &mut [0u8; 1], flags) == Err(Errno::AGAIN)
     }
 
     /// From now on, reads and writes fail after `deadline`.

@@ -5,7 +5,9 @@
 //! have been counted.
 //!
 //! The monitor holds one more connection. While it is down no caller waits: every call fails at once. It is up again as soon
-//! as a ping has been answered, which is tried at least once a second.
+//! as a ping has been answered, which is tried at least once a second. A key-holder that was started again between two pings
+//! costs no caller anything: an idle connection that the peer has closed is not used, and the monitor connects anew before it
+//! says that nobody answers.
 
 use crate::address::Address;
 use crate::channel::Channel;
@@ -147,7 +149,7 @@ impl Line {
                 return Err(KeyHolderError::Unavailable(why.clone()));
             }
             while let Some((connection, since)) = state.idle.pop() {
-                if since.elapsed() < IDLE_TIME_MAX / 2 {
+                if since.elapsed() < IDLE_TIME_MAX / 2 && connection.is_idle() {
                     return Ok((connection, state.generation));
                 }
                 state.open -= 1;
@@ -203,12 +205,13 @@ impl Line {
         let mut pause = RETRY_FIRST;
         while !self.state().stop {
             let deadline = || Instant::now() + self.bounds.timeout;
+            let mut answered = false;
             let cause = match self.connect(deadline()) {
                 Ok(mut connection) => loop {
                     if let Err(cause) = ping(&mut connection, deadline()) {
                         break cause;
                     }
-                    pause = RETRY_FIRST;
+                    (answered, pause) = (true, RETRY_FIRST);
                     if self.up() {
                         self.changed.notify_all();
                         tracing::info!(key_holder = self.address.authority, "connected");
@@ -219,6 +222,10 @@ impl Line {
                 },
                 Err(cause) => cause,
             };
+            // A connection that broke may be that of a key-holder that is up again; a silent one is not.
+            if answered && cause.kind() != io::ErrorKind::TimedOut {
+                continue;
+            }
             if self.state().hang_up(cause.to_string()) {
                 tracing::error!(key_holder = self.address.authority, %cause, "no connection: nothing is accepted");
             }

@@ -96,6 +96,28 @@ fn under_load_a_kill_refuses_and_a_restart_recovers() {
     assert_eq!(lines_with(&house, &hex::encode(TENANT)), lines + 33);
 }
 
+/// The gateway pings twice a second, so it has not noticed most of these restarts when it asks next.
+#[test]
+fn a_restart_between_two_pings_costs_no_caller_anything() {
+    let house = House::new("kill");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 4);
+    let decide = |batch: u8| gateway.decide(&gateway.honest(batch));
+    for round in 0..4 {
+        // Idle connections of every thread.
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| decide(round))).collect();
+            asked.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap().unwrap(), 0b1111));
+        });
+        running.kill();
+        running = house.start();
+        gateway.remote.wait_until_ready(Instant::now() + PATIENCE).unwrap();
+        for _ in 0..20 {
+            assert_eq!(decide(round).unwrap(), 0b1111, "round {round}");
+        }
+    }
+}
+
 /// Lines of the job log that contain `text`.
 fn lines_with(house: &House, text: &str) -> usize {
     let files = std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path());
