@@ -188,7 +188,8 @@ impl Ledger {
 
     /// Takes back the failure that was counted at `now`, and not the attempt: it matched. Ends the row of failures.
     pub(crate) fn matched(&self, now: u64) {
-        self.forgive(now);
+        self.take_back_today(now, 0);
+        self.take_back_life(0);
         self.row.store(0, Relaxed);
     }
 

@@ -168,21 +168,13 @@ impl Tenant {
         }
         let policy = state.policy.attempts;
         let Found { epoch, keys, ledgers } = found;
-        let spent = lanes(&ledgers, |(_, ledger)| !ledger.allows(&policy, now));
-        if !spent.is_empty() {
-            return Err(KeyHolderError::NoAttempts(spent));
-        }
         let in_a_row = lanes(&ledgers, |(_, ledger)| ledger.has_row());
-        // Another batch may have been quicker.
-        let mut charged = LaneSet::EMPTY;
-        for lane in Lane::all() {
-            let Some((_, ledger)) = &ledgers[lane.index()] else { continue };
-            if !ledger.charge(&policy, now) {
-                let taken_back = charged.iter().filter_map(|lane| ledgers[lane.index()].as_ref());
-                taken_back.for_each(|(_, ledger)| ledger.uncharge(now));
-                return Err(KeyHolderError::NoAttempts(only(lane)));
-            }
-            charged.insert(lane);
+        let charged = lanes(&ledgers, |(_, ledger)| ledger.charge(&policy, now));
+        let spent = LaneSet::from_bits(lanes(&ledgers, |_| true).bits() & !charged.bits());
+        if !spent.is_empty() {
+            let taken_back = charged.iter().filter_map(|lane| ledgers[lane.index()].as_ref());
+            taken_back.for_each(|(_, ledger)| ledger.uncharge(now));
+            return Err(KeyHolderError::NoAttempts(spent));
         }
         let unreserved = lanes(&ledgers, |(_, ledger)| ledger.needs_reservation(&policy));
         let admitted = Admitted { state, epoch, now, keys, ledgers, in_a_row };
