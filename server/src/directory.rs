@@ -6,7 +6,7 @@
 use crate::credentials::{ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot};
 use crate::problem::{Code, Problem};
 use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
-use crate::tenant::{POLICY_ID, Pepper, Policy, Scopes, Tenant};
+use crate::tenant::{POLICY_ID, Pepper, Policy, Scopes, Tenant, policy};
 use crate::wire::{
     Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, LoggedKey, LoggedRoot,
     PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
@@ -15,6 +15,7 @@ use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trefoil_api::OutOfRange;
 use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 
@@ -91,11 +92,16 @@ impl Directory {
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
     pub(crate) fn create_tenant(&self, request: CreateTenant, now: u64) -> Result<CreatedTenant, Problem> {
         let CreateTenant { name, policy } = request;
-        policy.check()?;
+        policy.check().map_err(|OutOfRange { pointer, detail }| {
+            Problem::field(Code::FieldInvalid, format!("/policy{pointer}"), detail)
+        })?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Problem::internal)?;
         let _changing = self.change();
-        let public_key = self.keyholder.create_tenant(id, policy.probe.keys(), policy.decision())?.to_bytes();
+        let public_key = self
+            .keyholder
+            .create_tenant(id, policy::keys(policy.probe), policy::decision(&policy))?
+            .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
         let record =
@@ -260,7 +266,7 @@ impl Directory {
         let keys: Vec<PublicKey> = keys
             .map(|key| PublicKey::from_bytes(key).map_err(|cause| wrong(&cause)))
             .collect::<Result<_, _>>()?;
-        if keys.iter().any(|key| key.structure() != policy.probe.keys()) {
+        if keys.iter().any(|key| key.structure() != policy::keys(policy.probe)) {
             return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;

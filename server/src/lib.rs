@@ -39,8 +39,8 @@ pub mod tls;
 pub mod trust;
 mod verdicts;
 pub mod wallet;
-pub mod wire;
 pub mod wiring;
 mod wrap;
 
+pub use trefoil_api as wire;
 pub use trefoil_key_holder::data_dir;

@@ -6,26 +6,14 @@ use crate::wrap::WrapKey;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trefoil_matching::{KeyStructure, PublicKey};
 use zeroize::Zeroizing;
 
-mod policy;
+pub(crate) mod policy;
 
-pub use policy::{Attempts, POLICY_ID, POLICY_VERSION, Policy, Probe, Threshold};
-
-/// One thing that an API key may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// Create and delete templates.
-    Enrol,
-    /// Open proof sessions and authenticate.
-    Authenticate,
-    /// Publish credential roots.
-    Issue,
-}
+pub use policy::{POLICY_ID, POLICY_VERSION};
+pub use trefoil_api::{Attempts, Policy, Probe, Scope, Threshold};
 
 /// A set of [`Scope`]s as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +63,7 @@ pub struct Tenant {
 impl Tenant {
     /// How its templates are encrypted.
     pub fn structure(&self) -> KeyStructure {
-        self.policy.probe.keys()
+        policy::keys(self.policy.probe)
     }
 
     /// The pipeline's view.
@@ -83,7 +71,7 @@ impl Tenant {
         trefoil_pipeline::Tenant {
             id: self.id,
             keys: self.keys.clone(),
-            policy: self.policy.attested(),
+            policy: policy::attested(&self.policy),
             roots: self.roots.iter().rev().map(|root| (root.generation, root.root)).collect(),
         }
     }
@@ -121,7 +109,7 @@ impl Pepper {
         by_id: impl FnOnce(&[u8; 8]) -> Option<&'a store::ApiKey>,
     ) -> Option<&'a store::ApiKey> {
         let (id, secret) = text.strip_prefix(API_KEY_PREFIX)?.split_once('_')?;
-        let id = crate::wire::Hex::<8>::parse(id)?.0;
+        let id = trefoil_api::Hex::<8>::parse(id)?.0;
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(secret).ok()?);
         let record = by_id(&id)?;
         hmac::verify(&self.0, &message(&id, &secret), &record.tag).ok()?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use trefoil_matching::AttemptPolicy;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
 use trefoil_server::clock::SystemClock;
@@ -13,7 +12,7 @@ use trefoil_server::config::Config;
 use trefoil_server::credentials::RootStatement;
 use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Policy, Probe, Scope, Threshold};
+use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
 use trefoil_server::wire::{CreateTenant, Enrolment, Vector};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
@@ -208,7 +207,7 @@ fn policy() -> Policy {
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
         audiences: vec![AUDIENCE.to_owned()],
         level_min: 2,
-        attempts: AttemptPolicy::UNLIMITED.into(),
+        attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         probe: Probe::Plain,
     }

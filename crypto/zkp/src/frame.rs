@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use trefoil_attest::NAME_BYTES_MAX;
 use zeroize::Zeroizing;
 
 use crate::{
     chain::{ChainCommitment, ChainLength},
     hash::scope,
-    session::{AUDIENCE_BYTES_MAX, context, with_chain},
+    session::{context, with_chain},
     statement::{Circuit, Statement, StatementError},
     verify::proof_size_window,
 };
@@ -78,7 +79,7 @@ pub enum EnvelopeError {
 impl<'a> Frame<'a> {
     pub(crate) fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
         let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
-        proof.start() + fixed..=proof.end() + fixed + AUDIENCE_BYTES_MAX + ChainCommitment::BYTES
+        proof.start() + fixed..=proof.end() + fixed + NAME_BYTES_MAX + ChainCommitment::BYTES
     }
 
     /// The bytes of a frame that [`Frame::check`] has accepted.
@@ -129,7 +130,7 @@ impl<'a> Frame<'a> {
     /// Recomputes context and scope and compares them; refuses lengths that cannot be encoded.
     pub(crate) fn check(&self, key_commitment: &[u8; 32]) -> Result<(), EnvelopeError> {
         let Frame { statement, audience, key: _, policy_id, chain, proof } = self;
-        if audience.len() > AUDIENCE_BYTES_MAX {
+        if audience.len() > NAME_BYTES_MAX {
             return Err(EnvelopeError::AudienceLength(audience.len()));
         }
         check_proof_length(statement, proof.len())?;

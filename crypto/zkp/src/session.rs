@@ -12,47 +12,11 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::chain::{ChainCommitment, Reveal};
 use crate::hash::TenantId;
-
-/// Shortest relying-party nonce in bytes: 128 bits.
-pub const NONCE_BYTES_MIN: usize = 16;
-/// Longest relying-party nonce in bytes.
-pub const NONCE_BYTES_MAX: usize = 64;
-/// Longest audience in bytes: the longest DNS name.
-pub const AUDIENCE_BYTES_MAX: usize = 255;
+use trefoil_attest::RequestHeader;
 
 /// Key shared by the client and the service for one session. Wiped when dropped, not shown by `Debug`.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct SessionKey([u8; 32]);
-
-/// What a request's MAC covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestHeader<'a> {
-    /// Statement digest of the session's proof.
-    pub session_id: &'a [u8; 32],
-    /// The holder's handle.
-    pub handle: &'a [u8; 32],
-    /// Relying party, at most 255 bytes.
-    pub audience: &'a str,
-    /// Relying party's nonce, 16 to 64 bytes.
-    pub nonce: &'a [u8],
-    /// Unix seconds.
-    pub issued_at: u64,
-    /// Digest of the probe as sent.
-    pub probe_digest: &'a [u8; 32],
-    /// What the request reveals, in a session with a hash chain.
-    pub reveal: Option<Reveal>,
-}
-
-/// Why a request header cannot be authenticated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderError {
-    /// Nonce too short or too long.
-    #[error("request nonce of {0} bytes: give 16 to 64")]
-    Nonce(usize),
-    /// Audience too long.
-    #[error("request audience of {0} bytes: give at most 255")]
-    Audience(usize),
-}
 
 /// The MAC of a request does not belong to its header under the session's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,19 +84,6 @@ pub fn with_chain(context: [u8; 32], chain: Option<&ChainCommitment>) -> [u8; 32
         .into()
 }
 
-impl RequestHeader<'_> {
-    /// Refuses a header whose variable parts are out of bounds.
-    pub fn check(&self) -> Result<(), HeaderError> {
-        if !(NONCE_BYTES_MIN..=NONCE_BYTES_MAX).contains(&self.nonce.len()) {
-            return Err(HeaderError::Nonce(self.nonce.len()));
-        }
-        if self.audience.len() > AUDIENCE_BYTES_MAX {
-            return Err(HeaderError::Audience(self.audience.len()));
-        }
-        Ok(())
-    }
-}
-
 /// SHA3-256("trefoil/request-mac/1" | key | session id | handle | u64 issued at | probe digest | u32 length |
 /// audience | u32 length | nonce), with u32 position | value of a reveal behind the nonce. A prefix MAC is sound with SHA3, which has no length extension (FIPS 202,
 /// A.2 and its use in KMAC, SP 800-185).
@@ -156,7 +107,7 @@ pub fn request_mac(key: &SessionKey, header: &RequestHeader<'_>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Compares in constant time. The caller has checked the header's bounds with [`RequestHeader::check`].
+/// Compares in constant time.
 pub fn verify_request_mac(
     key: &SessionKey,
     header: &RequestHeader<'_>,

@@ -126,7 +126,7 @@ fn check_mac(request: &Authentication, verdict: &Verdict) -> Result<[u8; 32], Pr
     verify_request_mac(&verdict.session_key(), &header, &request.mac.0).map_err(|_| {
         Problem::new(Code::RequestMacInvalid, "the mac is not that of this request under the session's key")
     })?;
-    Ok(wire::request_digest(&header))
+    Ok(header.digest())
 }
 
 /// Whether the session carries the request under the tenant's present roots and policy.

@@ -1,10 +1,10 @@
 //! The wallet: holds a credential, opens proof sessions, authenticates requests.
 
-use crate::wire::{AttestationForm, Authentication, Hex, Nonce, Shares, Vector, request_digest};
+use crate::wire::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
 use rand::CryptoRng;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
-use trefoil_split::{Context, QuantiseError, SealingKey, split_probe};
+use trefoil_split::{Context, QuantiseError, SealingKey, Split, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
@@ -316,7 +316,7 @@ impl HolderSession {
     ) -> Result<Authentication, QuantiseError> {
         let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes(), issued_at);
         let split = split_probe(probe.coordinates(), key, &context, rng)?;
-        Ok(self.signed(None, Some(Shares::new(&split)), nonce, issued_at, attestation))
+        Ok(self.signed(None, Some(shares(&split)), nonce, issued_at, attestation))
     }
 
     fn signed(
@@ -347,5 +347,12 @@ impl HolderSession {
 /// What an attestation of `request` must carry as its request digest.
 #[must_use]
 pub fn attested_digest(request: &Authentication) -> [u8; 32] {
-    request_digest(&request.header(&request.probe_digest()))
+    request.header(&request.probe_digest()).digest()
+}
+
+/// The two shares of a face as a body carries them.
+#[must_use]
+pub fn shares(split: &Split) -> Shares {
+    let (open, sealed) = (split.open.to_bytes().to_vec(), split.sealed.as_bytes().to_vec());
+    Shares { open: Base64(open), sealed: Base64(sealed) }
 }

@@ -12,7 +12,9 @@ mod standing;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
-pub use holder::{Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest};
+pub use holder::{
+    Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
+};
 pub use public_log::PublicLog;
 pub use standing::{StandingError, StandingSession};
 

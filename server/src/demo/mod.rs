@@ -20,7 +20,7 @@ use crate::client::{Admin, Client, ClientError};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::server::Server;
-use crate::tenant::{Policy, Probe, Scope, Threshold};
+use crate::tenant::{Attempts, Policy, Probe, Scope, Threshold, policy};
 use crate::wire::{CreateTenant, CreatedTenant, Decision};
 use audit::audit;
 use load::{AUDIENCE, Clients, Login};
@@ -34,7 +34,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use thiserror::Error;
-use trefoil_matching::AttemptPolicy;
 use trefoil_pipeline::Clock as _;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
@@ -159,7 +158,8 @@ pub fn main(arguments: &Arguments) -> ExitCode {
 /// When it cannot run to its end. Differences are not errors but part of the [`Report`].
 pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     let policy = policy();
-    let plan = Plan::new(&arguments.data, arguments.people, policy.decision().threshold, arguments.seed)?;
+    let plan =
+        Plan::new(&arguments.data, arguments.people, policy::decision(&policy).threshold, arguments.seed)?;
     // Templates and keys of this run go with it.
     let directory = tempfile::tempdir().map_err(|cause| DemoError::step("temporary directory", &cause))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -185,7 +185,7 @@ fn policy() -> Policy {
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
         level_min: LEVEL,
-        attempts: AttemptPolicy::UNLIMITED.into(),
+        attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         probe: Probe::Plain,
     }

@@ -10,6 +10,7 @@ use std::process::Command;
 use trefoil_attest::{Attestation, ProbeMode, Statement};
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
+use trefoil_server::client::shares;
 use trefoil_server::config::Config;
 use trefoil_server::wire::{Authenticated, Authentication, Base64, Decision, Shares};
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
@@ -43,7 +44,7 @@ async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
     let issued_at = service.clock.unix_s();
     let context = Context::template(&service.tenant, &person.handle, name.as_bytes(), issued_at);
     let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
-    let body = json!({"shares": Shares::new(&split), "issued_at": issued_at, "consent_ref": "form 7"});
+    let body = json!({"shares": shares(&split), "issued_at": issued_at, "consent_ref": "form 7"});
     let headers = [("idempotency-key", name.as_str())];
     let path = templates_path(person);
     let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
@@ -67,7 +68,7 @@ fn shared(
     let context =
         Context::probe(&service.tenant, &person.handle, &person.session_id, nonce.as_bytes(), *issued_at);
     let split = split_probe(face, key, &context, &mut rand::rng()).unwrap();
-    (request.embedding, request.shares) = (None, Some(Shares::new(&split)));
+    (request.embedding, request.shares) = (None, Some(shares(&split)));
     sign(&mut request, &person.key);
     request
 }
@@ -193,7 +194,7 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
     let (handle, session) = (&people[0].handle, &people[0].session_id);
     let context = Context::probe(&[9; 16], handle, session, nonce.as_bytes(), *issued_at);
     let sealed = split_probe(&people[0].face, &key, &context, &mut rand::rng()).unwrap();
-    let foreign = refused(fourth, &|request| request.shares = Some(Shares::new(&sealed)));
+    let foreign = refused(fourth, &|request| request.shares = Some(shares(&sealed)));
     service.authenticate(&foreign).await.problem(422, "share-refused");
     // Of other lengths, and the two exchanged.
     let cut = |change: &dyn Fn(&mut Shares), nonce| {

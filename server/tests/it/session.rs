@@ -6,7 +6,7 @@ use hyper::Method;
 use serde_json::json;
 use trefoil_attest::{Nonce, Policy, Seal, verify, verify_with_seal};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::wire::{AttestationForm, Authentication, Decision, Hex, Vector, request_digest};
+use trefoil_server::wire::{AttestationForm, Authentication, Decision, Hex, Vector};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_match_and_a_denial_are_attested_and_verify_offline() {
@@ -26,7 +26,7 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let bytes = &matched.attestation.0;
     let verified = verify(bytes, &policy(request.nonce.as_bytes()), now).unwrap();
     let digest = request.probe_digest();
-    assert_eq!(verified.statement().request_digest, request_digest(&request.header(&digest)));
+    assert_eq!(verified.statement().request_digest, request.header(&digest).digest());
     assert_eq!(verified.statement_digest(), &matched.id.0);
     assert_eq!(verified.seal().seal_number, matched.seal_number);
     for at in (0..bytes.len()).step_by(101) {

@@ -1,12 +1,13 @@
 //! The crate against a second implementation: `testdata/reference.py` wrote the vectors.
 
 use serde_json::Value;
+use trefoil_attest::RequestHeader;
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
     account,
     chain::{Chain, ChainTip, Reveal},
     commitment, handle, leaf, prove, scope,
-    session::{RequestHeader, SessionKey, request_mac},
+    session::{SessionKey, request_mac},
     verify,
 };
 

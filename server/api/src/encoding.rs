@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use trefoil_zkp::session::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
+use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
 
 /// `N` bytes as hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

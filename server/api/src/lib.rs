@@ -5,14 +5,15 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use sha3::{Digest as _, Sha3_256};
-use trefoil_zkp::session::RequestHeader;
+use trefoil_attest::RequestHeader;
 
 mod encoding;
 mod face;
+mod policy;
 
 pub use encoding::{Base64, Hex, Nonce};
-pub use face::{Shares, Vector};
+pub use face::{DIM, Shares, Vector};
+pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, Threshold};
 
 /// Media type of a proof upload.
 pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
@@ -44,11 +45,11 @@ pub struct Enrolled {
     pub generation: u32,
 }
 
-/// `POST /v1/credentials/roots`: a [`crate::credentials::SignedRoot`].
+/// `POST /v1/credentials/roots`: a `trefoil_client::credentials::SignedRoot`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishRoot {
-    /// The encoding of the [`crate::credentials::RootStatement`].
+    /// The encoding of the root statement.
     pub statement: Base64,
     /// ML-DSA-65 under the tenant's registered issuer key.
     pub signature: Base64,
@@ -209,24 +210,6 @@ impl Authentication {
     }
 }
 
-/// The `request_digest` of an attestation: SHA3-256("trefoil/request/1" | session id | handle | u64 issued at |
-/// probe digest | u32 length | audience | u32 length | nonce), integers little-endian. The client can recompute it, and
-/// anyone to whom the client shows the header. A reveal is not in it: the statement has a field for that.
-pub fn request_digest(header: &RequestHeader<'_>) -> [u8; 32] {
-    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest, reveal: _ } = header;
-    Sha3_256::new_with_prefix(b"trefoil/request/1")
-        .chain_update(session_id)
-        .chain_update(handle)
-        .chain_update(issued_at.to_le_bytes())
-        .chain_update(probe_digest)
-        .chain_update((audience.len() as u32).to_le_bytes())
-        .chain_update(audience)
-        .chain_update((nonce.len() as u32).to_le_bytes())
-        .chain_update(nonce)
-        .finalize()
-        .into()
-}
-
 /// The answer of an authentication. One value for every reason to deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -258,7 +241,7 @@ pub struct CreateTenant {
     #[serde(deserialize_with = "reference")]
     pub name: String,
     /// What the tenant's requests are decided under.
-    pub policy: crate::tenant::Policy,
+    pub policy: Policy,
 }
 
 /// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted.
@@ -267,7 +250,7 @@ pub struct FheKeys {
     /// The tenant.
     pub tenant: Hex<16>,
     /// Its probe mode.
-    pub probe_mode: crate::tenant::Probe,
+    pub probe_mode: Probe,
     /// The epochs of its keys, oldest first: two while they are rotated.
     pub epochs: Vec<u32>,
     /// What devices seal their shares to, 1216 bytes, see `trefoil-split`.
@@ -315,12 +298,24 @@ pub enum RotationState {
     Stopped,
 }
 
+/// One thing that an API key may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Create and delete templates.
+    Enrol,
+    /// Open proof sessions and authenticate.
+    Authenticate,
+    /// Publish credential roots.
+    Issue,
+}
+
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateApiKey {
     /// What the key may do.
-    pub scopes: Vec<crate::tenant::Scope>,
+    pub scopes: Vec<Scope>,
 }
 
 /// Answer to [`CreateApiKey`]. The only time that the secret is shown.

@@ -1,7 +1,6 @@
 use super::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use trefoil_matching::DIM;
 
 #[test]
 fn a_vector_reads_the_same_from_base64_and_from_numbers() {

@@ -7,8 +7,10 @@ use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
-use trefoil_matching::DIM;
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Coordinates of an embedding.
+pub const DIM: usize = 128;
 
 /// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
 /// when dropped, not shown by `Debug`.
@@ -107,14 +109,6 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of a face that a device has split.
-    pub fn new(split: &trefoil_split::Split) -> Shares {
-        Shares {
-            open: Base64(split.open.to_bytes().to_vec()),
-            sealed: Base64(split.sealed.as_bytes().to_vec()),
-        }
-    }
-
     /// SHA3-256("trefoil/shared-probe/1" | u32 length | open share | sealed share): what a request's MAC covers.
     pub fn digest(&self) -> [u8; 32] {
         Sha3_256::new_with_prefix(b"trefoil/shared-probe/1")

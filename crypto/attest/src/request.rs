@@ -1,0 +1,45 @@
+//! What a client asked for, as far as an attestation binds it.
+
+use crate::Reveal;
+use sha3::{Digest as _, Sha3_256};
+
+/// The parts of a request that its MAC and the attestation's `request_digest` cover. The API's body holds the audience
+/// (at most [`NAME_BYTES_MAX`](crate::NAME_BYTES_MAX) bytes) and the nonce in their bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHeader<'a> {
+    /// Statement digest of the session's proof.
+    pub session_id: &'a [u8; 32],
+    /// The holder's handle.
+    pub handle: &'a [u8; 32],
+    /// Relying party, at most 255 bytes.
+    pub audience: &'a str,
+    /// Relying party's nonce, 16 to 64 bytes.
+    pub nonce: &'a [u8],
+    /// Unix seconds.
+    pub issued_at: u64,
+    /// Digest of the probe as sent.
+    pub probe_digest: &'a [u8; 32],
+    /// What the request reveals, in a session with a hash chain.
+    pub reveal: Option<Reveal>,
+}
+
+impl RequestHeader<'_> {
+    /// The `request_digest` of an attestation: SHA3-256("trefoil/request/1" | session id | handle | u64 issued at |
+    /// probe digest | u32 length | audience | u32 length | nonce), integers little-endian. The client can recompute it, and
+    /// so can everybody to whom the client shows the header. A reveal is not in it: the statement has a field for that.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest, reveal: _ } = self;
+        Sha3_256::new_with_prefix(b"trefoil/request/1")
+            .chain_update(session_id)
+            .chain_update(handle)
+            .chain_update(issued_at.to_le_bytes())
+            .chain_update(probe_digest)
+            .chain_update((audience.len() as u32).to_le_bytes())
+            .chain_update(audience)
+            .chain_update((nonce.len() as u32).to_le_bytes())
+            .chain_update(nonce)
+            .finalize()
+            .into()
+    }
+}
