@@ -22,7 +22,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
     add_check(repo, &mut steps, Scale::Test);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
-    steps.step("verifier without the standard library", || no_std::run(repo));
+    steps.step("what clients link, elsewhere", || no_std::run(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Test, &[]));
     let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);

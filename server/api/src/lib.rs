@@ -10,6 +10,7 @@ use trefoil_attest::RequestHeader;
 mod encoding;
 mod face;
 mod policy;
+pub mod trust;
 
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
@@ -345,3 +346,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

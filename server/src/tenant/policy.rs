@@ -54,8 +54,9 @@ mod tests {
 
     /// The bits that the documents promise a liar at most are worked out for the key-holder's default.
     #[test]
-    fn the_default_of_the_api_is_that_of_the_key_holder() {
+    fn what_clients_are_told_is_what_holds() {
         assert_eq!(attempts(Attempts::default()), AttemptPolicy::default());
         assert_eq!(trefoil_api::DIM, trefoil_matching::DIM);
+        assert_eq!(trefoil_wallet::credentials::LIVE_ROOTS_MAX, trefoil_pipeline::LIVE_ROOTS_MAX);
     }
 }

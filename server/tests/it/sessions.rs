@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use trefoil_attest::Attestation;
-use trefoil_pipeline::Clock;
-use trefoil_server::client::{HolderError, StandingSession};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::client::{Clock, HolderError, StandingSession};
 use trefoil_server::server::Server;
 use trefoil_server::wire::{AttestationForm, Decision, Nonce, Vector};
 use trefoil_zkp::{EPOCH_SECONDS, ProveError};
@@ -211,7 +211,7 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
         let ids = &[id(1), id(0)][..1 + usize::from(edit.contains("?2"))];
         assert_eq!(store.execute(edit, rusqlite::params_from_iter(ids)).unwrap(), 1, "{edit}");
         drop(store);
-        let clock = Arc::clone(&service.customer.clock) as Arc<dyn Clock>;
+        let clock = Arc::clone(&service.customer.clock) as Arc<dyn trefoil_pipeline::Clock>;
         let refused = Server::start(service::config(&data), clock).await.err().expect(edit).to_string();
         assert!(refused.contains("a row was edited"), "{edit}: {refused}");
         std::fs::write(data.join("store.sqlite"), &original).unwrap();
@@ -230,6 +230,12 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
     assert!(service.server.shutdown().await);
 }
 
+/// What time it is for a device.
+fn clock_of(service: &Service) -> Clock {
+    let clock = Arc::clone(&service.clock);
+    Arc::new(move || clock.unix_s())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     let directory = tempfile::tempdir().unwrap();
@@ -238,7 +244,7 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
         let member = usize::from(chain.is_some());
         let (holder, face) = (members.holder(member, 1), Vector::new(members.face(member)));
         let client = members.client(&service, 4);
-        let clock = Arc::clone(&service.clock) as Arc<dyn trefoil_pipeline::Clock>;
+        let clock = clock_of(&service);
         let standing = StandingSession::new(client, holder, AUDIENCE, chain, clock);
         let mut sessions: Vec<([u8; 32], usize)> = Vec::new();
         // Three hours, a login every four minutes.
@@ -261,7 +267,7 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     }
 
     // It ends in between, by a revocation of somebody else: the login notices and goes on under the next root's credential.
-    let clock = Arc::clone(&service.clock) as Arc<dyn trefoil_pipeline::Clock>;
+    let clock = clock_of(&service);
     let face = Vector::new(members.face(1));
     members.revoke(0);
     let (old, new) = (members.holder(1, 1), members.holder(1, 2));
@@ -394,7 +400,7 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let (service, members) = service_with(&data, 1).await;
     let face = Vector::new(members.face(0));
     let standing = |service: &Service| {
-        let clock = Arc::clone(&service.clock) as Arc<dyn Clock>;
+        let clock = clock_of(service);
         StandingSession::new(members.client(service, 1), members.holder(0, 1), AUDIENCE, Some(20), clock)
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();

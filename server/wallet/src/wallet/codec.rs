@@ -3,7 +3,7 @@
 //! which are of a circuit that is retired.
 
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
-use crate::client::HolderSession;
+use crate::HolderSession;
 use crate::credentials::CredentialFile;
 use trefoil_zkp::{Secret, commitment};
 use zeroize::Zeroizing;

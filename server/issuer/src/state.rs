@@ -2,8 +2,8 @@
 
 use super::change::Change;
 use super::{Identity, IssuerError, Member};
-use crate::credentials::{IssuerPublicKey, RootLog, SignedRoot};
 use std::collections::{BTreeMap, HashMap};
+use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, SignedRoot};
 use trefoil_zkp::CAPACITY;
 
 /// Everything that the changes so far amount to.

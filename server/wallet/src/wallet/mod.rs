@@ -6,13 +6,13 @@
 
 mod codec;
 
-use crate::client::{Holder, HolderError, HolderSession, Membership, OpenRequest};
 use crate::credentials::sealed::{self, Cost, SealedError};
 use crate::credentials::{CredentialError, CredentialFile, IssuerKeyId, RootStatement};
-use crate::store::TenantId;
-use crate::wire::Hex;
+use crate::{Holder, HolderError, HolderSession, Membership, OpenRequest};
 use rand::CryptoRng;
 use thiserror::Error;
+use trefoil_api::Hex;
+use trefoil_zkp::TenantId;
 use trefoil_zkp::{Digest, Secret, Witness, commitment, handle};
 use zeroize::Zeroizing;
 

@@ -5,12 +5,12 @@
 //! with which check. Bytes beyond that are of a change that was cut off by a crash and are removed; anything wrong
 //! before it is damage and an error.
 
-use crate::data_dir::{DataDir, DataDirError};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use thiserror::Error;
+use trefoil_key_holder::data_dir::{DataDir, DataDirError};
 use zeroize::Zeroizing;
 
 const JOURNAL_FILE: &str = "journal";

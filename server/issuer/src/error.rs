@@ -1,10 +1,10 @@
 //! Why an issuer refuses.
 
 use super::{JournalError, KEY_FILE, SigningError};
-use crate::credentials::ChainError;
-use crate::credentials::sealed::SealedError;
-use crate::data_dir::DataDirError;
 use thiserror::Error;
+use trefoil_key_holder::data_dir::DataDirError;
+use trefoil_wallet::credentials::ChainError;
+use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::AttributesError;
 
 /// Why an issuer operation failed.

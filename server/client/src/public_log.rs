@@ -2,8 +2,8 @@
 
 use super::error::ClientError;
 use super::transport::{Outgoing, Transport};
-use crate::wire::Hex;
 use serde::Deserialize;
+use trefoil_api::Hex;
 use trefoil_attest::Seal;
 use trefoil_attest::tree::Hash;
 

@@ -1,9 +1,9 @@
 //! A credential as the issuer hands it out: JSON, and nothing secret in it but the salt of the attributes.
 
 use super::root_statement::{IssuerPublicKey, RootError, RootStatement, SignedRoot};
-use crate::wire::{Base64, Hex};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use trefoil_api::{Base64, Hex};
 use trefoil_zkp::{Attributes, DEPTH, Digest, MerklePath, leaf};
 
 /// Names the format and its version.

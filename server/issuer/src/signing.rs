@@ -1,9 +1,9 @@
 //! Signing roots with the issuer's ML-DSA-65 key.
 
-use crate::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use rand::CryptoRng;
 use thiserror::Error;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 
 /// The issuer's key made no signature.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,9 +1,9 @@
 use super::*;
-use crate::credentials::sealed::SealedError;
-use crate::data_dir::DataDirError;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use trefoil_key_holder::data_dir::DataDirError;
 use trefoil_testing::volume;
+use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::{Secret, commitment};
 
 const CHEAP: Cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
@@ -129,7 +129,7 @@ fn a_credential_is_good_for_its_commitment_only() {
     let read = CredentialFile::from_json(file.to_json().as_bytes()).unwrap();
     assert_eq!(read, file);
     assert_eq!(file.verify(&commitment(&secrets[0])).as_ref(), Ok(open.last_root().unwrap()));
-    use crate::credentials::CredentialError as Refused;
+    use trefoil_wallet::credentials::CredentialError as Refused;
     assert_eq!(file.verify(&commitment(&secrets[1])), Err(Refused::Path));
     let mut altered = file.clone();
     altered.attributes.0[4] += 1;

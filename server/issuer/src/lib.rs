@@ -16,21 +16,20 @@ pub use error::IssuerError;
 pub use journal::JournalError;
 pub use signing::{SigningError, public_key, sign};
 
-use crate::credentials::sealed::{self, Cost};
-use crate::credentials::{
-    CREDENTIAL_FORMAT, CredentialFile, IssuerPublicKey, RootLog, RootStatement, SignedRoot,
-};
-use crate::data_dir::DataDir;
-use crate::store::TenantId;
-use crate::wire::{Base64, Hex};
 use change::Change;
 use journal::Journal;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use state::State;
 use std::path::Path;
-use trefoil_pipeline::LIVE_ROOTS_MAX;
+use trefoil_api::{Base64, Hex};
+use trefoil_key_holder::data_dir::DataDir;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_wallet::credentials::sealed::{self, Cost};
+use trefoil_wallet::credentials::{
+    CREDENTIAL_FORMAT, CredentialFile, IssuerPublicKey, LIVE_ROOTS_MAX, RootLog, RootStatement, SignedRoot,
+};
+use trefoil_zkp::TenantId;
 use trefoil_zkp::{Attributes, CAPACITY, CredentialTree, Digest, leaf};
 
 const KEY_FILE: &str = "issuer.key";

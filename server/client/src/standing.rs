@@ -1,13 +1,12 @@
 //! A session that is open whenever it is needed: proven again before it ends, and when the service says that it has ended.
 
 use super::{Client, ClientError, Holder, HolderError, HolderSession};
-use crate::wire::{AttestationForm, Authenticated, Nonce, Vector};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
-use trefoil_pipeline::Clock;
+use trefoil_api::{AttestationForm, Authenticated, Nonce, Vector};
 
 /// How often a request is made again, with a later time, that a service may have answered before it was restarted.
 const RESTART_REPEATS_MAX: u32 = 8;
@@ -19,12 +18,15 @@ const RESTART_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct StandingSession(Arc<Standing>);
 
+/// What time it is, unix seconds.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
 struct Standing {
     client: Client,
     holder: Holder,
     audience: String,
     chain: Option<u32>,
-    clock: Arc<dyn Clock>,
+    clock: Clock,
     current: ArcSwapOption<Opened>,
     /// Held by the one that opens.
     opening: Mutex<()>,
@@ -63,7 +65,7 @@ impl StandingSession {
         holder: Holder,
         audience: &str,
         chain: Option<u32>,
-        clock: Arc<dyn Clock>,
+        clock: Clock,
     ) -> StandingSession {
         let (audience, current, opening) = (audience.to_owned(), ArcSwapOption::empty(), Mutex::new(()));
         StandingSession(Arc::new(Standing { client, holder, audience, chain, clock, current, opening }))
@@ -105,7 +107,7 @@ impl StandingSession {
     ) -> Result<Authenticated, ClientError> {
         let mut repeats = 0;
         loop {
-            let now = self.0.clock.unix_s();
+            let now = (self.0.clock)();
             let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
             match self.0.client.authenticate(&request).await {
                 Err(cause) if cause.is_before_restart() && repeats < RESTART_REPEATS_MAX => {
@@ -119,7 +121,7 @@ impl StandingSession {
 
     /// The session to use now.
     async fn session(&self) -> Result<Arc<Opened>, StandingError> {
-        let now = self.0.clock.unix_s();
+        let now = (self.0.clock)();
         match self.0.current.load_full() {
             Some(opened) if !opened.is_due(now) => Ok(opened),
             Some(opened) if now < opened.expires_at && opened.session.requests_left() != Some(0) => {
@@ -145,7 +147,7 @@ impl Standing {
         let standing = Arc::clone(self);
         // Proving is computation of tens of milliseconds.
         let proven = tokio::task::spawn_blocking(move || {
-            let (rng, now) = (&mut rand::rng(), standing.clock.unix_s());
+            let (rng, now) = (&mut rand::rng(), (standing.clock)());
             match standing.chain {
                 None => standing.holder.open(&standing.audience, now, rng),
                 Some(requests) => standing.holder.open_with_chain(&standing.audience, requests, now, rng),
@@ -156,7 +158,7 @@ impl Standing {
         if answer.session_id != proven.session.id() {
             return Err(StandingError::OtherSession);
         }
-        let (session, opened_at) = (proven.session, self.clock.unix_s());
+        let (session, opened_at) = (proven.session, (self.clock)());
         let opened = Arc::new(Opened { session, opened_at, expires_at: answer.expires_at });
         self.current.store(Some(Arc::clone(&opened)));
         Ok(opened)

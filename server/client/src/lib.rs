@@ -1,35 +1,34 @@
 //! A typed client of the service, and the wallet's side of it.
 //!
-//! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of [`crate::wire`].
+//! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
 //! client pins. What the service answers is believed only as far as TLS goes; attestations are verified with
 //! `trefoil-attest`, which needs nothing from here.
 
 mod error;
-mod holder;
 mod public_log;
 mod standing;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
-pub use holder::{
+pub use public_log::PublicLog;
+pub use standing::{Clock, StandingError, StandingSession};
+pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };
-pub use public_log::PublicLog;
-pub use standing::{StandingError, StandingSession};
 
-use crate::credentials::{IssuerPublicKey, SignedRoot};
-use crate::tenant::Scope;
-use crate::trust;
-use crate::wire::{
+use hyper::body::Bytes;
+use transport::{Outgoing, Transport};
+use trefoil_api::Scope;
+use trefoil_api::trust;
+use trefoil_api::{
     Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
     Enrolled, Enrolment, FheKeys, Hex, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
     RegisteredIssuerKey, RootLogPage,
 };
-use hyper::body::Bytes;
-use transport::{Outgoing, Transport};
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
+use trefoil_wallet::credentials::{IssuerPublicKey, SignedRoot};
 
 /// The admin listener: tenants, API keys, metrics.
 #[derive(Clone)]
@@ -212,3 +211,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
     ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

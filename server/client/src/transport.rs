@@ -5,7 +5,6 @@
 //! repeated, because it may have been carried out.
 
 use super::error::{ClientError, ProblemDocument};
-use crate::tls;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -15,6 +14,8 @@ use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::de::DeserializeOwned;
@@ -209,13 +210,21 @@ fn is_unprocessed(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
+/// The hybrid key exchange X25519MLKEM768 first, X25519 for services without it.
+fn provider() -> CryptoProvider {
+    CryptoProvider {
+        kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519],
+        ..aws_lc_rs::default_provider()
+    }
+}
+
 /// TLS 1.3 with the service's own certificate as the only trust anchor.
 fn pinned(certificate_pem: &[u8]) -> Result<rustls::ClientConfig, ClientError> {
     let refused = |cause: &dyn std::fmt::Display| ClientError::Certificate(cause.to_string());
     let certificate = CertificateDer::from_pem_slice(certificate_pem).map_err(|cause| refused(&cause))?;
     let mut roots = RootCertStore::empty();
     roots.add(certificate).map_err(|cause| refused(&cause))?;
-    let builder = rustls::ClientConfig::builder_with_provider(Arc::new(tls::provider()))
+    let builder = rustls::ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|cause| refused(&cause))?;
     Ok(builder.with_root_certificates(roots).with_no_client_auth())

@@ -1,7 +1,7 @@
 //! The payloads of the journal.
 
-use crate::credentials::SignedRoot;
-use crate::store::TenantId;
+use trefoil_wallet::credentials::SignedRoot;
+use trefoil_zkp::TenantId;
 use trefoil_zkp::{Attributes, Digest};
 
 /// Longest name in bytes.

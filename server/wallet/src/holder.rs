@@ -1,9 +1,9 @@
 //! The wallet: holds a credential, opens proof sessions, authenticates requests.
 
-use crate::wire::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
 use rand::CryptoRng;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
+use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
 use trefoil_split::{Context, QuantiseError, SealingKey, Split, split_probe};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
