@@ -52,9 +52,9 @@ pub struct Arguments {
     /// Matching threads of the service; 0 means one for each physical core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub workers: u16,
-    /// Directory with x.npy (float32, rows x 128, facenet-128) and y.npy (person of each row).
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
-    pub data: PathBuf,
+    /// Directory with x.npy (float32, rows x 128, facenet-128) and y.npy (person of each row); default: the set that comes with the program.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Where one attestation and the trust root are kept.
     #[arg(long, value_name = "DIR", default_value = "target/demo")]
     pub out: PathBuf,
@@ -63,8 +63,10 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// The data set in the source tree.
-const DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/data/lfw_facenet128");
+/// The data set, as a release has it beside the program.
+const DATA_DIR: &str = "data/lfw_facenet128";
+/// The data set in the source tree, for programs that were built there and not released.
+const SOURCE_DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/data/lfw_facenet128");
 /// Name under which the service attests.
 const ISSUER: &str = "https://auth.demonstration.example";
 /// Streams of one connection that are used; the service allows 128.
@@ -158,8 +160,8 @@ pub fn main(arguments: &Arguments) -> ExitCode {
 /// When it cannot run to its end. Differences are not errors but part of the [`Report`].
 pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     let policy = policy();
-    let plan =
-        Plan::new(&arguments.data, arguments.people, policy::decision(&policy).threshold, arguments.seed)?;
+    let data = arguments.data.clone().unwrap_or_else(bundled_data);
+    let plan = Plan::new(&data, arguments.people, policy::decision(&policy).threshold, arguments.seed)?;
     // Templates and keys of this run go with it.
     let directory = tempfile::tempdir().map_err(|cause| DemoError::step("temporary directory", &cause))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -175,6 +177,12 @@ pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     // After an interruption a proof may still be under way; nobody waits for it.
     runtime.shutdown_background();
     report
+}
+
+/// The data set that comes with the program: faces are biometric data, so it is a folder beside it and no part of it.
+fn bundled_data() -> PathBuf {
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(DATA_DIR)));
+    beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }
 
 /// Like any tenant's, but for the attempt budgets: every person is impersonated here as often as they log in, and the

@@ -40,7 +40,7 @@ fn six_people_log_in_and_every_answer_holds() {
         seed: 7,
         concurrency: 64,
         workers: 1,
-        data: data(),
+        data: Some(data()),
         out: folder.path().join("kept"),
         json: true,
     };
