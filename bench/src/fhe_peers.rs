@@ -1,7 +1,7 @@
 //! The same 32 inner products by another library: fhe.rs with packed slots and rotations, in turn with ours.
 //!
 //! Its batch is the classical one: the 32 templates packed in one ciphertext of 4096 slots, which is prepared once and no
-//! privacy towards whoever decrypts; encode the probes, multiply, and add seven rotations. Ours sums 32 arbitrary
+//! privacy towards the one who decrypts; encode the probes, multiply, and add seven rotations. Ours sums 32 arbitrary
 //! templates from a store, multiplies, re-randomises and floods; a second figure is for one packed ciphertext.
 
 use std::hint::black_box;

@@ -23,7 +23,7 @@ pub(crate) fn host(label: Option<&str>, tier: Tier) -> Value {
         "memory_kib": field(&memory, "MemTotal").and_then(|kib| kib.split(' ').next()?.parse::<u64>().ok()),
         "frequency_governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
-        // Whoever else computes here makes every number worse.
+        // Whatever else computes here makes every number worse.
         "load_average_1m": read("/proc/loadavg").and_then(|load| load.split(' ').next()?.parse::<f64>().ok()),
         "kernel": read("/proc/sys/kernel/osrelease"),
         "operating_system": std::env::consts::OS,

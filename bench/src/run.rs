@@ -285,7 +285,7 @@ where
     }
 }
 
-/// A thousand times what a seal takes: whoever waits longer waits for something that has stopped.
+/// A thousand times what a seal takes: a longer wait is for something that has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// Batches that may be decided and not yet sealed. The service's own bound where seals take all that waits;

@@ -101,7 +101,7 @@ fn nothing_is_fetched_ahead_during_a_scan() {
     a_scan_comes_and_goes::<8>();
 }
 
-/// Whoever samples more look-ups sees it in fewer.
+/// A session that samples more look-ups sees it in fewer.
 fn a_scan_comes_and_goes<const EVERY: u64>() {
     // Two windows of 256 samples.
     let windows = 2 * 256 * EVERY;

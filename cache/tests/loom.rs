@@ -233,7 +233,7 @@ fn what_one_left_is_taken_whole() {
     });
 }
 
-/// Whoever finds an empty inbox leaves two numbers; what is taken was left, each place at most once, and what one thread
+/// A session that finds an empty inbox leaves two numbers; what is taken was left, each place at most once, and what one thread
 /// left alone is taken whole.
 #[test]
 fn what_is_taken_was_left() {

@@ -133,7 +133,7 @@ pub struct Bound<R> {
     pub times: StageTimes,
 }
 
-/// A seal, and the tree over the digests that it covers. Whoever answers reads the paths off the tree.
+/// A seal, and the tree over the digests that it covers. The thread that answers reads the paths off the tree.
 pub struct SealedTree {
     /// Header and three verified signatures.
     pub seal: Seal,
@@ -178,7 +178,7 @@ pub struct Sealer {
 impl Sealer {
     /// Starts sealing. The returned sender takes decided batches; sealing ends when all its clones are gone.
     /// `after_group` is told the number of batches each time some have been sealed or refused: the queue
-    /// itself is unbounded, so whoever sends keeps the number of unsealed batches bounded.
+    /// itself is unbounded, so the sender keeps the number of unsealed batches bounded.
     ///
     /// # Errors
     /// When the system refuses a thread.

@@ -223,7 +223,7 @@ impl<R> Run<R> {
                 Ok(statement) => {
                     bound.push(BoundLane { reply: request.reply, decision, statement, digest: [0; 32] });
                 }
-                // A field outside its limits is refused at the door; what gets here is a fault of ours.
+                // A field outside its limits is refused at the door; what gets here is this service's fault.
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),
             }
         }

@@ -1,6 +1,6 @@
 //! The log of seals as the store has it: where it ends, and proofs from its stored nodes.
 //!
-//! Whoever can write to the store can write anything into these tables. So the newest seal must be signed by this service when it
+//! Anybody who can write to the store can write anything into these tables. So the newest seal must be signed by this service when it
 //! starts, and nothing is served of which the root that the newest seal signs does not tell that it belongs to the log: neither a seal
 //! nor a proof.
 
@@ -45,7 +45,7 @@ pub(crate) enum LogError {
     Altered(&'static str),
 }
 
-/// Whether this service, or whoever has its keys, has signed a seal: at a time at which its keys were valid or not.
+/// Whether this service, or anybody who has its keys, has signed a seal: at a time at which its keys were valid or not.
 pub(crate) fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
     let header = &seal.header;
     let set = trust_root.key_set(&header.key_set_id).ok_or("signed by keys that no trust root lists")?;

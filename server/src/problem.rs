@@ -2,7 +2,7 @@
 //!
 //! Three outcomes are never mixed. A *denial* is a correct negative answer and is not a problem: it is `200` with
 //! `decision: "no_match"`. A *rejection* declines to try, because the request is malformed, too large, not allowed, or
-//! the service is busy. An *error* is a fault of ours. [`Code`] lists the last two exhaustively; its `type` URIs are an
+//! the service is busy. An *error* is the service's fault. [`Code`] lists the last two exhaustively; its `type` URIs are an
 //! API contract and never change meaning.
 
 use axum::http::{HeaderValue, StatusCode, header};

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn operators_see_durations_and_patterns_of_the_traffic() {
         let verdicts = Verdicts::new(64);
-        // Enough look-ups for two windows of samples, all of them in vain.
+        // Enough look-ups for two windows of samples, all of them misses.
         for n in 0..40_000u32 {
             let mut id = [0; 32];
             id[..4].copy_from_slice(&n.to_le_bytes());

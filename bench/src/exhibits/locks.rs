@@ -13,7 +13,7 @@ pub enum LockFamily {
     #[default]
     Std,
     /// parking_lot's: some tens of polls with growing pauses, then sleep in a queue; a lock that is left may be taken by
-    /// whoever comes first.
+    /// the one who comes first.
     ParkingLot,
 }
 

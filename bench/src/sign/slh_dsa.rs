@@ -36,7 +36,7 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
         let expected = expected.map_err(Failure::in_step("slh-dsa"))?;
         crate_us.push(us);
         pqcrypto_us.extend(older.sign_us(&message));
-        // Whoever comes first finds the others' data in the caches.
+        // The first to run finds the others' data in the caches.
         let first = round % subjects.len();
         subjects.rotate_left(first);
         for subject in &mut subjects {

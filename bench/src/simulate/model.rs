@@ -8,7 +8,7 @@
 //!   they are taken away again before the core has come to them, and it has to ask once more, one line after the other:
 //!   contention undoes what working ahead saves.
 //! * A **lock** is the standard library's `RwLock`, taken for writing (library/std/src/sys/sync/rwlock/futex.rs). Who finds
-//!   it taken polls up to a hundred times. Whoever then still finds it taken marks it as waited for and sleeps, and from
+//!   it taken polls up to a hundred times. A thread that then still finds it taken marks it as waited for and sleeps, and from
 //!   then on nobody polls a marked lock. Leaving a marked lock wakes one sleeper, which marks the lock again when it
 //!   gets it: once a queue has formed, every hand-over is a system call and a wake-up (a lock convoy).
 //!
@@ -380,7 +380,7 @@ impl Model<'_> {
             }
             return done + waiting.call;
         }
-        // Whoever polls first has its request at the line before anybody who comes now: the line brings it the lock.
+        // A thread that polls first has its request at the line before one that comes now: the line brings it the lock.
         if !self.locks[lock].polling.is_empty() {
             let heir = self.locks[lock].polling.remove(0);
             self.locks[lock].taken = true;

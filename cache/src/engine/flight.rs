@@ -30,11 +30,11 @@ enum State<V> {
     /// The entry was removed meanwhile: the result is not to be stored or shared.
     Withdrawn,
     Done(V),
-    /// The computation failed, panicked or was withdrawn: whoever waits tries on its own.
+    /// The computation failed, panicked or was withdrawn: those who wait try on their own.
     Failed,
 }
 
-/// The duty of whoever computes: without a result, others are told so.
+/// The duty of the one who computes: without a result, others are told so.
 struct Duty<'a, V: Value> {
     flights: &'a Flights<V>,
     flight: Arc<Flight<V>>,
@@ -175,7 +175,7 @@ mod tests {
     /// Until `waiting` others hold the flight.
     fn wait_for(flights: &Flights<u64>, waiting: usize) {
         let holders = || lock(&flights.running).get(&(A, KEY)).map_or(0, Arc::strong_count);
-        // The table's, and that of whoever computes.
+        // The table's, and that of the one who computes.
         while holders() < 2 + waiting {
             thread::yield_now();
         }

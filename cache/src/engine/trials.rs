@@ -9,7 +9,7 @@ use super::eviction::{Standing, Tactic, WAYS, lowest};
 use super::sketch::Sketch;
 
 /// What is tried; the first one is followed until something is known. The lead of the fifth is for loops longer than the
-/// table: all their keys are asked for equally often, and whoever was asked for last looks better by one.
+/// table: all their keys are asked for equally often, and the one asked for last looks better by one.
 pub(super) const TACTICS: [Tactic; 8] = [
     Tactic { window: 15, spares_recent: true, lead: 0 },
     Tactic { window: 64, spares_recent: true, lead: 0 },

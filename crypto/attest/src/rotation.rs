@@ -1,7 +1,7 @@
 //! From one version of a trust root to the next: who must sign, and what may change.
 //!
 //! The shape is that of TUF's root role. A version is cosigned by a key set that was active in the version before, which
-//! makes it acceptable to whoever pinned that one, and by every key set that is active in it, which shows that their
+//! makes it acceptable to anybody who pinned that one, and by every key set that is active in it, which shows that their
 //! secret keys exist and are held by someone who agrees. All three families of a key set sign, or it has not signed.
 
 use alloc::string::String;
@@ -153,7 +153,7 @@ impl TrustRoot {
     /// itself is accepted too. A relying party that is several versions behind accepts them one after the other.
     ///
     /// The times of the key sets play no part: somebody who was away while a key set ran out must still be able to
-    /// follow. Whoever has stolen all three active keys can make a next version as well; after a theft the new trust
+    /// follow. Anybody who has stolen all three active keys can make a next version as well; after a theft the new trust
     /// root is handed over as the first one was.
     ///
     /// # Errors

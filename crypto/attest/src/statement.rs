@@ -68,7 +68,7 @@ pub struct Proof {
 
 /// One value of a session's hash chain, counted from the chain's tip.
 ///
-/// Only the session's holder can know it before revealing it, so it shows to whoever holds the commitment to the
+/// Only the session's holder can know it before revealing it, so it shows to anybody who holds the commitment to the
 /// chain that the holder took part: `trefoil-zkp` checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reveal {

@@ -29,7 +29,7 @@ pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Whoever hashes the nodes of a [`MerkleTree`]: many that are independent at a time, if it can.
+/// What hashes the nodes of a [`MerkleTree`]: many that are independent at a time, if it can.
 pub trait TreeHasher {
     /// Writes the [`leaf_hash`] of each entry; as many of one as of the other.
     fn leaves(&self, entries: &[Hash], hashes: &mut [Hash]);

@@ -13,7 +13,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct MasterKey([u8; 32]);
 
-/// The random part of one template's key. Whoever erases it has shredded the template. Wiped on drop.
+/// The random part of one template's key. Anybody who erases it has shredded the template. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Salt([u8; 32]);
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! which is a ciphertext of `m x` of degree 2 in `s`: no relinearisation, no rescaling. Its parts would show the
-//! operands to whoever knows `s`, so a fresh multiple of an encryption of zero of degree 2 is added.
+//! operands to anybody who knows `s`, so a fresh multiple of an encryption of zero of degree 2 is added.
 
 use crate::ciphertext::PairCiphertext;
 use crate::lines::Lines;

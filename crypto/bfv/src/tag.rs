@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Without it `c1'` could be anything: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
-//! the error nor an empty lane tells. Whoever adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
+//! the error nor an empty lane tells. Anybody who adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
 
 use crate::ciphertext::CiphertextError;
 use crate::decrypt::Phases;

@@ -24,7 +24,7 @@ pub struct TenantKey {
 }
 
 /// A public encryption of zero of degree 2, `(b0, b1, b2)` with `b0 + b1 s + b2 s^2` small: the matcher adds a random multiple
-/// of it to a product, whose parts would otherwise show the operands to whoever knows `s`. 192 KiB.
+/// of it to a product, whose parts would otherwise show the operands to anybody who knows `s`. 192 KiB.
 pub struct Zero {
     seed: [u8; 32],
     b0: Lines<u64>,
@@ -74,7 +74,7 @@ impl TenantKey {
         self.encrypt(&self.scaled(lane, template, &mut drbg), &c1)
     }
 
-    /// As [`TenantKey::encrypt_lane`], with a `c1` expanded from a subject's key: whoever holds that key knows which `c1` a
+    /// As [`TenantKey::encrypt_lane`], with a `c1` expanded from a subject's key: anybody who holds that key knows which `c1` a
     /// template has, and need not take anybody's word for it. Encrypts once per subject's key.
     ///
     /// # Panics

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Every piece is a ternary polynomial of its own, expanded as the key of a single key-holder is, so no share of any key is
-//! stored, and whoever lacks a piece faces the same RLWE problem as whoever lacks the whole key. Errors at enrolment and the
+//! stored, and anybody who lacks a piece faces the same RLWE problem as anybody who lacks the whole key. Errors at enrolment and the
 //! flooding `F^x` are expanded from the piece as well: the two holders of a piece make the same bytes, and a difference
 //! betrays one of them. Which of them, and what to think of a piece that only one has sent, a [`Witness`] tells. `NOTES.md` derives
 //! the bounds and says what each view contains.

@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
 ///
-/// Whoever reads a vault can decrypt; whoever erases a salt has shredded its template. But for attempts, an implementation
+/// Anybody who reads a vault can decrypt; anybody who erases a salt has shredded its template. But for attempts, an implementation
 /// returns from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone. The
 /// key-holder reads everything when it starts, keeps it in memory, and never makes two writes for one tenant at a time.
 pub trait Vault: Send + Sync {
@@ -89,7 +89,7 @@ pub struct VaultState {
     pub restored: u64,
 }
 
-/// A shared vault, so that whoever opened it can go on using it beside the key-holder.
+/// A shared vault, so that anybody who opened it can go on using it beside the key-holder.
 impl<V: Vault + ?Sized> Vault for Arc<V> {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
         (**self).tenants()

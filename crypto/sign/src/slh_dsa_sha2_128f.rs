@@ -306,7 +306,7 @@ impl Precomputation {
         };
         let kept = made.is_ok();
         if let Some(upper) = self.upper.upgrade() {
-            // Whoever was first has computed the same.
+            // The first has computed the same.
             place(&upper).get_or_init(|| made);
         }
         if kept { Ok(()) } else { Err(SignError::Fault(Family::SlhDsaSha2_128f)) }

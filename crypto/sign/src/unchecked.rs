@@ -1,6 +1,6 @@
 //! Signing in two halves: what is signed on one thread is checked on another.
 //!
-//! A seal takes as long to check as to sign, because SLH-DSA is computed a second time. Whoever signs many seals signs the
+//! A seal takes as long to check as to sign, because SLH-DSA is computed a second time. Anybody who signs many seals signs the
 //! next one meanwhile. Between the halves the signatures are in a type that shows nothing of them and is zeroised.
 
 use trefoil_attest::{Family, PublicKeySet, Seal, SealHeader};
@@ -42,7 +42,7 @@ pub struct SealChecker {
 
 impl SealChecker {
     /// The seal, where all of it is right: what the signatures must sign is made from the header that is released, not
-    /// taken over from whoever signed.
+    /// taken over from the signer.
     ///
     /// # Errors
     /// [`SignError::Fault`]; nothing is released then.

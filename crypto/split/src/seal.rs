@@ -1,7 +1,7 @@
 //! A share sealed to the key-holder: X25519 and ML-KEM-768 (FIPS 203) together, AES-256-GCM under what they agree on.
 //!
 //! The two shared secrets are combined as X-Wing does (draft-connolly-cfrg-xwing-kem): SHA3-256 over both, the X25519 ephemeral
-//! and the X25519 public key; whoever is to read a share must break both. The AES key is SHA3-256 over a domain string and
+//! and the X25519 public key; anybody who is to read a share must break both. The AES key is SHA3-256 over a domain string and
 //! that. It encrypts once, so its nonce is zero. Associated data is the [`Context`].
 //!
 //! Layout: ML-KEM ciphertext (1088) | X25519 ephemeral (32) | share (272) | tag (16).

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The session's proof commits to tip and length ([`session::with_chain`](crate::session::with_chain)), request
-//! number i reveals `v[i]`, and the service puts it into the attestation. Whoever holds the commitment can check
+//! number i reveals `v[i]`, and the service puts it into the attestation. Anybody who holds the commitment can check
 //! it without the service, and the service can state no more authentications than the holder made requests.
 //! Position and context in each step keep a value from standing for another position or another session
 //! (multi-target attacks on one-way chains: Hu, Jakobsson, Perrig, ACNS 2005).

@@ -1,6 +1,6 @@
 //! Subjects that had no attempt left a moment ago, as one worker remembers them.
 //!
-//! A batch with such a subject is masked twice, so whoever has used up their attempts and goes on trying would slow others down. What is
+//! A batch with such a subject is masked twice, so a subject without attempts that goes on trying would slow others down. What is
 //! remembered is only ever a no, and is forgotten before anybody could notice that an attempt has come back.
 
 use std::collections::HashMap;

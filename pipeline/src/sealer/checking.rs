@@ -52,7 +52,7 @@ impl<R> Checking<R> {
     }
 
     fn check(&mut self, seal: UncheckedSeal, tree: MerkleTree) -> Option<SealedTree> {
-        // It was signed while the one before it was being refused, and whoever signs has been told.
+        // It was signed while the one before it was being refused, and the signing thread has been told.
         if seal.header().previous != self.head.previous {
             return None;
         }

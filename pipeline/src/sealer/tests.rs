@@ -202,7 +202,7 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
         )
         .expect("threads");
         batches.send(batch(0)).expect("the sealer runs");
-        // Whoever has batches is told; nobody waits for ever.
+        // Every thread that has batches is told; nobody waits for ever.
         wait_for(|| batches.send(batch(1)).is_err());
         assert_eq!(sealer.join(), None);
     }

@@ -58,7 +58,7 @@ pub struct Kept {
     pub check: fn(&Path, &[u8; 32]) -> Result<VaultState, StoreError>,
 }
 
-/// The vault of whoever holds the keys.
+/// The vault of the role that holds the keys.
 pub const VAULT: Kept = Kept { name: VAULT_FILE, secret: "vault.key", check: SqliteVault::check_copy };
 
 /// Why a backup was not made, is none, or was not restored.

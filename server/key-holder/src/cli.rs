@@ -96,7 +96,7 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = "gateway")]
         name: String,
     },
-    /// Make three key-holders, any two of which decide: their data directories, configurations and pieces of the keys. Whoever runs
+    /// Make three key-holders, any two of which decide: their data directories, configurations and pieces of the keys. Anybody who runs
     /// this sees all three pieces: run it where you would keep a whole key, then move two of the directories away.
     InitQuorum {
         /// Directory in which the three are made.

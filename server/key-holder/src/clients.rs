@@ -1,7 +1,7 @@
 //! Who may speak to a key-holder, and what each may ask for: `clients.toml` in its data directory.
 //!
-//! A right is a set of requests, not a level. Whoever may send batches must not be able to weaken what protects against
-//! batches: it neither sets a policy nor lifts a freeze. Whoever operates the key-holder decides nothing and enrols nobody.
+//! A right is a set of requests, not a level. Anybody who may send batches must not be able to weaken what protects against
+//! batches: it neither sets a policy nor lifts a freeze. Anybody who operates the key-holder decides nothing and enrols nobody.
 
 use crate::data_dir::{DataDir, DataDirError};
 use crate::identity::Fingerprint;

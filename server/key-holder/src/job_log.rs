@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(JobLog::open(&directory).unwrap().head().next, 1, "a restart looks at what is there");
     }
 
-    /// Whoever is shown a batch and its answer later can tell them from every other.
+    /// Anybody who is shown a batch and its answer later can tell them from every other.
     #[test]
     fn digests_depend_on_everything_that_they_are_of_and_on_the_key() {
         let folder = tempfile::tempdir().unwrap();

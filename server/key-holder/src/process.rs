@@ -32,7 +32,7 @@ use trefoil_matching::{KeyHolder, Vault as _, VaultState};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";
-/// The vault in the data directory of whoever holds the keys.
+/// The vault in the data directory of the role that holds the keys.
 pub const VAULT_FILE: &str = "vault.sqlite";
 /// Connections that may be in their handshake. Strangers can fill these places, for [`HANDSHAKE_TIME_MAX`], and no others.
 const HANDSHAKES_MAX: usize = 32;

@@ -1,4 +1,4 @@
-//! The authentication of one face in one session. Checks go from the cheapest to the dearest; nothing is spent of
+//! The authentication of one face in one session. Cheap checks come first; nothing is spent of
 //! anybody's attempt budget before the request is known to be its holder's.
 
 use super::caller::Caller;

@@ -1,4 +1,4 @@
-//! Cosignatures of the log: witnesses hand them in, whoever audits fetches them.
+//! Cosignatures of the log: witnesses hand them in, anybody who audits fetches them.
 //!
 //! What is stored is bounded without any account: a line costs a signature of a configured witness over a head that this
 //! service has sealed, and of each witness one is kept for each head.

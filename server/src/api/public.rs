@@ -25,7 +25,7 @@ pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
     (headers, trust::to_json(&app.trust_root)).into_response()
 }
 
-/// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Whoever pinned the
+/// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Anybody who pinned the
 /// version before can accept it.
 pub(super) async fn keys_version(
     State(app): State<Arc<App>>,

@@ -44,7 +44,7 @@ enum Command {
     },
     /// Revoke a key set that somebody else may have: nothing that it sealed verifies any more, whatever time a seal says.
     /// The keys that sign today are replaced by new ones. Stop the service first. Then deliver the new trust root as you
-    /// delivered the first one: whoever has all three secret keys of the set can make a next version too.
+    /// delivered the first one: anybody who has all three secret keys of the set can make a next version too.
     Revoke {
         /// The key set, 64 hexadecimal digits, as `trefoil keys show` prints it.
         #[arg(value_name = "KEY_SET", value_parser = key_set_id)]

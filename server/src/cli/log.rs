@@ -66,7 +66,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         head: PathBuf,
     },
-    /// Hand a cosigned checkpoint in to the service, which shows it to whoever audits.
+    /// Hand a cosigned checkpoint in to the service, which shows it to anybody who audits.
     HandIn {
         /// Address of the public API, such as https://127.0.0.1:8443.
         #[arg(long, value_name = "URL")]

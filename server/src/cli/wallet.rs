@@ -93,7 +93,7 @@ enum Command {
         place: Place,
         #[command(flatten)]
         claim: Claim,
-        /// Where the upload goes. It holds the session's key: whoever has it can use the session.
+        /// Where the upload goes. It holds the session's key: anybody who has it can use the session.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },

@@ -398,7 +398,7 @@ fn a_restoration_excuses_nothing_that_is_older_than_its_backup_or_newer_than_its
     service.grow(&mut restored, 9, NOW + 50);
     assert!(matches!(service.audit(&restored, &late), Err(AuditError::Forked(7))));
     assert!(service.audit(&restored, &six).is_ok());
-    // And the other way round: whoever saw the restored log takes the old one for what it is.
+    // And the other way round: anybody who saw the restored log takes the old one for what it is.
     let restored_head = service.audit(&restored, &six).unwrap().head;
     let refused = service.audit(&alive, &restored_head).unwrap_err();
     assert!(matches!(refused, AuditError::Truncated { .. } | AuditError::Forked(_)), "{refused}");

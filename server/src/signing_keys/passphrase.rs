@@ -53,7 +53,7 @@ impl Source {
 }
 
 /// 256 random bits as hexadecimal in a file of their own. They protect copies of the key file that leave theirs out, such
-/// as a backup of it alone, and nothing from whoever reads the directory.
+/// as a backup of it alone, and nothing from anybody who reads the directory.
 fn generated(directory: &DataDir) -> Result<Passphrase, KeysError> {
     let file = directory.join(GENERATED_FILE);
     let keys = std::fs::read(directory.join(KEYS_FILE)).map(Zeroizing::new).ok();

@@ -65,7 +65,7 @@ fn a_template_is_replaced_and_removed_in_place() {
     let held = templates.get(&TENANT, &named(&one, 9, 0).handle);
     templates.remove(&TENANT, &named(&one, 9, 0).handle);
     assert!(templates.get(&TENANT, &named(&one, 9, 0).handle).is_none());
-    assert_eq!((templates.len(), used(&templates)), (0, [1, 0]), "whoever matches it still has it");
+    assert_eq!((templates.len(), used(&templates)), (0, [1, 0]), "anybody who matches it still has it");
     drop(held);
     assert_eq!(used(&templates), [0, 0]);
 }

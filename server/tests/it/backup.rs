@@ -54,7 +54,7 @@ async fn open_session(service: &Service, person: &Person) {
     assert_eq!(opened.status, 201, "{}", opened.text());
 }
 
-/// Enrols somebody of whom nothing is known but a face; the handle.
+/// Enrols a new face; the handle.
 async fn enrol(service: &Service, face: &Person, handle: [u8; 32]) -> u16 {
     let somebody = Person { handle, envelope: Vec::new(), key: face.key.clone(), ..*face };
     let key: [u8; 16] = rand::rng().random();

@@ -160,7 +160,7 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     let (text, errors) = printed(&refused);
     assert_eq!(code(&refused), 1);
     assert!((text + &errors).contains("is revoked since"));
-    // Whoever pinned the version before can follow.
+    // Anybody who pinned the version before can follow.
     assert_eq!(code(&trefoil(&["keys", "accept", "--pinned", &pinned, "--next", &next])), 0);
     assert_eq!(code(&verify(&pinned)), 1);
 

@@ -122,7 +122,7 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
     assert_eq!((begun.status.as_u16(), &begun.json()["epoch"]), (202, &json!(1)));
     let again = service.admin.post(&path(&service), &json!({})).await;
     assert_eq!((again.status.as_u16(), &again.json()["epoch"]), (202, &json!(1)), "one at a time");
-    // In the middle the process ends; the next one goes on by itself.
+    // In the middle the process ends; the next one continues the rotation.
     let nonce =
         log_in_until(&service, &people, true, 0, |status| status["renewed"].as_u64().unwrap() >= 20).await;
     let service = service.restart(service::config(&data)).await;
@@ -264,7 +264,7 @@ impl Killed {
     }
 }
 
-/// Kills of the gateway, of the key-holder and of both in the middle of a rotation: it goes on by itself each time, loses no
+/// Kills of the gateway, of the key-holder and of both in the middle of a rotation: each time the rotation continues without a command, loses no
 /// subject and leaves nothing of the old keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_survives_kills_of_either_process_under_logins() {

@@ -94,7 +94,7 @@ fn a_saturated_lock_is_handed_over_once_per_hold() {
 fn waiters_that_sleep_make_every_hand_over_a_wake_up() {
     let steps = [Step::Work(100.0), Step::Lock(0), Step::Work(100.0), Step::Unlock(0)];
     let (few, many) = (rate(50.0, 2, &steps), rate(50.0, 48, &steps));
-    // 48 workers do less than two: whoever polls too long sleeps, and must then be woken.
+    // 48 workers do less than two: a thread that polls too long sleeps, and must then be woken.
     assert!(many < few, "{many} {few}");
 }
 

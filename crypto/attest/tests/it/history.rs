@@ -96,7 +96,7 @@ fn proofs_of_2_000_sizes_are_those_of_the_rfc_and_verify() {
     }
 }
 
-/// Two clients were shown heads of histories that part after `common` entries. Whoever has both heads sees it: they
+/// Two clients were shown heads of histories that part after `common` entries. Anybody who has both heads sees it: they
 /// have one size and two roots, or no proof connects them, whichever history the log answers from.
 #[test]
 fn no_proof_connects_the_heads_of_1_000_forks() {

@@ -155,7 +155,7 @@ impl KeyHolder {
         let of = known(&tenants, &tenant)?;
         let opened;
         let share = match template {
-            // Whoever splits a template itself has seen it: that is for tenants with plain probes.
+            // Anybody who splits a template itself has seen it: that is for tenants with plain probes.
             ForKeyHolder::Open(blinded) => blinded.share(),
             ForKeyHolder::Sealed(sealed) => {
                 let mut only = LaneSet::EMPTY;

@@ -107,7 +107,7 @@ impl QuorumHolder {
             contradicting: Vec::new(),
             suspect: None,
         };
-        // Whoever lies about a piece that both have is believed nothing.
+        // A key-holder that lies about a piece that both have is believed nothing.
         let honest: Vec<&(Seat, Parts)> = parts
             .iter()
             .filter(|(of, part)| {

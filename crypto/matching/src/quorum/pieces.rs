@@ -23,7 +23,7 @@ impl Pieces {
     /// Length of the encoding.
     pub const BYTES: usize = 4 + 1 + 3 * 32;
 
-    /// Makes the pieces of three key-holders. Whoever sees the result knows every key to come: write each to its own place, and
+    /// Makes the pieces of three key-holders. Anybody who sees the result knows every key to come: write each to its own place, and
     /// drop it.
     pub fn deal(rng: &mut impl CryptoRng) -> [Pieces; PIECES] {
         let mut common = Zeroizing::new([0; 32]);

@@ -34,7 +34,7 @@ pub(super) fn unit(k: usize) -> Embedding {
     Embedding::quantise(&unit).expect("a unit vector")
 }
 
-/// A "ciphertext" `(0, Delta)` reads out a key: whoever enrols it and has it matched against unit vectors sees the key's
+/// A "ciphertext" `(0, Delta)` reads out a key: anybody who enrols it and has it matched against unit vectors sees the key's
 /// coefficients as scores. Here the enroller sends residues, not ciphertexts: any 272 bytes that pass for a share are a
 /// message, which is encrypted, and what is no share is refused.
 #[test]

@@ -166,7 +166,7 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
 }
 
 /// Each of these jobs differs from an honest one in a way that a single check sees: the error of the batch, the error of a
-/// witness, and the score of a lane without a subject, which the witnesses confirm because whoever made them made that too.
+/// witness, and the score of a lane without a subject, which the witnesses confirm because the one who made them made that too.
 #[test]
 fn what_one_check_alone_sees_is_malformed() {
     let mut three = Three::new(lenient(15_000), 31);

@@ -101,7 +101,7 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     }
 }
 
-/// What a device sealed as a probe is no template, whoever it is said to be of, and a template is no probe: the key-holder makes the
+/// What a device sealed as a probe is no template, whosever it is said to be, and a template is no probe: the key-holder makes the
 /// context itself.
 #[test]
 fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobodys_probe() {

@@ -187,7 +187,7 @@ struct Ends {
 
 impl Ends {
     fn new(leaves: usize) -> Self {
-        // Whoever reads reads whole groups of lanes.
+        // A reader reads whole groups of lanes.
         Self { words: [(); 4].map(|()| vec![0; leaves * LEN + LANES]), leaves }
     }
 

@@ -152,7 +152,7 @@ fn an_account_stays_the_same_over_epochs_and_is_another_elsewhere() {
     assert!(elsewhere.scope != first.scope && elsewhere.ctx != first.ctx && abroad.handle != handle);
 }
 
-/// The public path, with the shipped parameters: whoever skips the prover's own checks gains nothing.
+/// The public path, with the shipped parameters: anybody who skips the prover's own checks gains nothing.
 #[test]
 fn forcing_an_insufficient_credential_through_the_prover_does_not_help() {
     for witness in [member(EPOCH - 1, 3), member(EPOCH + (1 << 16), 3), member(EPOCH, fixture::LEVEL - 1)] {

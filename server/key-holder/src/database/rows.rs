@@ -7,7 +7,7 @@
 //!
 //! The sum is of how often a row is there: two equal rows do not cancel, as they would in an exclusive or. It must be secret: who knew it at
 //! many times could solve for old rows that cancel out. An older copy of the whole
-//! file is sound by itself; its count tells, to whoever remembers a higher one ([`super::Database::state`]).
+//! file is sound by itself; its count tells, to anybody who remembers a higher one ([`super::Database::state`]).
 
 use super::{StoreError, fault};
 use aws_lc_rs::hmac;

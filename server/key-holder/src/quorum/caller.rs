@@ -330,7 +330,7 @@ fn name_the_odd(holders: &[Holder; 3], heard: &[Heard]) {
         let by_others = |mask: fn(&Heard) -> u8| {
             heard.iter().filter(|by| by.seat != *seat && mask(by) >> seat.index() & 1 == 1).count()
         };
-        // One honest key-holder found it lying, whoever the other is.
+        // One honest key-holder found it lying, whichever the other is.
         if by_others(|by| by.liars) == 2 {
             holder.convict();
             tracing::error!(key_holder = %holder, "it lies: both others found its part of a batch wrong");

@@ -6,7 +6,7 @@
 //!             gateway <---- 32 bits ------ each of the three; what two say alike counts
 //! ```
 //!
-//! Parts are partial decryptions: whoever has those of all pieces has scores. They go over connections between key-holders, which
+//! Parts are partial decryptions: anybody who has those of all pieces has scores. They go over connections between key-holders, which
 //! know each other's certificates; a gateway has no right to them.
 
 mod caller;
@@ -33,7 +33,7 @@ pub(crate) struct Member {
     holder: QuorumHolder,
     peers: Peers,
     parts: Mailbox<[u8; 32], Parts>,
-    /// Seats that were waited for in vain and have sent nothing since.
+    /// Seats that did not answer in time and have sent nothing since.
     silent: [AtomicBool; 3],
     times: Times,
 }

@@ -1,4 +1,4 @@
-//! The way to the other two key-holders. Nothing that is sent is waited for by whoever sends it.
+//! The way to the other two key-holders. The sender waits for nothing that it sends.
 
 use crate::address::Address;
 use crate::identity::Identity;
@@ -48,7 +48,7 @@ struct Message {
 }
 
 impl Peers {
-    /// Starts to connect. Whoever is away is sent what is not older than `lifetime` when it is back.
+    /// Starts to connect. A peer that is away is sent what is not older than `lifetime` when it is back.
     pub(crate) fn start(supervisor: &Supervisor, links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
         let mut peers = Vec::with_capacity(links.len());
         for Link { seat, address, identity } in links {

@@ -236,7 +236,7 @@ fn three_that_are_no_quorum_say_so() {
 }
 
 /// A gateway that lies shows a batch to one of them, waits until that one has given it up, and shows it to another, which has the first
-/// one's parts and decides. Both have counted the failure: whoever may have been heard counts it, and only whoever was heard by nobody
+/// one's parts and decides. Both have counted the failure: one that may have been heard counts it, and only one that nobody heard
 /// does not.
 #[test]
 fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {

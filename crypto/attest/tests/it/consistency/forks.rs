@@ -53,7 +53,7 @@ pub(crate) fn make() -> Value {
     json!({ "seed": SEED, "count": COUNT, "digest": digest(SEED, COUNT) })
 }
 
-/// SHA-256 over each fork's two roots and two proofs: whoever has the same digest has tested the same forks.
+/// SHA-256 over each fork's two roots and two proofs: anybody who has the same digest has tested the same forks.
 fn digest(seed: &str, count: u32) -> String {
     let mut all = Sha256::new();
     for number in 0..count {
