@@ -54,6 +54,12 @@ impl<const STEPS: usize> Histogram<STEPS> {
         self.sum_ns.load(Relaxed)
     }
 
+    /// Number of durations below `ns`, to the width of its bucket: exact where a bucket begins with it.
+    #[must_use]
+    pub fn below(&self, ns: u64) -> u64 {
+        self.counts().take(Self::bucket(ns)).sum()
+    }
+
     /// The bucket with the `q`-quantile, by nearest rank; `None` before the first duration. `q` is clamped to 0..=1.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<RangeInclusive<u64>> {

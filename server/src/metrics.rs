@@ -1,7 +1,9 @@
 //! Counters, and the Prometheus text form. Never labelled by subject, and no score is ever counted.
 //!
-//! HTTP counters are shared atomics: requests are by then thousands of times dearer than an increment. Stage times are
-//! written by one thread, the seal log.
+//! Requests are counted by each thread for itself ([`requests`]). Stage times and decisions are written by one thread, the seal log.
+
+pub(crate) mod process;
+pub(crate) mod requests;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
@@ -24,8 +26,7 @@ pub(crate) type Durations = Histogram<32>;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    responses: [AtomicU64; 5],
-    refused: AtomicU64,
+    requests: requests::Requests,
     submitted: AtomicU64,
     matches: AtomicU64,
     denials: AtomicU64,
@@ -37,6 +38,7 @@ pub(crate) struct Metrics {
     stages: [Durations; 6],
     /// Counters of the proof intake, which counts for itself.
     pub(crate) proofs: Arc<ProofMetrics>,
+    process: process::Process,
 }
 
 /// What is read at scrape time rather than counted.
@@ -71,12 +73,8 @@ pub(crate) struct Gauges<'a> {
 
 impl Metrics {
     /// A response with this status was made in `ns`; `problem` is set for refusals and faults.
-    pub(crate) fn responded(&self, status: u16, problem: Option<Code>, ns: u64) {
-        let class = usize::from(status / 100).clamp(1, 5) - 1;
-        self.responses[class].fetch_add(1, Ordering::Relaxed);
-        if problem.is_some() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-        }
+    pub(crate) fn responded(&self, method: &str, route: &str, status: u16, problem: Option<Code>, ns: u64) {
+        self.requests.responded(method, route, status, problem, ns);
         if matches!(problem, Some(Code::QuotaExceeded | Code::Overloaded)) {
             self.shed.record(ns);
         }
@@ -123,11 +121,8 @@ impl Metrics {
     pub(crate) fn render(&self, gauges: &Gauges<'_>) -> String {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut text = Text(String::with_capacity(4096));
-        text.family("trefoil_http_responses_total", "counter", "Responses by status class");
-        for (class, counter) in (1..).zip(&self.responses) {
-            text.sample("trefoil_http_responses_total", &format!("{{class=\"{class}xx\"}}"), read(counter));
-        }
-        text.single("trefoil_http_problems_total", "counter", "Refusals and faults", read(&self.refused));
+        self.process.render(&mut text);
+        self.requests.render(&mut text);
         let submitted = read(&self.submitted);
         text.single("trefoil_submitted_total", "counter", "Requests handed to the pipeline", submitted);
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
@@ -139,9 +134,9 @@ impl Metrics {
         text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
         text.single("trefoil_seals_total", "counter", "Seals stored", read(&self.seals));
         let help = "Time of each batch in a stage; seal: of each seal; total: of a batch with its seal";
-        text.family("trefoil_stage_seconds", "summary", help);
+        text.family("trefoil_stage_seconds", "histogram", help);
         for (stage, durations) in STAGES.iter().zip(&self.stages) {
-            text.summary("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
+            text.histogram("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
         }
         render_disk(&mut text, gauges);
         render_key_holders(&mut text, &gauges.key_holders);
@@ -294,6 +289,18 @@ impl Text {
         self.sample(&format!("{name}_count"), &labels, durations.samples() as f64);
     }
 
+    /// A histogram of durations, in seconds: four buckets in each octave from a microsecond to four seconds.
+    pub(crate) fn histogram(&mut self, name: &str, label: &str, durations: &Durations) {
+        for bound in (10..32).flat_map(|log2| (4..8).map(move |quarter| quarter << (log2 - 2))) {
+            let labels = format!("{{{label},le=\"{}\"}}", bound as f64 / 1e9);
+            self.sample(&format!("{name}_bucket"), &labels, durations.below(bound) as f64);
+        }
+        let samples = durations.samples() as f64;
+        self.sample(&format!("{name}_bucket"), &format!("{{{label},le=\"+Inf\"}}"), samples);
+        self.sample(&format!("{name}_sum"), &format!("{{{label}}}"), durations.sum_ns() as f64 / 1e9);
+        self.sample(&format!("{name}_count"), &format!("{{{label}}}"), samples);
+    }
+
     /// A family of one value.
     pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
         self.family(name, kind, help);
@@ -308,7 +315,7 @@ mod tests {
 
     /// To the last digit: what a scraper has stored stays comparable.
     #[test]
-    fn durations_are_shown_by_the_middles_of_their_buckets_and_exact_sums() {
+    fn durations_are_shown_by_buckets_quantiles_and_exact_sums() {
         let metrics = Metrics::default();
         for n in 1..=1000u64 {
             let times = StageTimes {
@@ -326,30 +333,25 @@ mod tests {
             [1_000, 2_000]
         );
         let mut text = Text::default();
-        for (stage, durations) in STAGES.iter().zip(&metrics.stages) {
-            text.summary("seconds", &format!("stage=\"{stage}\""), durations);
-        }
+        text.histogram("seconds", "stage=\"match\"", &metrics.stages[1]);
         let text = text.into_string();
-        let mut lines = text.lines();
-        for (stage, [median, high, sum]) in STAGES.iter().zip([
-            ["0.000000025", "0.000000049", "0.00002455"],
-            ["0.0005038075", "0.0009912315", "0.5005"],
-            ["0.0001239035", "0.0001239035", "0.123456"],
-            ["0.0002519035", "0.0009748475", "0.3338335"],
-            ["0.4991221755", "0.9982443515", "500.5"],
-            ["0.4991221755", "0.9982443515", "501.45781405"],
-        ]) {
-            let stage = format!("stage=\"{stage}\"");
-            for expected in [
-                format!("seconds{{{stage},quantile=\"0.5\"}} {median}"),
-                format!("seconds{{{stage},quantile=\"0.99\"}} {high}"),
-                format!("seconds_sum{{{stage}}} {sum}"),
-                format!("seconds_count{{{stage}}} 1000"),
-            ] {
-                assert_eq!(lines.next(), Some(&*expected));
-            }
+        // 1 to 1,000 us, one of each.
+        for line in [
+            "seconds_bucket{stage=\"match\",le=\"0.000001024\"} 1\n",
+            "seconds_bucket{stage=\"match\",le=\"0.00065536\"} 655\n",
+            "seconds_bucket{stage=\"match\",le=\"0.001048576\"} 1000\n",
+            "seconds_bucket{stage=\"match\",le=\"+Inf\"} 1000\n",
+            "seconds_sum{stage=\"match\"} 0.5005\n",
+            "seconds_count{stage=\"match\"} 1000\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
         }
-        assert_eq!(lines.next(), None);
+        assert_eq!(text.lines().count(), 22 * 4 + 3);
+        let mut text = Text::default();
+        text.summary("seconds", "stage=\"match\"", &metrics.stages[1]);
+        let expected = "seconds{stage=\"match\",quantile=\"0.5\"} 0.0005038075\nseconds{stage=\"match\",quantile=\"0.99\"} 0.0009912315\n\
+                        seconds_sum{stage=\"match\"} 0.5005\nseconds_count{stage=\"match\"} 1000\n";
+        assert_eq!(text.into_string(), expected);
     }
 
     #[test]

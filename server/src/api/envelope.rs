@@ -44,11 +44,12 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let status = response.status().as_u16();
     let code = problem.as_ref().map(Problem::code);
     let took_ns = app.clock.monotonic_ns() - started;
-    app.metrics.responded(status, code, took_ns);
+    let route = route.as_ref().map_or("-", MatchedPath::as_str);
+    app.metrics.responded(method.as_str(), route, status, code, took_ns);
     tracing::debug!(
         request_id = id,
         %method,
-        route = route.as_ref().map_or("-", MatchedPath::as_str),
+        route,
         status,
         code = code.map_or("-", |code| code.name()),
         us = took_ns / 1_000,

@@ -47,9 +47,9 @@ impl Scrape {
             value.ok_or_else(|| DemoError::Step { step: "metrics", cause: format!("{name} is missing") })
         };
         let median_us = |stage: &str| {
-            Ok::<_, DemoError>(
-                1e6 * sample(&format!("trefoil_stage_seconds{{stage=\"{stage}\",quantile=\"0.5\"}}"))?,
-            )
+            let median = median(text, &format!("trefoil_stage_seconds_bucket{{stage=\"{stage}\",le=\""));
+            let missing = || DemoError::Step { step: "metrics", cause: format!("stage {stage} is missing") };
+            Ok::<_, DemoError>(1e6 * median.ok_or_else(missing)?)
         };
         let cache = |event: &str| sample(&format!("trefoil_verdict_cache_total{{event=\"{event}\"}}"));
         Ok(Scrape {
@@ -81,6 +81,18 @@ impl Scrape {
     }
 }
 
+/// The median of a histogram whose samples begin with `name`, on a straight line between the bounds of its bucket.
+fn median(text: &str, name: &str) -> Option<f64> {
+    let buckets = text.lines().filter_map(|line| line.strip_prefix(name)?.split_once("\"} "));
+    let buckets: Vec<(f64, f64)> =
+        buckets.filter_map(|(bound, below)| Some((bound.parse().ok()?, below.parse().ok()?))).collect();
+    let half = buckets.last()?.1 / 2.0;
+    let at = buckets.iter().position(|(_, below)| *below >= half)?;
+    let (low, before) = at.checked_sub(1).map_or((0.0, 0.0), |at| buckets[at]);
+    let (high, after) = buckets[at];
+    Some(if after > before { low + (high - low) * (half - before) / (after - before) } else { high })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,12 +103,18 @@ trefoil_batch_lanes_total 96
 trefoil_seals_total 2
 trefoil_verdict_cache_total{event=\"hit\"} 9
 trefoil_verdict_cache_total{event=\"miss\"} 1
-trefoil_stage_seconds{stage=\"proof_lookup\",quantile=\"0.5\"} 0.000001
-trefoil_stage_seconds{stage=\"match\",quantile=\"0.5\"} 0.000002
-trefoil_stage_seconds{stage=\"key_holder\",quantile=\"0.5\"} 0.000003
-trefoil_stage_seconds{stage=\"digest\",quantile=\"0.5\"} 0.000004
-trefoil_stage_seconds{stage=\"seal\",quantile=\"0.5\"} 0.001
-trefoil_stage_seconds{stage=\"total\",quantile=\"0.5\"} 0.00101
+trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"0.000001\"} 2
+trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"+Inf\"} 4
+trefoil_stage_seconds_bucket{stage=\"match\",le=\"0.000002\"} 2
+trefoil_stage_seconds_bucket{stage=\"match\",le=\"+Inf\"} 4
+trefoil_stage_seconds_bucket{stage=\"key_holder\",le=\"0.000003\"} 2
+trefoil_stage_seconds_bucket{stage=\"key_holder\",le=\"+Inf\"} 4
+trefoil_stage_seconds_bucket{stage=\"digest\",le=\"0.000004\"} 2
+trefoil_stage_seconds_bucket{stage=\"digest\",le=\"+Inf\"} 4
+trefoil_stage_seconds_bucket{stage=\"seal\",le=\"0.001\"} 2
+trefoil_stage_seconds_bucket{stage=\"seal\",le=\"+Inf\"} 4
+trefoil_stage_seconds_bucket{stage=\"total\",le=\"0.00101\"} 2
+trefoil_stage_seconds_bucket{stage=\"total\",le=\"+Inf\"} 4
 ";
 
     #[test]

@@ -102,8 +102,10 @@ impl Endpoint {
     /// The value of a metric, of the admin listener.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
         let metrics = self.get("/metrics").await;
-        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
+        let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} ")));
+        // A series begins with its first event.
+        let none_yet = name.contains('{').then_some("0");
+        line.and_then(|line| line.rsplit(' ').next()).or(none_yet).unwrap().parse().unwrap()
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {

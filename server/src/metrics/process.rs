@@ -1,0 +1,80 @@
+//! The process, by the names that every exporter has for it: version, start, processor time, memory, open files. From `/proc`, so on
+//! Linux only; a figure that cannot be read is left out.
+
+use super::Text;
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// See the module.
+pub(crate) struct Process {
+    started_at: f64,
+}
+
+impl Default for Process {
+    fn default() -> Process {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Process { started_at: since.map_or(0.0, |since| since.as_secs_f64()) }
+    }
+}
+
+impl Process {
+    pub(super) fn render(&self, text: &mut Text) {
+        text.family("trefoil_build_info", "gauge", "1; the version is a label");
+        text.sample("trefoil_build_info", concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1.0);
+        let started = "Start of the process, unix seconds";
+        text.single("process_start_time_seconds", "gauge", started, self.started_at);
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        if let Some(seconds) = processor_seconds(&stat) {
+            let help = "Processor time of the process";
+            text.single("process_cpu_seconds_total", "counter", help, seconds);
+        }
+        let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        if let Some(pages) = statm.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()) {
+            let bytes = pages * rustix::param::page_size() as f64;
+            text.single("process_resident_memory_bytes", "gauge", "Memory of the process", bytes);
+        }
+        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+            let help = "Open files and sockets of the process";
+            text.single("process_open_fds", "gauge", help, files.count() as f64);
+        }
+    }
+}
+
+/// User and system time: fields 14 and 15. The second field, the name, may have spaces and parentheses.
+fn processor_seconds(stat: &str) -> Option<f64> {
+    let (_, after_name) = stat.rsplit_once(") ")?;
+    let mut fields = after_name.split(' ').skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / rustix::param::clock_ticks_per_second() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_shows_itself() {
+        let mut text = Text::default();
+        Process::default().render(&mut text);
+        let text = text.into_string();
+        let value = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.unwrap_or_else(|| panic!("{name} is missing: {text}")).parse::<f64>().unwrap()
+        };
+        assert!(value("process_resident_memory_bytes") > 1e6 && value("process_open_fds") >= 3.0);
+        assert!(value("process_start_time_seconds") > 1.7e9 && value("process_cpu_seconds_total") >= 0.0);
+        assert!(text.contains(concat!(
+            "trefoil_build_info{version=\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"} 1\n"
+        )));
+    }
+
+    #[test]
+    fn a_name_with_parentheses_moves_no_field() {
+        let hz = rustix::param::clock_ticks_per_second() as f64;
+        let stat = "7 (a) b (c)) S 1 7 7 0 -1 4194560 100 0 0 0 30 12 0 0 20 0 1 0 5 0 0";
+        assert_eq!(processor_seconds(stat), Some(42.0 / hz));
+        assert_eq!(processor_seconds(""), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Durations of requests by route, status and problem. Each thread counts for itself: a counter that all threads share travels from core
+//! to core with every request.
+
+use super::Text;
+use crate::problem::Code;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use thread_local::ThreadLocal;
+
+/// Bounds of the buckets are powers of two, from 131 µs to 34 s.
+const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 17..=35;
+const BUCKETS: usize = (*BOUNDS_LOG2.end() - *BOUNDS_LOG2.start()) as usize + 2;
+
+/// What is counted together. Routes are patterns, so there is a bounded number.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Series {
+    status: u16,
+    code: Option<&'static str>,
+    method: &'static str,
+    route: String,
+}
+
+/// A histogram that one thread writes and others read.
+#[derive(Default)]
+struct Cells {
+    counts: [AtomicU64; BUCKETS],
+    sum_ns: AtomicU64,
+}
+
+type Own = RefCell<Vec<(Series, Arc<Cells>)>>;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Requests {
+    own: ThreadLocal<Own>,
+    /// Of all threads. Taken by a thread when it counts something for the first time, and by scrapes.
+    all: Mutex<Vec<(Series, Arc<Cells>)>>,
+}
+
+/// Sums over threads.
+#[derive(Clone, Default)]
+struct Total {
+    counts: [u64; BUCKETS],
+    sum_ns: u64,
+}
+
+impl Cells {
+    fn add(&self, ns: u64) {
+        let mut bounds = BOUNDS_LOG2;
+        let bound = bounds.position(|log2| ns <= 1 << log2).unwrap_or(BUCKETS - 1);
+        let bump = |cell: &AtomicU64, by: u64| cell.store(cell.load(Relaxed).wrapping_add(by), Relaxed);
+        bump(&self.counts[bound], 1);
+        bump(&self.sum_ns, ns);
+    }
+}
+
+impl Requests {
+    /// A response was made in `ns`. `route` is a pattern; of other methods than the usual only that they are others is kept.
+    pub(crate) fn responded(&self, method: &str, route: &str, status: u16, code: Option<Code>, ns: u64) {
+        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
+        let code = code.map(Code::name);
+        let is_it = |series: &Series| {
+            series.status == status && series.code == code && series.method == method && series.route == route
+        };
+        let mut own = self.own.get_or_default().borrow_mut();
+        if let Some((_, cells)) = own.iter().find(|(series, _)| is_it(series)) {
+            return cells.add(ns);
+        }
+        let series = Series { status, code, method, route: route.to_owned() };
+        let cells = Arc::new(Cells::default());
+        cells.add(ns);
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).push((series.clone(), Arc::clone(&cells)));
+        own.push((series, cells));
+    }
+
+    fn totals(&self) -> BTreeMap<Series, Total> {
+        let mut totals = BTreeMap::<Series, Total>::new();
+        for (series, cells) in &*self.all.lock().unwrap_or_else(PoisonError::into_inner) {
+            let total = totals.entry(series.clone()).or_default();
+            for (sum, count) in total.counts.iter_mut().zip(&cells.counts) {
+                *sum += count.load(Relaxed);
+            }
+            total.sum_ns += cells.sum_ns.load(Relaxed);
+        }
+        totals
+    }
+
+    /// The Prometheus text form.
+    pub(crate) fn render(&self, text: &mut Text) {
+        let totals = self.totals();
+        let help = "Time from a request's head to its answer";
+        text.family(DURATION, "histogram", help);
+        let mut by_route = BTreeMap::<(&str, &str, u16), Total>::new();
+        let mut by_code = BTreeMap::<&str, u64>::new();
+        for (Series { status, code, method, route }, total) in &totals {
+            let sum = by_route.entry((route, method, *status)).or_default();
+            sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
+            sum.sum_ns += total.sum_ns;
+            if let Some(code) = code {
+                *by_code.entry(code).or_default() += total.counts.iter().sum::<u64>();
+            }
+        }
+        for ((route, method, status), total) in by_route {
+            total.render(text, &format!("method=\"{method}\",route=\"{route}\",status=\"{status}\""));
+        }
+        text.family("trefoil_http_problems_total", "counter", "Refusals and faults by their code");
+        for (code, count) in by_code {
+            text.sample("trefoil_http_problems_total", &format!("{{code=\"{code}\"}}"), count as f64);
+        }
+    }
+}
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "HEAD"];
+const DURATION: &str = "trefoil_http_request_duration_seconds";
+
+impl Total {
+    fn render(&self, text: &mut Text, labels: &str) {
+        let mut below = 0;
+        for (log2, count) in BOUNDS_LOG2.zip(self.counts) {
+            below += count;
+            let bound = (1u64 << log2) as f64 / 1e9;
+            text.sample(&format!("{DURATION}_bucket"), &format!("{{{labels},le=\"{bound}\"}}"), below as f64);
+        }
+        let count = self.counts.iter().sum::<u64>() as f64;
+        text.sample(&format!("{DURATION}_bucket"), &format!("{{{labels},le=\"+Inf\"}}"), count);
+        text.sample(&format!("{DURATION}_sum"), &format!("{{{labels}}}"), self.sum_ns as f64 / 1e9);
+        text.sample(&format!("{DURATION}_count"), &format!("{{{labels}}}"), count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_count_apart_and_are_summed_by_route_and_by_code() {
+        let requests = Requests::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        requests.responded("POST", "/v1/authentications", 200, None, 1 << 20);
+                        let refused = [Code::Overloaded, Code::Draining].map(Some);
+                        for code in refused {
+                            requests.responded("POST", "/v1/authentications", 503, code, 1 << 36);
+                        }
+                        requests.responded("BREW", "-", 404, Some(Code::RouteUnknown), 1);
+                    }
+                });
+            }
+        });
+        let mut text = Text::default();
+        requests.render(&mut text);
+        let text = text.into_string();
+        let labels = "method=\"POST\",route=\"/v1/authentications\"";
+        for line in [
+            format!("{DURATION}_bucket{{{labels},status=\"200\",le=\"0.000524288\"}} 0\n"),
+            format!("{DURATION}_bucket{{{labels},status=\"200\",le=\"0.001048576\"}} 400\n"),
+            format!("{DURATION}_bucket{{{labels},status=\"200\",le=\"+Inf\"}} 400\n"),
+            format!("{DURATION}_sum{{{labels},status=\"200\"}} 0.4194304\n"),
+            format!("{DURATION}_bucket{{{labels},status=\"503\",le=\"34.359738368\"}} 0\n"),
+            format!("{DURATION}_count{{{labels},status=\"503\"}} 800\n"),
+            format!("{DURATION}_count{{method=\"other\",route=\"-\",status=\"404\"}} 400\n"),
+            "trefoil_http_problems_total{code=\"overloaded\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"route-unknown\"} 400\n".to_owned(),
+        ] {
+            assert!(text.contains(&line), "{line}{text}");
+        }
+        // One entry for each thread and series, however often it counted.
+        assert!(requests.all.lock().unwrap().len() <= 4 * 4);
+    }
+}
