@@ -13,6 +13,8 @@
 //!
 //! Each line says how many transactions of the vault were on the disk then, so that a vault that has fewer is known for an older copy.
 
+#![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
+
 use crate::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
 use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};

@@ -9,6 +9,11 @@
 //! costs no caller anything: an idle connection that the peer has closed is not used, and the monitor connects anew before it
 //! says that nobody answers.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "a connection is taken and given back once for a round trip to another machine"
+)]
+
 use crate::address::Address;
 use crate::channel::Channel;
 use crate::process::IDLE_TIME_MAX;

@@ -8,6 +8,8 @@
 //! `tracing-appender` was not enough: it does not count lines whose write failed, and it prints, hence panics, when its
 //! queue is full or its output closed at the end.
 
+#![expect(clippy::disallowed_methods, reason = "counts lines that were lost; waits where nobody is served")]
+
 use crate::config::{Log, LogFormat};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::File;
@@ -210,6 +212,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "the test reads what a thread wrote")]
 mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};

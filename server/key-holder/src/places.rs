@@ -1,5 +1,7 @@
 //! A number of places that threads wait for.
 
+#![expect(clippy::disallowed_types, reason = "threads wait here for a place")]
+
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 

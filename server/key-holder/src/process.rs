@@ -4,6 +4,12 @@
 //! or where one of its own threads panics, it answers what is in flight before it ends, and moves what is in the vault's
 //! write-ahead log into the file, so that a copy of the file is complete.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "when a client connects and hangs up"
+)]
+
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
 use crate::config::{Config, Seated};

@@ -5,6 +5,8 @@
 //! taking requests, answers what is in flight and exits. A thread that returns has finished: all of them return only when
 //! their owner lets go of them.
 
+#![expect(clippy::disallowed_types, reason = "when a thread dies")]
+
 use std::any::Any;
 use std::fmt;
 use std::io;

@@ -7,6 +7,8 @@
 //! Two databases are pinned at one moment if the first has committed nothing while the second was pinned. Such a pair is what a kill at that
 //! moment would have left, and a start takes that.
 
+#![expect(clippy::disallowed_methods, reason = "a backup lets others write between two steps")]
+
 use super::{BUSY_TIMEOUT, RowKey, StoreError, check_pages, fault, open_reader, unknown_version};
 use crate::database::rows::Rows;
 use rusqlite::Connection;

@@ -1,5 +1,7 @@
 //! What the other two key-holders have sent, until it is wanted. It may come before or after the job that it is about.
 
+#![expect(clippy::disallowed_types, reason = "a thread waits here for another machine's part")]
+
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

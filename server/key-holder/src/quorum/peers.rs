@@ -1,5 +1,10 @@
 //! The way to the other two key-holders. The sender waits for nothing that it sends.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "a queue for each of two machines, whose sender must not wait for them"
+)]
+
 use crate::address::Address;
 use crate::identity::Identity;
 use crate::protocol::request_frame;

@@ -1,4 +1,9 @@
 //! The key-holder as a process, from outside: who is let in, what it reads, what a kill leaves, what its memory holds.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "tests count, wait and share as they like"
+)]
 
 mod backup;
 mod crash;
