@@ -25,6 +25,7 @@ pub use passphrase::{Passphrase, PassphraseArgs};
 
 use crate::data_dir::{DataDir, DataDirError, read_private};
 use crate::database::{Pinned, StoreError};
+use crate::disk::RESERVE_FILE;
 use crate::job_log::{self, Entry, JobLog, JobLogError};
 use crate::process::VAULT_FILE;
 use crate::supervisor::Supervisor;
@@ -212,7 +213,7 @@ struct Listed {
     bytes: u64,
 }
 
-/// Every file but databases, locks, drafts and marks. A job log grows; what it has now is kept.
+/// Every file but databases, locks, drafts, marks and the reserve of the disk. A job log grows; what it has now is kept.
 fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -245,7 +246,7 @@ fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
 fn is_kept(name: &str, databases: &[Kept]) -> bool {
     let of_a_database = databases.iter().any(|kept| name.starts_with(kept.name));
     let passing = [".draft", ".mark", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
-    !of_a_database && !passing && !matches!(name, RECORD | "lock" | "keys.lock")
+    !of_a_database && !passing && !matches!(name, RECORD | RESERVE_FILE | "lock" | "keys.lock")
 }
 
 /// The archive: for each file the length of its name (2 bytes, big endian), its name, its length (8), and its bytes.

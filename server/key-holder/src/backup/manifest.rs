@@ -15,6 +15,8 @@ pub const MANIFEST_FILE: &str = "manifest.toml";
 const FORMAT: &str = "trefoil:backup/1";
 const MAC: &str = "# hmac-sha256 ";
 const DIGEST: &str = "# sha3-256 ";
+/// 16 bytes.
+const SALT_DIGITS: usize = 32;
 /// More files than a data directory has databases.
 const FILES_MAX: usize = 16;
 
@@ -115,6 +117,16 @@ impl Manifest {
         })
     }
 
+    /// Whether everything is within the bounds that [`Manifest::write`] keeps. What is asked of the machine to find out whether the passphrase
+    /// is right must be bounded before.
+    fn is_bounded(&self) -> bool {
+        let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
+        self.cost.is_bounded()
+            && self.salt.len() == SALT_DIGITS
+            && self.files.len() <= FILES_MAX
+            && self.files.iter().all(|stored| plain(&stored.name))
+    }
+
     /// The keys that its passphrase makes.
     pub(super) fn keys(&self, passphrase: &Passphrase) -> Keys {
         Keys::derive(passphrase, self.cost, self.salt.as_bytes())
@@ -144,9 +156,7 @@ impl Manifest {
             return Err(ManifestError::Format(format));
         }
         let manifest: Manifest = toml::from_str(body).map_err(no_manifest)?;
-        let names = manifest.files.iter().map(|stored| stored.name.as_str());
-        let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
-        if !manifest.cost.is_bounded() || manifest.files.len() > FILES_MAX || !names.into_iter().all(plain) {
+        if !manifest.is_bounded() {
             return Err(ManifestError::Damaged);
         }
         let keys = manifest.keys(passphrase);
@@ -166,4 +176,83 @@ fn last_line<'a>(text: &'a str, label: &str) -> Option<(&'a str, &'a str)> {
     let line = text.strip_suffix('\n')?;
     let start = line.rfind('\n')? + 1;
     Some((&text[..start], line[start..].strip_prefix(label)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
+    use trefoil_testing::volume;
+
+    fn passphrase() -> Passphrase {
+        let Ok(passphrase) = Passphrase::new(b"correct horse battery".to_vec().into()) else {
+            panic!("too short")
+        };
+        passphrase
+    }
+
+    fn written() -> (Manifest, String) {
+        let state = VaultState { generation: 9, restored: 1 };
+        let log = LogEnd { seal: 7, digest: "00".repeat(32) };
+        let record = format!("id = \"{}\"\n", "ab".repeat(16));
+        let mut manifest = Manifest::new(record.as_bytes(), 1_795_000_000, Some(log), Some(state)).unwrap();
+        manifest.files.push(Stored { name: "files".to_owned(), bytes: 5, sha3_256: "cd".repeat(32) });
+        let text = manifest.write(&manifest.keys(&passphrase()));
+        (manifest, text)
+    }
+
+    /// As somebody without the passphrase can write it: the digest at the end is true.
+    fn forged(body: &str) -> String {
+        let authentic = format!("{body}{MAC}{}\n", "00".repeat(32));
+        format!("{authentic}{DIGEST}{}\n", digest(&authentic))
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_damage_is_told_from_another_passphrase() {
+        let (manifest, text) = written();
+        assert_eq!(Manifest::read(&text, &passphrase()).map(|(read, _)| read), Ok(manifest));
+        let Ok(other) = Passphrase::new(b"another horse".to_vec().into()) else { panic!("too short") };
+        let refused =
+            |text: &str, passphrase: &Passphrase| Manifest::read(text, passphrase).map(drop).unwrap_err();
+        assert_eq!(refused(&text, &other), ManifestError::Passphrase);
+        let mut rng = StdRng::seed_from_u64(15);
+        for _ in 0..volume(100_000, 2_000) {
+            let mut bytes = text.clone().into_bytes();
+            match rng.random_range(0..3) {
+                0 => bytes.truncate(rng.random_range(0..bytes.len())),
+                1 => {
+                    let at = rng.random_range(0..bytes.len());
+                    bytes[at] ^= rng.random_range(1..=255_u8);
+                }
+                _ => bytes.insert(rng.random_range(0..=bytes.len()), rng.random_range(0..128)),
+            }
+            let damaged = String::from_utf8_lossy(&bytes).into_owned();
+            assert_eq!(refused(&damaged, &passphrase()), ManifestError::Damaged, "{damaged}");
+        }
+    }
+
+    /// What somebody without the passphrase writes asks nothing of the machine that is not bounded, and no value of it is fatal.
+    #[test]
+    fn a_forged_manifest_is_refused_before_it_costs_anything() {
+        let (manifest, text) = written();
+        let body = &text[..text.find(MAC).unwrap()];
+        let refused = |body: &str| Manifest::read(&forged(body), &passphrase()).map(drop).unwrap_err();
+        assert_eq!(refused(body), ManifestError::Passphrase, "well formed");
+        let salt = |salt: &str| body.replace(&manifest.salt, salt);
+        for hostile in [
+            salt(""),
+            salt("ab"),
+            salt(&"ab".repeat(5_000)),
+            body.replace("memory_kib = 65536", "memory_kib = 4294967295"),
+            body.replace("passes = 3", "passes = 0"),
+            body.replace("lanes = 4", "lanes = 255"),
+            body.replace("name = \"files\"", "name = \"../files\""),
+        ] {
+            assert_ne!(hostile, body);
+            assert_eq!(refused(&hostile), ManifestError::Damaged, "{hostile}");
+        }
+        assert!(matches!(refused("made_at = 1\n"), ManifestError::Text(_)));
+        assert!(matches!(refused(&body.replace("backup/1", "backup/2")), ManifestError::Format(_)));
+    }
 }

@@ -45,6 +45,7 @@ impl Cost {
 pub(super) struct Keys(hmac::Key);
 
 impl Keys {
+    /// `salt` has 32 bytes.
     pub(super) fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> Keys {
         let Cost { memory_kib, passes, lanes } = cost;
         let params = Params::new(memory_kib, passes, lanes, Some(32)).expect("the cost is bounded");
@@ -205,6 +206,59 @@ pub(super) fn measure(path: &Path) -> io::Result<(u64, String)> {
             read => {
                 digest.update(&part[..read]);
                 bytes += read as u64;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> Keys {
+        Keys(hmac::Key::new(hmac::HMAC_SHA256, &[7; 32]))
+    }
+
+    fn sealed(path: &Path, plain: &[u8]) -> Vec<u8> {
+        let _ = std::fs::remove_file(path);
+        let mut sealing = Sealing::begin(path, &keys(), "files").unwrap();
+        sealing.write_all(plain).unwrap();
+        let stored = sealing.finish().unwrap();
+        assert_eq!(measure(path).unwrap(), (stored.bytes, stored.sha3_256));
+        std::fs::read(path).unwrap()
+    }
+
+    fn opened(path: &Path, name: &str) -> io::Result<Vec<u8>> {
+        let mut plain = Vec::new();
+        Opened::begin(path, &keys(), name)?.read_to_end(&mut plain).map(|_| plain)
+    }
+
+    #[test]
+    fn pieces_are_read_back_and_cannot_be_moved_repeated_cut_off_or_renamed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("files.sealed");
+        for length in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE] {
+            let plain: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
+            let whole = sealed(&path, &plain);
+            assert_eq!(opened(&path, "files").unwrap(), plain, "{length} bytes");
+            assert!(opened(&path, "vault.sqlite").is_err(), "under another name");
+            let (pieces, each) = (whole.len().div_ceil(PIECE + TAG), PIECE + TAG);
+            let mut others: Vec<Vec<u8>> = vec![[&whole[..], &[0]].concat(), whole[1..].to_vec()];
+            others.extend((0..pieces).map(|cut| whole[..cut * each].to_vec()));
+            others.extend([0, whole.len() / 2, whole.len() - 1].map(|at| {
+                let mut other = whole.clone();
+                other[at] ^= 1;
+                other
+            }));
+            if pieces > 1 {
+                let (first, rest) = whole.split_at(each);
+                others.push([rest, first].concat());
+                others.push([first, &whole[..]].concat());
+                others.push(rest.to_vec());
+            }
+            for (which, other) in others.into_iter().enumerate() {
+                std::fs::write(&path, &other).unwrap();
+                assert!(opened(&path, "files").is_err(), "{length} bytes, change {which}");
             }
         }
     }

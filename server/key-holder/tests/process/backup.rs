@@ -106,7 +106,13 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     let policy = DecisionPolicy { threshold: 15_000, attempts };
     let gateway = Gateway::new(&running, house.gateway(), policy, 2);
     let to = house.folder.path().join("backup");
+    // A reserve of the disk is larger than any file that is kept, and holds nothing to keep.
+    let reserve = house.data().join("disk.reserve");
+    let reserve_file = std::fs::OpenOptions::new().create(true).write(true).truncate(false).open(&reserve);
+    reserve_file.unwrap().set_len(17 << 20).unwrap();
     make(&house.data(), &to).unwrap();
+    let sealed = std::fs::metadata(to.join("files.sealed")).unwrap();
+    assert!(sealed.len() < 1 << 20, "{} bytes", sealed.len());
     let wrong = gateway.job(1, |index| gateway.people[1 - index].1.clone());
     assert_eq!(gateway.decide(&wrong).unwrap(), 0);
     let spent = gateway.decide(&gateway.honest(2));
