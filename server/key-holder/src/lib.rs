@@ -29,6 +29,7 @@ pub mod process;
 mod protocol;
 mod quorum;
 mod remote;
+pub mod stretch;
 pub mod supervisor;
 pub mod tls;
 pub mod vault;

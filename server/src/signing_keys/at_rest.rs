@@ -7,36 +7,14 @@
 
 use super::Passphrase;
 use crate::wrap::WrapKey;
-use argon2::{Algorithm, Argon2, Params, Version};
 use thiserror::Error;
+use trefoil_key_holder::stretch::Cost;
 use trefoil_sign::{SECRET_BYTES, SigningKeys};
-use zeroize::Zeroizing;
 
 const MAGIC: &[u8; 8] = b"TFKEYS02";
 /// How files of the first version begin: the stored form of the keys, in the clear.
 const PLAIN_MAGIC: &[u8; 8] = b"TFSIGN01";
 const HEADER_BYTES: usize = 8 + 3 * 4 + 16;
-
-/// What one guess costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cost {
-    memory_kib: u32,
-    passes: u32,
-    lanes: u32,
-}
-
-impl Cost {
-    /// For what people choose: the second recommended option of RFC 9106 section 4, 64 MiB.
-    pub(super) const CHOSEN: Cost = Cost { memory_kib: 64 * 1024, passes: 3, lanes: 4 };
-    /// For 256 random bits, which nobody guesses at any cost: the least that password guidance (OWASP) allows.
-    pub(super) const RANDOM: Cost = Cost { memory_kib: 19 * 1024, passes: 2, lanes: 1 };
-
-    /// Up to 1 GiB, 64 passes and 16 lanes.
-    fn is_bounded(self) -> bool {
-        let Cost { memory_kib, passes, lanes } = self;
-        (1..=16).contains(&lanes) && (8 * lanes..=1 << 20).contains(&memory_kib) && (1..=64).contains(&passes)
-    }
-}
 
 /// Why a key file does not open.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -88,13 +66,7 @@ pub(super) fn open(file: &[u8], passphrase: &Passphrase) -> Result<SigningKeys, 
 }
 
 fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> WrapKey {
-    let params =
-        Params::new(cost.memory_kib, cost.passes, cost.lanes, Some(32)).expect("the cost is bounded");
-    let mut key = Zeroizing::new([0; 32]);
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-        .hash_password_into(passphrase.as_bytes(), salt, &mut key[..])
-        .expect("passphrase, salt and key have lengths that Argon2 takes");
-    WrapKey::new(&key)
+    WrapKey::new(&cost.stretch(passphrase.as_bytes(), salt))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Where the passphrase of the signing keys comes from.
 
-use super::at_rest::Cost;
 use super::{KEYS_FILE, KeysError};
 use crate::data_dir::{DataDir, refuse_exposed};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use trefoil_key_holder::stretch::Cost;
 use zeroize::Zeroizing;
 
 /// Generated where nothing else is given.

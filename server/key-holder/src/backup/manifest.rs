@@ -4,7 +4,8 @@
 //! from another passphrase, and a manifest that somebody else wrote is refused.
 
 use super::Passphrase;
-use super::sealed::{Cost, Keys};
+use super::sealed::Keys;
+use crate::stretch::Cost;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;

@@ -6,11 +6,10 @@
 
 use super::manifest::Stored;
 use super::{Passphrase, create};
+use crate::stretch::Cost;
 use aead_stream::{DecryptorBE32, EncryptorBE32};
-use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::hmac;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
-use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
@@ -21,39 +20,13 @@ use zeroize::Zeroizing;
 const PIECE: usize = 1 << 20;
 const TAG: usize = 16;
 
-/// What one guess costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Cost {
-    memory_kib: u32,
-    passes: u32,
-    lanes: u32,
-}
-
-impl Cost {
-    /// The second recommended option of RFC 9106 section 4, 64 MiB.
-    pub(super) const CHOSEN: Cost = Cost { memory_kib: 64 * 1024, passes: 3, lanes: 4 };
-
-    /// Up to 1 GiB, 64 passes and 16 lanes, so that a manifest cannot exhaust the machine.
-    pub(super) fn is_bounded(self) -> bool {
-        let Cost { memory_kib, passes, lanes } = self;
-        (1..=16).contains(&lanes) && (8 * lanes..=1 << 20).contains(&memory_kib) && (1..=64).contains(&passes)
-    }
-}
-
 /// What a passphrase and a salt make.
 pub(super) struct Keys(hmac::Key);
 
 impl Keys {
-    /// `salt` has 32 bytes.
+    /// Cost and salt are bounded.
     pub(super) fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> Keys {
-        let Cost { memory_kib, passes, lanes } = cost;
-        let params = Params::new(memory_kib, passes, lanes, Some(32)).expect("the cost is bounded");
-        let mut key = Zeroizing::new([0; 32]);
-        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-            .hash_password_into(passphrase.as_bytes(), salt, &mut key[..])
-            .expect("passphrase, salt and key have lengths that Argon2 takes");
-        Keys(hmac::Key::new(hmac::HMAC_SHA256, &key[..]))
+        Keys(hmac::Key::new(hmac::HMAC_SHA256, &cost.stretch(passphrase.as_bytes(), salt)[..]))
     }
 
     fn sign(&self, what: &str, bytes: &[u8]) -> hmac::Tag {
