@@ -6,7 +6,9 @@
 //! observes nothing, which is what "raw" means; any [`Observer`] can be named to count all the same.
 
 use crate::placement::Placement;
-use crate::{Cache, Event, Inserted, Key, Observer, Off, Recorder, Sampled, Session, Stats, Value};
+use crate::{
+    Cache, Event, Inserted, Key, Observer, Off, Operation, Recorder, Sampled, Session, Stats, Value,
+};
 #[expect(clippy::disallowed_types, reason = "this is the baseline")]
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
@@ -190,6 +192,10 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
             Inserted::Expired | Inserted::Contended | Inserted::Full | Inserted::Outdated => Event::Rejection,
         });
         outcome
+    }
+
+    fn filled(&mut self, missed_at: Instant) {
+        self.recorder.end(Operation::Miss, missed_at);
     }
 
     #[expect(clippy::disallowed_methods, reason = "bounds the baseline; written when keys come and go")]

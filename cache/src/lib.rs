@@ -74,6 +74,7 @@ pub use observe::{
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;
+use std::time::Instant;
 #[cfg(feature = "engine")]
 pub use tenant::Ticket;
 pub use tenant::{Cause, Copied, Departure, Tenant};
@@ -122,6 +123,12 @@ pub trait Session<V: Value>: Send {
     /// A value that has already expired is not stored, and the present entry is removed: the caller
     /// has just said that the newest value for this key is no longer valid.
     fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted;
+
+    /// Notes what a miss cost its caller, from `missed_at` until now. For callers that insert what was missing through another session
+    /// than the one that missed, as tasks do that go on on another thread.
+    fn filled(&mut self, missed_at: Instant) {
+        let _ = missed_at;
+    }
 
     /// Forgets `key`; returns whether an entry was held (expired or not).
     fn remove(&mut self, key: &Key) -> bool;

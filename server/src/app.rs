@@ -164,7 +164,7 @@ impl App {
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
-            cache: self.verdicts.stats(),
+            cache: self.verdicts.occupancy(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             in_flight_limit: self.pace.limit(),
             proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },

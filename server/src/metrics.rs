@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::Decision;
-use trefoil_cache::{Histogram, Stats};
+use trefoil_cache::Histogram;
 use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_pipeline::{Bound, StageTimes};
@@ -43,8 +43,8 @@ pub(crate) struct Metrics {
 
 /// What is read at scrape time rather than counted.
 pub(crate) struct Gauges<'a> {
-    /// Totals of the verdict cache.
-    pub cache: Stats,
+    /// Verdicts in the cache, and how many it can hold.
+    pub cache: [usize; 2],
     /// Requests that wait for a batch.
     pub intake_depth: usize,
     /// Requests of one tenant that may be in flight.
@@ -142,16 +142,9 @@ impl Metrics {
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
         let Gauges { cache, intake_depth, in_flight_limit, templates, arenas, ready, .. } = gauges;
-        text.family("trefoil_verdict_cache_total", "counter", "Operations of the verdict cache");
-        for (event, count) in [
-            ("hit", cache.hits),
-            ("miss", cache.misses),
-            ("insertion", cache.insertions),
-            ("eviction", cache.evictions),
-            ("expiration", cache.expirations),
-        ] {
-            text.sample("trefoil_verdict_cache_total", &format!("{{event=\"{event}\"}}"), count as f64);
-        }
+        let [entries, capacity] = cache.map(|count| count as f64);
+        text.single("trefoil_verdict_cache_entries", "gauge", "Verdicts in the cache", entries);
+        text.single("trefoil_verdict_cache_capacity", "gauge", "Verdicts that it can hold", capacity);
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);

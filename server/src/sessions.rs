@@ -15,6 +15,7 @@ use crate::store::{Session, SessionId};
 use crate::tenant::Tenant;
 use crate::wrap::SessionName;
 use std::sync::Arc;
+use std::time::Instant;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_zkp::chain::ChainTip;
@@ -75,6 +76,7 @@ pub(crate) async fn keep(
 
 /// Looks a session up in the store, and puts its verdict back into the cache. No proof is verified.
 pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
+    let missed_at = Instant::now();
     let (store, tenant_id, session) = (Arc::clone(&app.store), tenant.id, *id);
     let row = blocking(move || Ok(store.session(&tenant_id, &session)?)).await?;
     let Some(row) = row else { return Ok(Kept::Unknown) };
@@ -92,7 +94,7 @@ pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64)
         put(app, seal(tenant, *id, &verdict, None)).await?;
         app.chains.open(&tenant.id, id, tip, row.expires_at).map_err(too_many_chains)?;
     }
-    app.verdicts.insert(*id, verdict, now);
+    app.verdicts.fill(*id, verdict, now, missed_at);
     Ok(Kept::Live(verdict))
 }
 

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use trefoil_cache::{Cache, Exposition, Session as _, Stats};
+use trefoil_cache::{Cache, Exposition, Session as _};
 use trefoil_pipeline::{SessionId, Verdict};
 
 type CacheSession = <VerdictCache as Cache<Verdict>>::Session;
@@ -47,14 +47,20 @@ impl Verdicts {
         self.with(|session| session.insert(id, verdict, verdict.not_after, now));
     }
 
+    /// As [`Verdicts::insert`], after a look-up that missed at `missed_at`.
+    pub(crate) fn fill(&self, id: SessionId, verdict: Verdict, now: u64, missed_at: Instant) {
+        self.insert(id, verdict, now);
+        self.with(|session| session.filled(missed_at));
+    }
+
+    /// Verdicts held and room for, expired ones included.
+    pub(crate) fn occupancy(&self) -> [usize; 2] {
+        [self.cache.len(), self.cache.capacity()]
+    }
+
     /// Forgets verdicts that have expired, which bounds how long session keys stay in memory.
     pub(crate) fn sweep(&self, now: u64) -> usize {
         self.with(|session| session.sweep(now))
-    }
-
-    /// Totals over all sessions.
-    pub(crate) fn stats(&self) -> Stats {
-        self.cache.stats()
     }
 
     /// Durations, throughput and patterns of traffic, as Prometheus text: never a key.
@@ -86,16 +92,22 @@ mod tests {
             id[..4].copy_from_slice(&n.to_le_bytes());
             assert!(verdicts.get(&id, 0).is_none());
         }
+        let missed_at = Instant::now();
+        assert!(verdicts.get(&[1; 32], 0).is_none());
+        // Its task goes on on another thread, which has a session of its own.
+        std::thread::scope(|scope| {
+            scope.spawn(|| verdicts.with(|session| session.filled(missed_at))).join().unwrap()
+        });
         let page = verdicts.observations();
         for line in [
-            "trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"absent\"} 40000\n",
+            "trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"absent\"} 40001\n",
+            "trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"} 1\n",
             "trefoil_verdict_cache_patterns_total{kind=\"window\"} 2\n",
             "trefoil_verdict_cache_sessions_in_scan 1\n",
             "# TYPE trefoil_verdict_cache_duration_seconds histogram\n",
         ] {
             assert!(page.contains(line), "{line}{page}");
         }
-        // Beside the counters of the service, which have other names.
-        assert!(!page.contains("trefoil_verdict_cache_total"));
+        assert_eq!(verdicts.occupancy(), [0, 64]);
     }
 }

@@ -283,6 +283,10 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
         self.insert_in(Tenant(0), key, value, expires_at, now)
     }
 
+    fn filled(&mut self, missed_at: Instant) {
+        self.recorder.end(Operation::Miss, missed_at);
+    }
+
     fn remove(&mut self, key: &Key) -> bool {
         self.remove_in(Tenant(0), key)
     }

@@ -17,6 +17,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
+use std::time::Instant;
 use trefoil_pipeline::Verdict;
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -91,6 +92,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     check(&envelope, tenant, now).inspect_err(|_| app.metrics.proofs.count(Event::Stale))?;
     let id = envelope.statement.digest();
     // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
+    let missed_at = Instant::now();
     let known = match app.verdicts.get(&id, now) {
         Some(verdict) => Kept::Live(verdict),
         None => sessions::revive(app, tenant, &id, now).await?,
@@ -106,7 +108,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
         app.chains.open(&tenant.id, &id, tip, expires_at).map_err(sessions::too_many_chains)?;
     }
     sessions::keep(app, tenant, id, &verdict).await?;
-    app.verdicts.insert(id, verdict, now);
+    app.verdicts.fill(id, verdict, now, missed_at);
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
 

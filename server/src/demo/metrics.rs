@@ -51,10 +51,12 @@ impl Scrape {
             let missing = || DemoError::Step { step: "metrics", cause: format!("stage {stage} is missing") };
             Ok::<_, DemoError>(1e6 * median.ok_or_else(missing)?)
         };
-        let cache = |event: &str| sample(&format!("trefoil_verdict_cache_total{{event=\"{event}\"}}"));
+        let cache = |outcome: &str| {
+            sample(&format!("trefoil_verdict_cache_operations_total{{tenant=\"0\",outcome=\"{outcome}\"}}"))
+        };
         Ok(Scrape {
             cache_hits: cache("hit")?,
-            cache_misses: cache("miss")?,
+            cache_misses: cache("absent")? + cache("stale")? + cache("contended")?,
             batches: sample("trefoil_batches_total")? as u64,
             lanes: sample("trefoil_batch_lanes_total")? as u64,
             seals: sample("trefoil_seals_total")? as u64,
@@ -101,8 +103,10 @@ mod tests {
 trefoil_batches_total 4
 trefoil_batch_lanes_total 96
 trefoil_seals_total 2
-trefoil_verdict_cache_total{event=\"hit\"} 9
-trefoil_verdict_cache_total{event=\"miss\"} 1
+trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"hit\"} 9
+trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"absent\"} 1
+trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"stale\"} 0
+trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"contended\"} 0
 trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"0.000001\"} 2
 trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"+Inf\"} 4
 trefoil_stage_seconds_bucket{stage=\"match\",le=\"0.000002\"} 2
