@@ -64,7 +64,7 @@ impl Admin {
         scopes: Vec<Scope>,
     ) -> Result<CreatedApiKey, ClientError> {
         let path = format!("/v1/tenants/{}/api-keys", hex::encode(tenant.0));
-        self.0.json(Outgoing::post_json(path, &CreateApiKey { scopes })).await
+        self.0.json(Outgoing::post_json(path, &CreateApiKey { scopes, label: None, expires_at: None })).await
     }
 
     /// Registers the key under which the roots of a tenant verify.

@@ -1,6 +1,7 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
 mod backup;
+mod callers;
 mod canary;
 mod cli;
 mod client;
