@@ -56,7 +56,7 @@ const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The operator's token in the data directory.
-const ADMIN_TOKEN_FILE: &str = "admin.token";
+pub(crate) const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Why the service cannot start.
 #[derive(Debug, Error)]

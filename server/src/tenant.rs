@@ -27,6 +27,20 @@ pub enum Scope {
     Issue,
 }
 
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 3] = [Scope::Enrol, Scope::Authenticate, Scope::Issue];
+
+    /// As the API writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Enrol => "enrol",
+            Scope::Authenticate => "authenticate",
+            Scope::Issue => "issue",
+        }
+    }
+}
+
 /// A set of [`Scope`]s as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scopes(u8);
@@ -49,8 +63,7 @@ impl Scopes {
 
     /// The scopes in the set.
     pub fn list(self) -> Vec<Scope> {
-        let all = [Scope::Enrol, Scope::Authenticate, Scope::Issue];
-        all.into_iter().filter(|scope| self.contains(*scope)).collect()
+        Scope::ALL.into_iter().filter(|scope| self.contains(*scope)).collect()
     }
 
     /// Whether `scope` is in the set.

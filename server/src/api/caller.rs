@@ -34,12 +34,7 @@ impl Caller {
         if self.scopes.contains(scope) {
             return Ok(());
         }
-        let name = match scope {
-            Scope::Enrol => "enrol",
-            Scope::Authenticate => "authenticate",
-            Scope::Issue => "issue",
-        };
-        Err(Problem::new(Code::ScopeMissing, format!("use an API key with the scope `{name}`")))
+        Err(Problem::new(Code::ScopeMissing, format!("use an API key with the scope `{}`", scope.name())))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+mod admin;
 mod backup;
 mod callers;
 mod canary;
