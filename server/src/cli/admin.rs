@@ -1,6 +1,6 @@
 //! `trefoil admin`: what an operator asks of a running service, over its admin listener.
 
-mod place;
+pub(super) mod place;
 mod table;
 
 use super::{fail, time};

@@ -65,7 +65,7 @@ pub struct Arguments {
 }
 
 /// The data set in the source tree.
-const DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/data/lfw_facenet128");
+pub(crate) const DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/data/lfw_facenet128");
 /// Name under which the service attests.
 const ISSUER: &str = "https://auth.demonstration.example";
 /// Streams of one connection that are used; the service allows 128.

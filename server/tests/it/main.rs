@@ -14,6 +14,7 @@ mod demo;
 mod disk;
 mod enrolment;
 mod faces;
+mod first_login;
 mod flood;
 mod gateway;
 mod http;

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub(super) struct Place {
+pub(in crate::cli) struct Place {
     /// The service's configuration file, where it has one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -28,15 +28,19 @@ pub(super) struct Place {
 }
 
 /// The same, with every default filled in.
-struct Found {
-    url: String,
-    certificate: PathBuf,
-    token: PathBuf,
+pub(in crate::cli) struct Found {
+    /// The admin API.
+    pub(in crate::cli) url: String,
+    /// The public API, as configured.
+    pub(in crate::cli) service: String,
+    pub(in crate::cli) certificate: PathBuf,
+    pub(in crate::cli) token: PathBuf,
+    pub(in crate::cli) data_dir: PathBuf,
 }
 
 impl Place {
     /// Makes a call of the admin API.
-    pub(super) fn call<T>(
+    pub(in crate::cli) fn call<T>(
         &self,
         call: impl AsyncFnOnce(&Admin) -> Result<T, ClientError>,
     ) -> Result<T, String> {
@@ -58,7 +62,8 @@ impl Place {
         runtime.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
     }
 
-    fn found(&self) -> Result<Found, String> {
+    /// Where everything is: flags, then the configuration.
+    pub(in crate::cli) fn found(&self) -> Result<Found, String> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let overrides = Overrides { data_dir: self.data_dir.clone(), ..Overrides::default() };
@@ -72,6 +77,8 @@ impl Place {
         let or = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
         Ok(Found {
             url: self.admin.clone().unwrap_or_else(|| url(config.server.admin_listen)),
+            service: url(config.server.listen),
+            data_dir: data_dir.clone(),
             certificate: or(&self.certificate, configured),
             token: or(&self.admin_token_file, data_dir.join(ADMIN_TOKEN_FILE)),
         })
