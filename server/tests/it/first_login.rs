@@ -144,3 +144,58 @@ fn own(reader: &Reader, line: &str, tenant: &str, commitment: &str) -> String {
         .replace(COMMITMENT, commitment)
         .replace("2027-01-01", "2032-01-01")
 }
+
+/// The tables of the page against the routes of the service, and the bodies that it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_page_names_every_route_and_every_field_of_its_body() {
+    let table: Vec<&str> = PAGE.lines().filter(|line| line.starts_with('|')).collect();
+    let routed = include_str!("../../src/api/mod.rs").split(".route(\"").skip(1);
+    let paths: Vec<&str> = routed.map(|rest| rest.split_once('"').unwrap().0).collect();
+    assert!(paths.len() >= 30, "{paths:?}");
+    for path in paths {
+        let named = |line: &&str| line.contains(&format!("{path}`")) || line.contains(&format!("{path}?"));
+        assert!(table.iter().any(named), "server/API.md names no route {path}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let service = crate::service::Service::new(crate::service::config(&directory.path().join("data"))).await;
+    let tenant = hex::encode(service.tenant);
+    let handle = "00".repeat(32);
+    for (endpoint, method, route) in [
+        (&service.public, hyper::Method::POST, "/v1/subjects/{handle}/templates"),
+        (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
+        (&service.public, hyper::Method::POST, "/v1/authentications"),
+        (&service.admin, hyper::Method::POST, "/v1/tenants"),
+        (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
+        (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),
+    ] {
+        let row = table.iter().find(|line| line.starts_with(&format!("| `{method} {route}`"))).unwrap();
+        let path = route.replace("{tenant}", &tenant).replace("{handle}", &handle);
+        let headers = [("idempotency-key", "k")];
+        let refused = endpoint.send(method, &path, &headers, r#"{"no such field": 1}"#).await;
+        let detail = refused.problem(422, "field-invalid")["detail"].as_str().unwrap().to_owned();
+        let fields: Vec<&str> =
+            detail.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect();
+        assert!(!fields.is_empty(), "{detail}");
+        for field in fields {
+            assert!(row.contains(&format!("`{field}`")), "{route} takes `{field}`: {row}");
+        }
+    }
+    for (route, answer) in [
+        ("GET /v1/tenants/{tenant}`", service.admin.get(&format!("/v1/tenants/{tenant}")).await.json()),
+        ("GET /v1/tenants/{tenant}/api-keys?", {
+            service.admin.get(&format!("/v1/tenants/{tenant}/api-keys")).await.json()["api_keys"][0].clone()
+        }),
+        ("GET /v1/tenants?", service.admin.get("/v1/tenants").await.json()["tenants"][0].clone()),
+        ("GET /v1/credentials/roots/{tenant}`", {
+            service.public.get(&format!("/v1/credentials/roots/{tenant}")).await.json()
+        }),
+    ] {
+        let row = table.iter().position(|line| line.contains(route)).unwrap();
+        // "The same fields" are those of the row above.
+        let above = if table[row].contains("the same fields") { table[row - 1] } else { "" };
+        for field in answer.as_object().unwrap_or_else(|| panic!("{route}: {answer}")).keys() {
+            let named = format!("{above}{}", table[row]).contains(&format!("`{field}`"));
+            assert!(named, "{route} answers `{field}`: {}", table[row]);
+        }
+    }
+}
