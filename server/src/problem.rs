@@ -273,11 +273,11 @@ impl Problem {
     /// A problem about one field of a JSON body.
     pub fn field(code: Code, pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
         let error = FieldError { pointer: pointer.into(), detail: detail.into() };
-        Problem {
-            code,
-            detail: Cow::Owned(format!("{}: {}", error.pointer, error.detail)),
-            errors: vec![error],
-        }
+        let detail = match error.pointer.as_str() {
+            "" => error.detail.clone(),
+            pointer => format!("{pointer}: {}", error.detail),
+        };
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error] }
     }
 
     /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.

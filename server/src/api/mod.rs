@@ -79,7 +79,11 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/fhe/parameters", get(public::fhe_parameters))
         .route("/v1/fhe/keys/{tenant}", get(public::fhe_keys))
         .route("/.well-known/trefoil-configuration", get(public::configuration));
-    finish(routes, app)
+    finish(
+        routes,
+        app,
+        "the public listener has no such path; tenants, API keys and metrics are on the admin listener",
+    )
 }
 
 /// Routes of the admin listener.
@@ -97,12 +101,16 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))
         .route("/metrics", get(admin::metrics));
-    finish(routes, app)
+    finish(
+        routes,
+        app,
+        "the admin listener has no such path; logins, enrolments and public keys are on the public listener",
+    )
 }
 
-fn finish(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
+fn finish(routes: Router<Arc<App>>, app: Arc<App>, no_such_path: &'static str) -> Router {
     routes
-        .fallback(async || Problem::new(Code::RouteUnknown, "this listener has no such path"))
+        .fallback(async move || Problem::new(Code::RouteUnknown, no_such_path))
         .method_not_allowed_fallback(async || Problem::new(Code::MethodNotAllowed, "see the Allow header"))
         .layer(from_fn_with_state(Arc::clone(&app), envelope::around))
         .with_state(app)

@@ -149,9 +149,7 @@ fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Prob
     if statement.tenant != tenant.id {
         return refused("the statement names another tenant than the API key's");
     }
-    if !tenant.policy.audiences.contains(audience) {
-        return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
-    }
+    tenant.policy.check_audience(audience)?;
     if *policy_id != POLICY_ID {
         return refused("the statement names another policy than the tenant's");
     }

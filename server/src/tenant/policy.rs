@@ -11,6 +11,8 @@ pub const POLICY_ID: u32 = 1;
 pub const POLICY_VERSION: u32 = 1;
 /// Audiences of one tenant.
 const AUDIENCES_MAX: usize = 256;
+/// Audiences that a refusal names.
+const AUDIENCES_NAMED: usize = 4;
 /// Largest possible score of two unit vectors at scale 175.
 const SCORE_MAX: i32 = 32_768;
 
@@ -182,6 +184,21 @@ impl Policy {
             );
         }
         Ok(())
+    }
+
+    /// Refuses an audience that attestations are not made for.
+    pub fn check_audience(&self, audience: &str) -> Result<(), Problem> {
+        if self.audiences.iter().any(|known| known == audience) {
+            return Ok(());
+        }
+        let named: Vec<&str> = self.audiences.iter().take(AUDIENCES_NAMED).map(String::as_str).collect();
+        let more = if self.audiences.len() > named.len() { " and others" } else { "" };
+        let detail = format!(
+            "the tenant's policy allows the audiences {}{more}; use one of them as it is written, or a tenant made for \
+             the other one, because a policy cannot be changed",
+            named.join(", ")
+        );
+        Err(Problem::new(Code::AudienceNotAllowed, detail))
     }
 
     /// What the key-holder decides under. To be called on a checked policy.
