@@ -250,6 +250,7 @@ fn tenant() -> Tenant {
         next_key: None,
         wrapped_key: Vec::new(),
         created_at: WORLD_START_S,
+        disabled_at: None,
     }
 }
 

@@ -3,15 +3,21 @@
 //! Changes are rare. Each takes the one lock, becomes durable, and then replaces the snapshot, so a reader sees either
 //! the state before or the state after. Calls that change something block; async code makes them on the blocking pool.
 
+mod api_keys;
+mod tenants;
+
+pub(crate) use api_keys::unauthenticated;
+
 use crate::credentials::{ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot};
 use crate::problem::{Code, Problem};
 use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
-use crate::tenant::{POLICY_ID, Pepper, Policy, Scopes, Tenant, policy};
+use crate::tenant::{POLICY_ID, Pepper, Policy, Tenant, policy};
 use crate::wire::{
-    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, LoggedKey, LoggedRoot,
-    PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
+    Base64, CreateTenant, CreatedTenant, Hex, LoggedKey, LoggedRoot, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
 };
 use crate::wrap::WrapKey;
+use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +44,7 @@ pub(crate) struct Directory {
 #[derive(Clone, Default)]
 struct Snapshot {
     tenants: HashMap<TenantId, Arc<Tenant>>,
-    api_keys: HashMap<[u8; 8], store::ApiKey>,
+    api_keys: HashMap<[u8; 8], Arc<HeldKey>>,
 }
 
 impl Directory {
@@ -66,7 +72,7 @@ impl Directory {
             directory.registry.put(tenant.attested());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         }
-        snapshot.api_keys = api_keys.into_iter().map(|key| (key.id, key)).collect();
+        snapshot.api_keys = api_keys.into_iter().map(|key| (key.id, Arc::new(HeldKey::new(key)))).collect();
         directory.snapshot.store(Arc::new(snapshot));
         Ok(directory)
     }
@@ -79,14 +85,6 @@ impl Directory {
     /// A keyed digest for idempotency, see [`Pepper::digest`].
     pub(crate) fn keyed_digest(&self, domain: &[u8], parts: &[&[u8]]) -> [u8; 32] {
         self.pepper.digest(domain, parts)
-    }
-
-    /// The tenant and rights that an API key speaks for, and the key's public part.
-    pub(crate) fn caller(&self, api_key: &str) -> Option<(Arc<Tenant>, Scopes, [u8; 8])> {
-        let snapshot = self.snapshot.load();
-        let record = self.pepper.find(api_key, |id| snapshot.api_keys.get(id))?;
-        let tenant = snapshot.tenants.get(&record.tenant)?;
-        Some((Arc::clone(tenant), Scopes::from_bits(record.scopes), record.id))
     }
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
@@ -104,8 +102,16 @@ impl Directory {
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
         let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
-        let record =
-            store::Tenant { id, name, policy, public_key, next_key: None, wrapped_key, created_at: now };
+        let record = store::Tenant {
+            id,
+            name,
+            policy,
+            public_key,
+            next_key: None,
+            wrapped_key,
+            created_at: now,
+            disabled_at: None,
+        };
         let tenant = self.open(&record, &[], &[]).map_err(Problem::internal)?;
         self.store.create_tenant(record).map_err(|cause| match cause {
             StoreError::Conflict => {
@@ -115,27 +121,6 @@ impl Directory {
         })?;
         self.publish(tenant);
         Ok(CreatedTenant { tenant_id: Hex(id), policy_id: POLICY_ID })
-    }
-
-    /// Creates an API key of a tenant.
-    pub(crate) fn create_api_key(
-        &self,
-        tenant: &TenantId,
-        request: &CreateApiKey,
-        now: u64,
-    ) -> Result<CreatedApiKey, Problem> {
-        if request.scopes.is_empty() {
-            let detail = "expected at least one of enrol, authenticate, issue";
-            return Err(Problem::field(Code::FieldInvalid, "/scopes", detail));
-        }
-        let _changing = self.change();
-        self.tenant(tenant)?;
-        let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(&request.scopes), now);
-        self.store.add_api_key(record.clone())?;
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        snapshot.api_keys.insert(record.id, record);
-        self.snapshot.store(Arc::new(snapshot));
-        Ok(CreatedApiKey { api_key: text.to_string() })
     }
 
     /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
@@ -258,7 +243,8 @@ impl Directory {
         roots: &[Root],
         issuer_keys: &[IssuerKey],
     ) -> Result<Tenant, String> {
-        let store::Tenant { id, policy, public_key, next_key, wrapped_key, .. } = record;
+        let store::Tenant { id, policy, public_key, next_key, wrapped_key, name, created_at, disabled_at } =
+            record;
         let policy: Policy = serde_json::from_str(policy)
             .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
         let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
@@ -272,6 +258,9 @@ impl Directory {
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
         Ok(Tenant {
             id: *id,
+            name: name.clone(),
+            created_at: *created_at,
+            disabled_at: *disabled_at,
             policy,
             key: Arc::new(key),
             keys,

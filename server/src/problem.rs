@@ -19,7 +19,7 @@ pub enum Code {
     MalformedRequest,
     /// A create without `Idempotency-Key`.
     IdempotencyKeyMissing,
-    /// No API key or admin token, or one that is not known.
+    /// No API key or admin token, or one that is not known; also one that expired or was revoked.
     CallerUnauthenticated,
     /// The API key lacks the scope that this route needs.
     ScopeMissing,
@@ -35,6 +35,10 @@ pub enum Code {
     SubjectUnknown,
     /// No such tenant.
     TenantUnknown,
+    /// The operator disabled the tenant.
+    TenantDisabled,
+    /// The tenant has no API key with this id.
+    ApiKeyUnknown,
     /// No such proof session in the caller's tenant.
     SessionUnknown,
     /// No seal with this number.
@@ -139,6 +143,8 @@ impl Code {
             Code::RouteUnknown => (S::NOT_FOUND, "route-unknown", "No such route"),
             Code::SubjectUnknown => (S::NOT_FOUND, "subject-unknown", "No active template for this subject"),
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
+            Code::TenantDisabled => (S::FORBIDDEN, "tenant-disabled", "The tenant is disabled"),
+            Code::ApiKeyUnknown => (S::NOT_FOUND, "api-key-unknown", "No such API key"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
             Code::SealPruned => (S::GONE, "seal-pruned", "The seal's signatures were pruned"),
@@ -267,11 +273,11 @@ impl Problem {
     /// A problem about one field of a JSON body.
     pub fn field(code: Code, pointer: impl Into<String>, detail: impl Into<String>) -> Problem {
         let error = FieldError { pointer: pointer.into(), detail: detail.into() };
-        Problem {
-            code,
-            detail: Cow::Owned(format!("{}: {}", error.pointer, error.detail)),
-            errors: vec![error],
-        }
+        let detail = match error.pointer.as_str() {
+            "" => error.detail.clone(),
+            pointer => format!("{pointer}: {}", error.detail),
+        };
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error] }
     }
 
     /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.

@@ -52,11 +52,11 @@ use zeroize::Zeroizing;
 const NONCES_MAX: usize = 1_200_000;
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
-/// How often expired sessions, verdicts and idempotency records are removed.
+/// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The operator's token in the data directory.
-const ADMIN_TOKEN_FILE: &str = "admin.token";
+pub(crate) const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Why the service cannot start.
 #[derive(Debug, Error)]
@@ -367,6 +367,9 @@ impl Server {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             sessions::keep_places(&app);
+            if let Err(cause) = app.directory.note_uses() {
+                tracing::warn!(%cause, "the last uses of API keys were not noted");
+            }
             let checkpoints = [app.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
             for cause in checkpoints.into_iter().filter_map(Result::err) {
                 tracing::warn!(%cause, "a database is complete only together with its -wal file: copy both");
@@ -614,10 +617,11 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         let swept = blocking(move || {
             app.verdicts.sweep(now);
             app.chains.sweep(now);
-            app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S))
+            let noted = app.directory.note_uses();
+            app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {
-            tracing::warn!(%cause, "expired records were not removed");
+            tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
         }
     }
 }

@@ -35,6 +35,11 @@ impl Scopes {
         self.0
     }
 
+    /// The scopes in the set.
+    pub fn list(self) -> Vec<Scope> {
+        Scope::ALL.into_iter().filter(|scope| self.contains(*scope)).collect()
+    }
+
     /// Whether `scope` is in the set.
     pub fn contains(self, scope: Scope) -> bool {
         self.0 & 1 << scope as u8 != 0
@@ -46,6 +51,12 @@ impl Scopes {
 pub struct Tenant {
     /// Identifier.
     pub id: TenantId,
+    /// Name for operators.
+    pub name: String,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// Since when its API keys are refused, Unix seconds.
+    pub disabled_at: Option<u64>,
     /// Policy.
     pub policy: Policy,
     /// Wraps the tenant's templates and sessions.
@@ -99,20 +110,31 @@ impl Pepper {
         let text = format!("{API_KEY_PREFIX}{}_{}", hex::encode(id), URL_SAFE_NO_PAD.encode(*secret));
         let tag = hmac::sign(&self.0, &message(&id, &*secret));
         let tag = tag.as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes");
-        (Zeroizing::new(text), store::ApiKey { id, tenant, tag, scopes: scopes.bits(), created_at: now })
+        let record = store::ApiKey {
+            id,
+            tenant,
+            tag,
+            scopes: scopes.bits(),
+            created_at: now,
+            label: String::new(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        (Zeroizing::new(text), record)
     }
 
     /// The record that `text` is the key of, if any. Compares in constant time.
-    pub fn find<'a>(
+    pub fn find<'a, K: AsRef<store::ApiKey>>(
         &self,
         text: &str,
-        by_id: impl FnOnce(&[u8; 8]) -> Option<&'a store::ApiKey>,
-    ) -> Option<&'a store::ApiKey> {
+        by_id: impl FnOnce(&[u8; 8]) -> Option<&'a K>,
+    ) -> Option<&'a K> {
         let (id, secret) = text.strip_prefix(API_KEY_PREFIX)?.split_once('_')?;
         let id = trefoil_api::Hex::<8>::parse(id)?.0;
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(secret).ok()?);
         let record = by_id(&id)?;
-        hmac::verify(&self.0, &message(&id, &secret), &record.tag).ok()?;
+        hmac::verify(&self.0, &message(&id, &secret), &record.as_ref().tag).ok()?;
         Some(record)
     }
 
@@ -159,6 +181,7 @@ mod tests {
         let scopes = Scopes::of(&[Scope::Enrol, Scope::Issue]);
         assert!(scopes.contains(Scope::Enrol) && scopes.contains(Scope::Issue));
         assert!(!scopes.contains(Scope::Authenticate));
+        assert_eq!(scopes.list(), [Scope::Enrol, Scope::Issue]);
         assert_eq!(Scopes::from_bits(scopes.bits()), scopes);
     }
 }

@@ -311,12 +311,32 @@ pub enum Scope {
     Issue,
 }
 
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 3] = [Scope::Enrol, Scope::Authenticate, Scope::Issue];
+
+    /// As the API writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Enrol => "enrol",
+            Scope::Authenticate => "authenticate",
+            Scope::Issue => "issue",
+        }
+    }
+}
+
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateApiKey {
     /// What the key may do.
     pub scopes: Vec<Scope>,
+    /// Name for operators, 1 to 256 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "label")]
+    pub label: Option<String>,
+    /// From when on the key is refused, Unix seconds; never without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 /// Answer to [`CreateApiKey`]. The only time that the secret is shown.
@@ -324,6 +344,95 @@ pub struct CreateApiKey {
 pub struct CreatedApiKey {
     /// The key, for `Authorization: Bearer`.
     pub api_key: String,
+    /// Its public part, by which it is listed and revoked.
+    pub id: Hex<8>,
+    /// From when on it is refused, Unix seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+}
+
+/// An API key in a list, and the answer to `DELETE /v1/tenants/{tenant}/api-keys/{id}` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKey {
+    /// Public part.
+    pub id: Hex<8>,
+    /// Name for operators; may be empty.
+    pub label: String,
+    /// What the key may do.
+    pub scopes: Vec<Scope>,
+    /// Whether it is taken.
+    pub state: ApiKeyState,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// From when on it is refused, Unix seconds; `null` for never.
+    pub expires_at: Option<u64>,
+    /// When it was revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+    /// The hour of its last use, Unix seconds; `null` if it was never used.
+    pub last_used_at: Option<u64>,
+}
+
+/// Whether an API key is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiKeyState {
+    /// Yes.
+    Active,
+    /// No, its time is over.
+    Expired,
+    /// No, an operator revoked it.
+    Revoked,
+}
+
+/// `GET /v1/tenants/{tenant}/api-keys?from={id}` on the admin listener: a page of at most 256.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKeyPage {
+    /// The keys, by their ids.
+    pub api_keys: Vec<ApiKey>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<8>>,
+}
+
+/// A tenant in a list, and the answer to `POST /v1/tenants/{tenant}/disable` and `/enable` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantSummary {
+    /// The tenant.
+    pub tenant_id: Hex<16>,
+    /// Name for operators.
+    pub name: String,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// Since when its API keys are refused, Unix seconds; `null` while it is enabled.
+    pub disabled_at: Option<u64>,
+}
+
+/// `GET /v1/tenants?from={tenant}` on the admin listener: a page of at most 256.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantPage {
+    /// The tenants, by their identifiers.
+    pub tenants: Vec<TenantSummary>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<16>>,
+}
+
+/// `GET /v1/tenants/{tenant}` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownTenant {
+    /// As in the list.
+    #[serde(flatten)]
+    pub summary: TenantSummary,
+    /// The policy's number.
+    pub policy_id: u32,
+    /// Its version, as attestations say it.
+    pub policy_version: u32,
+    /// What the tenant's requests are decided under.
+    pub policy: Policy,
+    /// The newest credential root; `null` before the first.
+    pub root_generation: Option<u32>,
+}
+
+fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    reference(deserializer).map(Some)
 }
 
 fn reference<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -19,12 +19,12 @@ pub use trefoil_wallet::{
 
 use hyper::body::Bytes;
 use transport::{Outgoing, Transport};
-use trefoil_api::Scope;
 use trefoil_api::trust;
 use trefoil_api::{
-    Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    Enrolled, Enrolment, FheKeys, Hex, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
-    RegisteredIssuerKey, RootLogPage,
+    ApiKey, ApiKeyPage, Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey,
+    CreatedTenant, Enrolled, Enrolment, FheKeys, Hex, ProofSession, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, ShownTenant, TenantPage,
+    TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -64,8 +64,90 @@ impl Admin {
         tenant: Hex<16>,
         scopes: Vec<Scope>,
     ) -> Result<CreatedApiKey, ClientError> {
-        let path = format!("/v1/tenants/{}/api-keys", hex::encode(tenant.0));
-        self.0.json(Outgoing::post_json(path, &CreateApiKey { scopes })).await
+        self.create_api_key_with(tenant, &CreateApiKey { scopes, label: None, expires_at: None }).await
+    }
+
+    /// The same with a label and an expiry.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, `field-invalid` for an expiry that is over, and [`ClientError`] in general.
+    pub async fn create_api_key_with(
+        &self,
+        tenant: Hex<16>,
+        request: &CreateApiKey,
+    ) -> Result<CreatedApiKey, ClientError> {
+        self.0.json(Outgoing::post_json(of_tenant(tenant, "/api-keys"), request)).await
+    }
+
+    /// A page of a tenant's API keys, from an id on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn api_keys(&self, tenant: Hex<16>, from: Hex<8>) -> Result<ApiKeyPage, ClientError> {
+        let path = of_tenant(tenant, &format!("/api-keys?from={}", hex::encode(from.0)));
+        self.0.json(Outgoing::get(path)).await
+    }
+
+    /// Revokes an API key; again, the same answer.
+    ///
+    /// # Errors
+    /// `api-key-unknown`, `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn revoke_api_key(&self, tenant: Hex<16>, id: Hex<8>) -> Result<ApiKey, ClientError> {
+        let path = of_tenant(tenant, &format!("/api-keys/{}", hex::encode(id.0)));
+        self.0.json(Outgoing::delete(path)).await
+    }
+
+    /// A page of the tenants, from an identifier on.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn tenants(&self, from: Hex<16>) -> Result<TenantPage, ClientError> {
+        self.0.json(Outgoing::get(format!("/v1/tenants?from={}", hex::encode(from.0)))).await
+    }
+
+    /// A tenant and its policy.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn tenant(&self, tenant: Hex<16>) -> Result<ShownTenant, ClientError> {
+        self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
+    }
+
+    /// Disables a tenant, so that its API keys are refused, or enables it.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn set_tenant_disabled(
+        &self,
+        tenant: Hex<16>,
+        disabled: bool,
+    ) -> Result<TenantSummary, ClientError> {
+        let path = of_tenant(tenant, if disabled { "/disable" } else { "/enable" });
+        self.0.json(Outgoing::post_empty(path)).await
+    }
+
+    /// Resets the key-holder's count of a tenant's malformed jobs.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
+    pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<(), ClientError> {
+        self.0.bytes(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await.map(drop)
+    }
+
+    /// Starts a rotation of the keys of a tenant's templates, or goes on with one that stopped.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
+    pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<RotationStatus, ClientError> {
+        self.0.json(Outgoing::post_empty(of_tenant(tenant, "/key-rotation"))).await
+    }
+
+    /// Where the rotation of a tenant's keys stands.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn key_rotation(&self, tenant: Hex<16>) -> Result<RotationStatus, ClientError> {
+        self.0.json(Outgoing::get(of_tenant(tenant, "/key-rotation"))).await
     }
 
     /// Registers the key under which the roots of a tenant verify.
@@ -77,7 +159,7 @@ impl Admin {
         tenant: Hex<16>,
         key: &IssuerPublicKey,
     ) -> Result<RegisteredIssuerKey, ClientError> {
-        let path = format!("/v1/tenants/{}/issuer-key", hex::encode(tenant.0));
+        let path = of_tenant(tenant, "/issuer-key");
         let body = RegisterIssuerKey { ml_dsa_65: Base64(key.as_bytes().to_vec()) };
         self.0.json(Outgoing::put_json(path, &body)).await
     }
@@ -207,6 +289,11 @@ impl Client {
 
 /// Header that makes a repeated enrolment harmless.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// A path under a tenant's.
+fn of_tenant(tenant: Hex<16>, rest: &str) -> String {
+    format!("/v1/tenants/{}{rest}", hex::encode(tenant.0))
+}
 
 fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
     ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }

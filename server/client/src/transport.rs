@@ -57,6 +57,16 @@ impl Outgoing {
         Outgoing { method: Method::GET, path: path.into(), body: Bytes::new(), headers: Vec::new() }
     }
 
+    /// A request that deletes.
+    pub(super) fn delete(path: impl Into<String>) -> Outgoing {
+        Outgoing { method: Method::DELETE, ..Outgoing::get(path) }
+    }
+
+    /// A request that changes something and says all in its path.
+    pub(super) fn post_empty(path: impl Into<String>) -> Outgoing {
+        Outgoing { method: Method::POST, ..Outgoing::get(path) }
+    }
+
     /// A body of JSON.
     pub(super) fn post_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
         // Only map keys that are no strings and failing `Serialize` implementations cannot become JSON; the

@@ -1,13 +1,13 @@
 //! The operator's routes.
 
-use super::caller::{Operator, PathBytes};
+use super::caller::{Cursor, Operator, PathBytes};
 use super::{JSON_BYTES_MAX, body};
 use crate::app::{App, blocking};
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use crate::rotation;
 use crate::wire::{CreateApiKey, CreateTenant};
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -36,8 +36,75 @@ pub(super) async fn create_api_key(
     request: Request,
 ) -> Result<Response, Problem> {
     let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.config.limits).await?;
-    let created = blocking(move || app.directory.create_api_key(&tenant, &request, app.now())).await?;
+    let created = blocking(move || app.directory.create_api_key(&tenant, request, app.now())).await?;
     body::answer(StatusCode::CREATED, &created)
+}
+
+/// `GET /v1/tenants/{tenant}/api-keys?from={id}`: without their secrets, which nobody has.
+pub(super) async fn api_keys(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+    Cursor(from): Cursor<8>,
+) -> Result<Response, Problem> {
+    body::answer(StatusCode::OK, &app.directory.api_keys(&tenant, from, app.now())?)
+}
+
+/// `DELETE /v1/tenants/{tenant}/api-keys/{id}`: from the answer on the key is refused, also after a restart.
+pub(super) async fn revoke_api_key(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    Path((tenant, id)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
+    let revoked = blocking(move || app.directory.revoke_api_key(&tenant, id, app.now())).await?;
+    body::answer(StatusCode::OK, &revoked)
+}
+
+/// `GET /v1/tenants?from={tenant}`
+pub(super) async fn tenants(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    Cursor(from): Cursor<16>,
+) -> Result<Response, Problem> {
+    body::answer(StatusCode::OK, &app.directory.tenants(from))
+}
+
+/// `GET /v1/tenants/{tenant}`
+pub(super) async fn tenant(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    body::answer(StatusCode::OK, &app.directory.show_tenant(&tenant)?)
+}
+
+/// `POST /v1/tenants/{tenant}/disable`: all of its API keys are refused with `tenant-disabled`. Nothing is deleted.
+pub(super) async fn disable(
+    state: State<Arc<App>>,
+    operator: Operator,
+    tenant: PathBytes<16>,
+) -> Result<Response, Problem> {
+    set_disabled(state, operator, tenant, true).await
+}
+
+/// `POST /v1/tenants/{tenant}/enable`
+pub(super) async fn enable(
+    state: State<Arc<App>>,
+    operator: Operator,
+    tenant: PathBytes<16>,
+) -> Result<Response, Problem> {
+    set_disabled(state, operator, tenant, false).await
+}
+
+async fn set_disabled(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+    disabled: bool,
+) -> Result<Response, Problem> {
+    let summary = blocking(move || app.directory.set_disabled(&tenant, disabled, app.now())).await?;
+    body::answer(StatusCode::OK, &summary)
 }
 
 /// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a

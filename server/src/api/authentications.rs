@@ -11,7 +11,7 @@ use crate::problem::{Code, Problem};
 use crate::replay::{AHEAD_S, FRESHNESS_S, Use};
 use crate::seal_log::{Answer, Unanswered};
 use crate::sessions::{self, Kept};
-use crate::tenant::{Scope, Tenant};
+use crate::tenant::{Scope, Tenant, policy};
 use crate::wire::{self, AttestationForm, Authenticated, Authentication, Base64, Hex};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -38,9 +38,7 @@ pub(super) async fn authenticate(
     app.check_room()?;
     let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = &caller.tenant;
-    if !tenant.policy.audiences.contains(&request.audience) {
-        return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
-    }
+    policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
     if app.keyholder.unready().is_some() {
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
@@ -248,7 +246,10 @@ fn refusal(why: Refusal) -> Problem {
             Code::SessionScope,
             "the session was proven for another handle, audience, policy or level; open one for this request",
         ),
-        Refusal::Template => Problem::new(Code::SubjectUnknown, "enrol the subject first"),
+        Refusal::Template => Problem::new(
+            Code::SubjectUnknown,
+            "no template is active under this handle; enrol the subject first",
+        ),
         Refusal::SealedShare => templates::refused_share("/shares/sealed", templates::SEALED_FOR_ANOTHER),
         Refusal::ProbeMode => {
             Problem::new(Code::ProbeModeMismatch, "the tenant's probe mode changed while the request waited")

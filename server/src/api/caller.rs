@@ -1,6 +1,7 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
+use crate::directory::unauthenticated;
 use crate::pace::Place;
 use crate::problem::{Code, Problem};
 use crate::tenant::{Scope, Scopes, Tenant};
@@ -24,18 +25,16 @@ pub(super) struct Operator;
 /// `N` bytes from the one parameter of the path.
 pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
 
+/// Where a page of a list begins: `?from=`, and the beginning without it.
+pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
+
 impl Caller {
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {
             return Ok(());
         }
-        let name = match scope {
-            Scope::Enrol => "enrol",
-            Scope::Authenticate => "authenticate",
-            Scope::Issue => "issue",
-        };
-        Err(Problem::new(Code::ScopeMissing, format!("use an API key with the scope `{name}`")))
+        Err(Problem::new(Code::ScopeMissing, format!("use an API key with the scope `{}`", scope.name())))
     }
 }
 
@@ -46,12 +45,8 @@ impl FromRequestParts<Arc<App>> for Caller {
         if let Some(why) = app.unready() {
             return Err(Problem::new(Code::Draining, why));
         }
-        let unknown = || {
-            let detail = "send `Authorization: Bearer <API key>` with a key that exists";
-            Problem::new(Code::CallerUnauthenticated, detail)
-        };
-        let key = bearer(&parts.headers).ok_or_else(unknown)?;
-        let (tenant, scopes, id) = app.directory.caller(key).ok_or_else(unknown)?;
+        let key = bearer(&parts.headers).ok_or_else(unauthenticated)?;
+        let (tenant, scopes, id) = app.directory.caller(key, app.now())?;
         let place = app.pace.place(&tenant.in_flight).ok_or_else(|| {
             let detail =
                 "more requests of this tenant are in flight than are answered in time; retry after a second";
@@ -80,12 +75,32 @@ impl<const N: usize> FromRequestParts<Arc<App>> for PathBytes<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<PathBytes<N>, Problem> {
+        let text = Path::<String>::from_request_parts(parts, app).await;
+        PathBytes::parse(text.as_deref().map_or("", String::as_str))
+    }
+}
+
+impl<const N: usize> PathBytes<N> {
+    /// Reads one parameter of the path.
+    pub(super) fn parse(text: &str) -> Result<PathBytes<N>, Problem> {
         let malformed = || {
             let detail = format!("the identifier in the path is not {} hexadecimal digits", 2 * N);
             Problem::new(Code::MalformedRequest, detail)
         };
-        let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| malformed())?;
-        crate::wire::Hex::parse(&text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
+        crate::wire::Hex::parse(text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
+    }
+}
+
+impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Cursor<N>, Problem> {
+        let Some(query) = parts.uri.query() else { return Ok(Cursor([0; N])) };
+        let from = query.strip_prefix("from=").and_then(crate::wire::Hex::parse);
+        from.map(|hex| Cursor(hex.0)).ok_or_else(|| {
+            let detail = format!("expected the query `from=` with {} hexadecimal digits, or none", 2 * N);
+            Problem::new(Code::MalformedRequest, detail)
+        })
     }
 }
 

@@ -14,6 +14,9 @@
 //! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
+//! | GET `/v1/tenants`, `/v1/tenants/{tenant}`, `/v1/tenants/{tenant}/api-keys` (admin) | token | - | 200 |
+//! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
+//! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
@@ -43,7 +46,7 @@ use crate::app::App;
 use crate::problem::{Code, Problem};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use std::sync::Arc;
 
 /// Largest JSON body without an embedding.
@@ -76,26 +79,38 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/fhe/parameters", get(public::fhe_parameters))
         .route("/v1/fhe/keys/{tenant}", get(public::fhe_keys))
         .route("/.well-known/trefoil-configuration", get(public::configuration));
-    finish(routes, app)
+    finish(
+        routes,
+        app,
+        "the public listener has no such path; tenants, API keys and metrics are on the admin listener",
+    )
 }
 
 /// Routes of the admin listener.
 pub(crate) fn admin(app: Arc<App>) -> Router {
     let routes = Router::new()
-        .route("/v1/tenants", post(admin::create_tenant))
-        .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key))
+        .route("/v1/tenants", post(admin::create_tenant).get(admin::tenants))
+        .route("/v1/tenants/{tenant}", get(admin::tenant))
+        .route("/v1/tenants/{tenant}/disable", post(admin::disable))
+        .route("/v1/tenants/{tenant}/enable", post(admin::enable))
+        .route("/v1/tenants/{tenant}/api-keys", post(admin::create_api_key).get(admin::api_keys))
+        .route("/v1/tenants/{tenant}/api-keys/{id}", delete(admin::revoke_api_key))
         .route("/v1/tenants/{tenant}/issuer-key", put(roots::register_key))
         .route("/v1/tenants/{tenant}/reset-malformed", post(admin::reset_malformed))
         .route("/v1/tenants/{tenant}/key-rotation", post(admin::rotate_keys).get(admin::key_rotation))
         .route("/livez", get(admin::live))
         .route("/readyz", get(admin::ready))
         .route("/metrics", get(admin::metrics));
-    finish(routes, app)
+    finish(
+        routes,
+        app,
+        "the admin listener has no such path; logins, enrolments and public keys are on the public listener",
+    )
 }
 
-fn finish(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
+fn finish(routes: Router<Arc<App>>, app: Arc<App>, no_such_path: &'static str) -> Router {
     routes
-        .fallback(async || Problem::new(Code::RouteUnknown, "this listener has no such path"))
+        .fallback(async move || Problem::new(Code::RouteUnknown, no_such_path))
         .method_not_allowed_fallback(async || Problem::new(Code::MethodNotAllowed, "see the Allow header"))
         .layer(from_fn_with_state(Arc::clone(&app), envelope::around))
         .with_state(app)

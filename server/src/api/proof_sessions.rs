@@ -10,7 +10,7 @@ use crate::problem::{Code, Problem};
 use crate::proofs::metrics::Event;
 use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
 use crate::sessions::{self, Kept};
-use crate::tenant::{POLICY_ID, Scope, Tenant};
+use crate::tenant::{POLICY_ID, Scope, Tenant, policy};
 use crate::wire::{Hex, PROOF_MEDIA_TYPE, ProofSession};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -151,9 +151,7 @@ fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Prob
     if statement.tenant != tenant.id {
         return refused("the statement names another tenant than the API key's");
     }
-    if !tenant.policy.audiences.contains(audience) {
-        return Err(Problem::new(Code::AudienceNotAllowed, "add the audience to the tenant's policy"));
-    }
+    policy::check_audience(&tenant.policy, audience)?;
     if *policy_id != POLICY_ID {
         return refused("the statement names another policy than the tenant's");
     }

@@ -283,5 +283,8 @@ pub(super) const SEALED_FOR_ANOTHER: &str = "the share was not sealed to this ke
      before: seal again, to the key of /v1/fhe/keys";
 
 fn unknown() -> Problem {
-    Problem::new(Code::SubjectUnknown, "enrol the subject first")
+    Problem::new(
+        Code::SubjectUnknown,
+        "no template is active under this handle: nothing was enrolled, or it was deleted",
+    )
 }

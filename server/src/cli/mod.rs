@@ -1,11 +1,13 @@
 //! The command line `trefoil`.
 
+mod admin;
 mod backup;
 mod compare;
 mod issuer;
 mod keys;
 mod log;
 mod passphrase;
+mod quickstart;
 mod remote;
 mod serve;
 mod time;
@@ -27,6 +29,8 @@ const USAGE: u8 = 2;
     about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
     after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
                   trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
+                  trefoil quickstart                the first login on that service, from another terminal, command by command
+  \
                   trefoil key-holder                the keys and thresholds in a process of their own\n  \
                   trefoil keys export-trust-root    what relying parties pin\n  \
                   trefoil verify answer.json --trust-root trust-root.json --audience shop.example"
@@ -44,6 +48,10 @@ enum Command {
     Demo(crate::demo::Arguments),
     /// Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes.
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
+    /// The first tenant, credential and login on a running service; prints every command.
+    Quickstart(quickstart::Quickstart),
+    /// Operate a running service: tenants, API keys, key rotation.
+    Admin(admin::AdminCommand),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),
     /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
@@ -68,6 +76,8 @@ pub fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => crate::demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),
+        Command::Quickstart(quickstart) => quickstart.run(),
+        Command::Admin(admin) => admin.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Verify(verify) => verify.run(),

@@ -180,7 +180,7 @@ pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
 }
 
 /// The data set that comes with the program: faces are biometric data, so it is a folder beside it and no part of it.
-fn bundled_data() -> PathBuf {
+pub(crate) fn bundled_data() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(DATA_DIR)));
     beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }

@@ -29,6 +29,9 @@ fn tenant(id: u8, key: u8) -> Tenant {
     });
     Tenant {
         id: [id; 16],
+        name: String::new(),
+        created_at: 0,
+        disabled_at: None,
         policy: serde_json::from_value(policy).unwrap(),
         key: Arc::new(WrapKey::new(&[key; 32])),
         keys: Vec::new(),

@@ -73,6 +73,30 @@ impl Store for Memory {
         insert(&mut self.tables().api_keys, key.id, key)
     }
 
+    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError> {
+        if let Some(key) = self.tables().api_keys.get_mut(id) {
+            key.revoked_at.get_or_insert(at);
+        }
+        Ok(())
+    }
+
+    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        for (id, at) in uses {
+            if let Some(key) = tables.api_keys.get_mut(&id) {
+                key.last_used_at = key.last_used_at.max(Some(at));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError> {
+        if let Some(record) = self.tables().tenants.get_mut(tenant) {
+            record.disabled_at = at;
+        }
+        Ok(())
+    }
+
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
         let mut tables = self.tables();
         if tables.roots.range((root.tenant, root.generation)..=(root.tenant, u32::MAX)).next().is_some() {

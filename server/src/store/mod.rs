@@ -47,6 +47,8 @@ pub struct Tenant {
     pub wrapped_key: Vec<u8>,
     /// Unix seconds.
     pub created_at: u64,
+    /// Since when its API keys are refused, Unix seconds.
+    pub disabled_at: Option<u64>,
 }
 
 /// An API key without its secret.
@@ -62,6 +64,20 @@ pub struct ApiKey {
     pub scopes: u8,
     /// Unix seconds.
     pub created_at: u64,
+    /// Name for operators; may be empty.
+    pub label: String,
+    /// From when on it is refused, Unix seconds.
+    pub expires_at: Option<u64>,
+    /// When it was revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+    /// The hour of its last use, Unix seconds; noted later than the use.
+    pub last_used_at: Option<u64>,
+}
+
+impl AsRef<ApiKey> for ApiKey {
+    fn as_ref(&self) -> &ApiKey {
+        self
+    }
 }
 
 /// A credential root that an issuer published.
@@ -170,6 +186,12 @@ pub trait Store: Send + Sync + 'static {
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
     /// Adds an API key; `Conflict` if its id exists.
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    /// Revokes an API key; the first revocation stays.
+    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError>;
+    /// Notes when API keys were last used; a later time stays.
+    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError>;
+    /// Disables a tenant from this time on, or enables it.
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
     fn publish_root(&self, root: Root) -> Result<(), StoreError>;
     /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.

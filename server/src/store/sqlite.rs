@@ -47,8 +47,8 @@ impl Sqlite {
         check_copy(path, VERSION, SCHEMA, &key(secret))
     }
 
-    /// One insertion that conflicts when its key exists.
-    fn insert<P: Params + Send + 'static>(&self, sql: &'static str, values: P) -> Result<(), StoreError> {
+    /// One change; an insertion conflicts when its key exists.
+    fn change<P: Params + Send + 'static>(&self, sql: &'static str, values: P) -> Result<(), StoreError> {
         self.0.write(move |connection| execute(connection, sql, values).map(drop))
     }
 
@@ -62,13 +62,16 @@ impl Sqlite {
     }
 }
 
-const VERSION: i64 = 3;
-const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
+const VERSION: i64 = 4;
+const SCHEMA: &str =
+    concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
+const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
 
 /// From each version to the next. Version 1 has the tables of version 2, and its sum left some out.
 const STEPS: &[Step] = &[
     Step { from: 1, tables: include_str!("schema.sql"), apart: APART_IN_1, sql: "" },
     Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
+    Step { from: 3, tables: SCHEMA_3, apart: &[], sql: include_str!("schema_4.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -111,14 +114,31 @@ impl Store for Sqlite {
     }
 
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
-        let Tenant { id, name, policy, public_key, next_key, wrapped_key, created_at } = tenant;
-        let values = (id, name, policy, public_key, next_key, wrapped_key, created_at);
-        self.insert("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        let Tenant { id, name, policy, public_key, next_key, wrapped_key, created_at, disabled_at } = tenant;
+        let values = (id, name, policy, public_key, next_key, wrapped_key, created_at, disabled_at);
+        self.change("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     }
 
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        let ApiKey { id, tenant, tag, scopes, created_at } = key;
-        self.insert("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?)", (id, tenant, tag, scopes, created_at))
+        let ApiKey { id, tenant, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at } = key;
+        let values = (id, tenant, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at);
+        self.change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    }
+
+    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError> {
+        let sql = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL";
+        self.change(sql, (at, *id))
+    }
+
+    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError> {
+        let sql = "UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, -1) < ?1";
+        self.0.write(move |connection| {
+            uses.into_iter().try_for_each(|(id, at)| execute(connection, sql, (at, id)).map(drop))
+        })
+    }
+
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError> {
+        self.change("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, *tenant))
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
@@ -144,7 +164,7 @@ impl Store for Sqlite {
 
     fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
         let IssuerKey { tenant, number, key, registered_at } = key;
-        self.insert("INSERT INTO issuer_keys VALUES (?, ?, ?, ?)", (tenant, number, key, registered_at))
+        self.change("INSERT INTO issuer_keys VALUES (?, ?, ?, ?)", (tenant, number, key, registered_at))
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
@@ -392,7 +412,7 @@ impl Store for Sqlite {
     }
 
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {
-        self.insert("INSERT INTO cosignatures VALUES (?, ?, ?)", (size, witness, line))
+        self.change("INSERT INTO cosignatures VALUES (?, ?, ?)", (size, witness, line))
     }
 
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError> {
@@ -410,7 +430,7 @@ impl Store for Sqlite {
 
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError> {
         let Restoration { time, first } = restoration;
-        self.insert("INSERT INTO restorations VALUES (?, ?)", (time, first))
+        self.change("INSERT INTO restorations VALUES (?, ?)", (time, first))
     }
 
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
@@ -442,6 +462,7 @@ fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
         next_key: row.get("next_key")?,
         wrapped_key: row.get("wrapped_key")?,
         created_at: row.get("created_at")?,
+        disabled_at: row.get("disabled_at")?,
     })
 }
 
@@ -452,6 +473,10 @@ fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
         tag: row.get("tag")?,
         scopes: row.get("scopes")?,
         created_at: row.get("created_at")?,
+        label: row.get("label")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::sqlite::APART_IN_1;
 use super::*;
 use trefoil_key_holder::Supervisor;
-use trefoil_key_holder::database::{Database, RowKey};
+use trefoil_key_holder::database::{Database, RowKey, fault};
 
 const T: TenantId = [1; 16];
 const U: TenantId = [2; 16];
@@ -18,6 +18,22 @@ fn tenant(id: TenantId) -> Tenant {
         next_key: None,
         wrapped_key: vec![5; 60],
         created_at: 6,
+        disabled_at: None,
+    }
+}
+
+/// As one that version 3 kept.
+fn api_key(id: u8) -> ApiKey {
+    ApiKey {
+        id: [id; 8],
+        tenant: T,
+        tag: [2; 32],
+        scopes: 2,
+        created_at: 3,
+        label: String::new(),
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
     }
 }
 
@@ -56,9 +72,8 @@ fn holds(store: &dyn Store) {
     store.create_tenant(tenant(T)).unwrap();
     store.create_tenant(tenant(U)).unwrap();
     assert_eq!(store.create_tenant(tenant(T)), Err(StoreError::Conflict));
-    let key = ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 7, created_at: 3 };
-    store.add_api_key(key.clone()).unwrap();
-    assert_eq!(store.add_api_key(key.clone()), Err(StoreError::Conflict));
+    let key = api_keys_live_and_end(store);
+    tenants_are_disabled(store);
 
     roots_only_move_forward(store);
     templates_come_and_go(store);
@@ -95,8 +110,33 @@ fn holds(store: &dyn Store) {
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
     let registry = store.registry().unwrap();
-    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T), tenant(U)], vec![key]));
+    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T), tenant(U)], vec![key, api_key(2)]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+/// The key whose life ended; another one goes on.
+fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
+    let key = ApiKey { label: "till 4".to_owned(), expires_at: Some(90), ..api_key(1) };
+    store.add_api_key(key.clone()).unwrap();
+    assert_eq!(store.add_api_key(key.clone()), Err(StoreError::Conflict));
+    store.add_api_key(api_key(2)).unwrap();
+    for at in [0, 60, 30] {
+        store.note_api_key_uses(vec![([1; 8], at), ([9; 8], at)]).unwrap();
+    }
+    store.revoke_api_key(&[1; 8], 70).unwrap();
+    store.revoke_api_key(&[1; 8], 80).unwrap();
+    store.revoke_api_key(&[9; 8], 80).unwrap();
+    let ended = ApiKey { last_used_at: Some(60), revoked_at: Some(70), ..key };
+    assert_eq!(store.registry().unwrap().api_keys, vec![ended.clone(), api_key(2)]);
+    ended
+}
+
+fn tenants_are_disabled(store: &dyn Store) {
+    let disabled = || store.registry().unwrap().tenants.into_iter().map(|tenant| tenant.disabled_at);
+    store.set_tenant_disabled(&U, Some(20)).unwrap();
+    assert_eq!(disabled().collect::<Vec<_>>(), [None, Some(20)]);
+    store.set_tenant_disabled(&U, None).unwrap();
+    assert_eq!(disabled().collect::<Vec<_>>(), [None, None]);
 }
 
 fn roots_only_move_forward(store: &dyn Store) {
@@ -218,10 +258,10 @@ fn sqlite_refuses_a_newer_schema() {
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 4).unwrap();
+    connection.pragma_update(None, "user_version", 5).unwrap();
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
-    assert!(text.contains("schema version 4"), "{text}");
+    assert!(text.contains("schema version 5"), "{text}");
 }
 
 /// A file of version 1, whose sum left seals and templates out.
@@ -235,7 +275,8 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
         Sqlite(Database::open(&path, 1, schema, Some(key), &supervisor).unwrap())
     };
     let store = first();
-    store.create_tenant(tenant(T)).unwrap();
+    let insert = "INSERT INTO tenants VALUES (?, 'a', '{}', x'04', NULL, x'05', 6)";
+    store.0.write(move |connection| connection.execute(insert, [T]).map(drop).map_err(fault)).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     drop(store);
     let old = std::fs::read(&path).unwrap();
@@ -258,11 +299,14 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
 /// What the program of 2026-11-22 wrote (revision 0db32bf, schema version 2) with the rows of the test below, gzipped.
 const OF_VERSION_2: &[u8] = include_bytes!("testdata/store-2.sqlite.gz");
 
-fn of_version_2(directory: &std::path::Path) -> std::path::PathBuf {
+/// What the program of 2026-11-23 wrote (revision 1547b2f, schema version 3) with the rows of the test below, gzipped.
+const OF_VERSION_3: &[u8] = include_bytes!("testdata/store-3.sqlite.gz");
+
+fn unpacked(gzipped: &[u8], directory: &std::path::Path) -> std::path::PathBuf {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     let (mut bytes, path) = (Vec::new(), directory.join("store.sqlite"));
-    flate2::read::GzDecoder::new(OF_VERSION_2).read_to_end(&mut bytes).unwrap();
+    flate2::read::GzDecoder::new(gzipped).read_to_end(&mut bytes).unwrap();
     let mut made = std::fs::OpenOptions::new();
     let mut file = made.create(true).truncate(true).write(true).mode(0o600).open(&path).unwrap();
     std::io::Write::write_all(&mut file, &bytes).unwrap();
@@ -273,7 +317,7 @@ fn of_version_2(directory: &std::path::Path) -> std::path::PathBuf {
 fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
-    let path = of_version_2(data.path());
+    let path = unpacked(OF_VERSION_2, data.path());
     let old = std::fs::read(&path).unwrap();
     let open = |migrate: bool| {
         let file = data.database("store.sqlite").unwrap().migrating(migrate);
@@ -281,13 +325,12 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 3 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 4 });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
     let registry = store.registry().unwrap();
-    let key = ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 2, created_at: 3 };
-    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T)], vec![key]));
+    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T)], vec![api_key(1)]));
     assert_eq!(registry.roots, vec![root(T, 5, 4)]);
     let stored = Template { wrapped: vec![9; 1000], ..template(1) };
     assert_eq!((store.template(&T, &H), store.seal(0)), (Ok(Some(stored)), Ok(Some(vec![1; 100]))));
@@ -323,6 +366,34 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     assert_eq!(version, 2, "in one transaction, or not at all");
 }
 
+#[test]
+fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
+    let path = unpacked(OF_VERSION_3, data.path());
+    let open = |migrate: bool| {
+        let file = data.database("store.sqlite").unwrap().migrating(migrate);
+        Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
+    };
+    let old = std::fs::read(&path).unwrap();
+    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 4 }));
+    let store = open(true).unwrap();
+    let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
+    assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
+    assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
+    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
+    store.revoke_api_key(&[1; 8], 7).unwrap();
+    drop(store);
+    let revoked = ApiKey { revoked_at: Some(7), ..api_key(1) };
+    assert_eq!(open(false).unwrap().registry().unwrap().api_keys, vec![revoked]);
+    let edit = |sql: &str| assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(sql, []), Ok(1));
+    edit("UPDATE api_keys SET revoked_at = NULL");
+    assert!(matches!(open(false).err(), Some(StoreError::Altered(_))), "a key is not brought back");
+    std::fs::write(&path, old).unwrap();
+    edit("UPDATE api_keys SET scopes = 7");
+    assert!(matches!(open(true).err(), Some(StoreError::Altered(_))), "found before it becomes a new file");
+}
+
 /// Twenty fields of each table, and rows that were removed.
 #[test]
 fn sqlite_refuses_what_somebody_else_wrote() {
@@ -331,7 +402,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let open = || Sqlite::open(&path, &[7; 32]);
     let store = open().unwrap();
     store.create_tenant(tenant(T)).unwrap();
-    store.add_api_key(ApiKey { id: [1; 8], tenant: T, tag: [2; 32], scopes: 2, created_at: 3 }).unwrap();
+    store.add_api_key(api_key(1)).unwrap();
     store.add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }).unwrap();
     store.publish_root(root(T, 5, 4)).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();

@@ -1,5 +1,6 @@
 //! What the service makes of a tenant's policy.
 
+use crate::problem::{Code, Problem};
 use trefoil_api::{Attempts, Policy, Probe, SCORE_MAX};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
 
@@ -8,12 +9,30 @@ pub const POLICY_ID: u32 = 1;
 /// Its version.
 pub const POLICY_VERSION: u32 = 1;
 
+/// Audiences that a refusal names.
+const AUDIENCES_NAMED: usize = 4;
+
 /// How templates are encrypted whose probes arrive like this.
 pub(crate) fn keys(probe: Probe) -> KeyStructure {
     match probe {
         Probe::Plain => KeyStructure::PerSubject,
         Probe::Shared => KeyStructure::PerTenant,
     }
+}
+
+/// Refuses an audience that attestations are not made for.
+pub(crate) fn check_audience(policy: &Policy, audience: &str) -> Result<(), Problem> {
+    if policy.audiences.iter().any(|known| known == audience) {
+        return Ok(());
+    }
+    let named: Vec<&str> = policy.audiences.iter().take(AUDIENCES_NAMED).map(String::as_str).collect();
+    let more = if policy.audiences.len() > named.len() { " and others" } else { "" };
+    let detail = format!(
+        "the tenant's policy allows the audiences {}{more}; use one of them as it is written, or a tenant made for \
+         the other one, because a policy cannot be changed",
+        named.join(", ")
+    );
+    Err(Problem::new(Code::AudienceNotAllowed, detail))
 }
 
 /// What the key-holder decides under. To be called on a checked policy.

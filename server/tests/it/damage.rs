@@ -140,10 +140,11 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
         assert!(fs::metadata(&log).map_or(true, |log| log.len() == 0), "{name}");
         let alone = directory.path().join(name);
         fs::copy(data.join(name), &alone).unwrap();
-        // A shutdown writes places of hash chains and the row that vouches for all; it takes nothing away.
+        // A shutdown writes places of hash chains, the last uses of API keys, and the row that vouches for all; it takes nothing away.
+        let rewritten = if *name == "store.sqlite" { 2 } else { 1 };
         assert!(rows(&alone).len() >= running.len(), "{name}");
         let lost = running.iter().filter(|row| !rows(&alone).contains(row)).count();
-        assert!(lost <= 1, "{name}: {lost} rows are lost");
+        assert!(lost <= rewritten, "{name}: {lost} rows are lost");
     }
     drop(open);
 }

@@ -167,10 +167,13 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     // By its operator, who has the key of the rows.
     let secret = std::fs::read(fork.join("master.key")).unwrap();
     let key = RowKey::of(secret.as_array().unwrap(), &[]);
-    let schema =
-        concat!(include_str!("../../src/store/schema.sql"), include_str!("../../src/store/schema_3.sql"));
+    let schema = concat!(
+        include_str!("../../src/store/schema.sql"),
+        include_str!("../../src/store/schema_3.sql"),
+        include_str!("../../src/store/schema_4.sql"),
+    );
     let store = fork.join("store.sqlite");
-    let cut = Database::open(&store, 3, schema, Some(key), &Supervisor::default()).unwrap();
+    let cut = Database::open(&store, 4, schema, Some(key), &Supervisor::default()).unwrap();
     cut.write(|connection| {
         let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
         connection.execute_batch(sql).map_err(fault)

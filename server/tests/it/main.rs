@@ -1,6 +1,8 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+mod admin;
 mod backup;
+mod callers;
 mod canary;
 mod cli;
 mod client;
@@ -12,6 +14,7 @@ mod demo;
 mod disk;
 mod enrolment;
 mod faces;
+mod first_login;
 mod flood;
 mod gateway;
 mod http;

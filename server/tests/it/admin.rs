@@ -1,0 +1,138 @@
+//! `trefoil admin` against a service in a process of its own.
+
+use crate::cli::{code, trefoil};
+use crate::program::Program;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Stdio;
+
+/// An operator at the machine of a service.
+struct Operator {
+    program: Program,
+    url: String,
+    data: String,
+}
+
+impl Operator {
+    fn new(directory: &Path) -> Operator {
+        let data = directory.join("data");
+        let program = Program::start(&data, Stdio::null(), &[]);
+        let url = format!("https://{}", program.admin.address);
+        Operator { program, url, data: data.to_str().unwrap().to_owned() }
+    }
+
+    /// Exit code, standard output, standard error.
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let place = ["admin", "--admin", self.url.as_str(), "--data-dir", self.data.as_str()];
+        let output = trefoil(&[&place, arguments].concat());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (code(&output), text(&output.stdout), text(&output.stderr))
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let (code, out, error) = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(code, 0, "{arguments:?}: {error}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// What a refusal says.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let (code, out, error) = self.run(arguments);
+        assert_eq!((code, out.as_str()), (1, ""), "{arguments:?}: {error}");
+        error
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_and_api_keys_from_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::new(directory.path());
+    let (code, out, error) =
+        operator.run(&["tenant", "create", "shop", "--audience", "https://shop.example"]);
+    assert_eq!(code, 0, "{error}");
+    let tenant = out.trim().strip_prefix("tenant ").unwrap();
+    let file = directory.path().join("api.key");
+    let create =
+        ["api-key", "create", "--tenant", tenant, "--scope", "enrol", "--output", file.to_str().unwrap()];
+    let (code, out, error) = operator.run(&create);
+    assert_eq!(code, 0, "{error}");
+    let key = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let id = &key["trefoil_".len()..][..16];
+    assert!(out.contains(id) && !out.contains(key.trim()), "{out}");
+    assert!(operator.refused(&create).contains("give --output a new file"));
+    let made =
+        ["api-key", "create", "--tenant", tenant, "--scope", "issue", "--expires", "2100-01-01T00:00:00Z"];
+    let made = operator.json(&[&made[..], &["--label", "issuer"]].concat());
+    let listed = operator.json(&["api-key", "list", "--tenant", tenant]);
+    let listed = listed.as_array().unwrap();
+    let issuer = listed.iter().find(|key| key["label"] == "issuer").unwrap();
+    assert_eq!(
+        (listed.len(), &issuer["id"], &issuer["expires_at"]),
+        (2, &made["id"], &json!(4_102_444_800_u64))
+    );
+    let caller = operator.program.public.with_bearer(key.trim());
+    caller.post("/v1/authentications", &json!({})).await.problem(403, "scope-missing");
+
+    let (_, disabled, _) = operator.run(&["tenant", "disable", tenant]);
+    assert!(disabled.starts_with("TENANT") && disabled.contains(tenant), "{disabled}");
+    caller.post("/v1/authentications", &json!({})).await.problem(403, "tenant-disabled");
+    assert_eq!(operator.json(&["tenant", "enable", tenant])["disabled_at"], Value::Null);
+    let revoked = operator.json(&["api-key", "revoke", id, "--tenant", tenant]);
+    assert_eq!(revoked["state"], "revoked");
+    caller.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
+
+    let (_, shown, _) = operator.run(&["tenant", "show", tenant]);
+    assert!(shown.contains("\"https://shop.example\""), "{shown}");
+    assert_eq!(operator.json(&["tenant", "list"])[0]["name"], "shop");
+    assert_eq!(operator.run(&["reset-malformed", tenant]).0, 0);
+    let rotated = operator.json(&["rotate-keys", tenant]);
+    assert_eq!((&rotated["tenant"], &rotated["epoch"]), (&json!(tenant), &json!(1)));
+    assert_eq!(operator.run(&["rotate-keys", tenant, "--status"]).0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mistakes_of_an_operator_name_the_next_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::new(directory.path());
+    let public = format!("https://{}", operator.program.public.address);
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert.pem();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (other, token, policy) = (file("other.pem", &other), file("token", "x"), file("policy", "{}"));
+    let nobody = "00".repeat(16);
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["tenant", "list", "--data-dir", "/nowhere"], &["/nowhere/tls-certificate.pem", "trefoil serve"]),
+        (&["tenant", "list", "--certificate", &token], &["token", "certificate"]),
+        (&["tenant", "list", "--certificate", &other], &["other.pem", "--certificate"]),
+        (&["tenant", "list", "--admin-token-file", &token], &["token", "--admin-token-file"]),
+        (&["tenant", "show", &nobody], &["tenant-unknown", "tenant list"]),
+        (&["api-key", "revoke", "0011223344556677", "--tenant", &nobody], &["tenant-unknown", "tenant list"]),
+        (
+            &["tenant", "create", "x", "--audience", "x", "--fmr-class", "9"],
+            &["/policy/threshold", "facenet-128 3"],
+        ),
+        (&["tenant", "create", "x", "--policy", &policy], &["policy", "embedder"]),
+        (
+            &["api-key", "create", "--tenant", &nobody, "--scope", "issue", "--expires", "1"],
+            &["/expires_at", "clock"],
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let error = operator.refused(arguments);
+        assert!(expected.iter().all(|text| error.contains(text)), "{arguments:?}: {error}");
+    }
+    for (url, expected) in [
+        (public.as_str(), "prints as `admin API`"),
+        ("https://127.0.0.1:1", "trefoil serve"),
+        ("http://127.0.0.1:1", "https://host:port"),
+    ] {
+        let output = trefoil(&["admin", "tenant", "list", "--data-dir", &operator.data, "--admin", url]);
+        let error = String::from_utf8(output.stderr.clone()).unwrap();
+        assert!(code(&output) == 1 && error.contains(url) && error.contains(expected), "{url}: {error}");
+    }
+}

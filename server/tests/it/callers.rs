@@ -1,0 +1,209 @@
+//! The operator's side of callers: API keys over their life, and tenants that are disabled and enabled.
+
+use crate::http::{Endpoint, Reply};
+use crate::service::{Service, config};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tempfile::TempDir;
+use trefoil_pipeline::Clock as _;
+
+async fn service() -> (Service, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    (Service::new(config(&data_dir(&directory))).await, directory)
+}
+
+fn data_dir(directory: &TempDir) -> PathBuf {
+    directory.path().join("data")
+}
+
+/// Something that needs an API key, and is refused later: the key is what counts here.
+async fn call(caller: &Endpoint) -> Reply {
+    caller.post("/v1/authentications", &json!({})).await
+}
+
+fn is_taken(reply: &Reply) {
+    reply.problem(422, "field-invalid");
+}
+
+/// What somebody sees who calls with a key that never was.
+fn is_unknown(reply: &Reply) {
+    let problem = reply.problem(401, "caller-unauthenticated");
+    let expected =
+        "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
+    assert_eq!(problem["detail"], expected);
+    assert_eq!(reply.headers["www-authenticate"], "Bearer");
+}
+
+fn keys_of(service: &Service) -> String {
+    format!("/v1/tenants/{}/api-keys", hex::encode(service.tenant))
+}
+
+async fn create(service: &Service, body: Value) -> Value {
+    let created = service.admin.post(&keys_of(service), &body).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    created.json()
+}
+
+async fn listed(service: &Service, id: &Value) -> Value {
+    let page = service.admin.get(&keys_of(service)).await;
+    assert_eq!(page.status, 200, "{}", page.text());
+    let page = page.json();
+    let keys = page["api_keys"].as_array().unwrap();
+    keys.iter().find(|key| key["id"] == *id).unwrap_or_else(|| panic!("{id} in {page}")).clone()
+}
+
+async fn revoke(service: &Service, id: &Value) -> Reply {
+    let path = format!("{}/{}", keys_of(service), id.as_str().unwrap());
+    service.admin.send(Method::DELETE, &path, &[], Vec::new()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
+    let (service, directory) = service().await;
+    let scopes = json!(["authenticate"]);
+    let old = create(&service, json!({"scopes": scopes, "label": "web, first"})).await;
+    let new = create(&service, json!({"scopes": scopes, "label": "web, second"})).await;
+    let caller = |key: &Value| service.public.with_bearer(key["api_key"].as_str().unwrap());
+    let (old_caller, new_caller) = (caller(&old), caller(&new));
+    assert_eq!(listed(&service, &old["id"]).await["last_used_at"], Value::Null);
+    is_taken(&call(&old_caller).await);
+    is_taken(&call(&new_caller).await);
+    let (now, shown) = (service.clock.unix_s(), listed(&service, &old["id"]).await);
+    let hour = now - now % 3600;
+    assert_eq!(
+        shown,
+        json!({
+            "id": old["id"], "label": "web, first", "scopes": scopes, "state": "active", "created_at": now,
+            "expires_at": null, "revoked_at": null, "last_used_at": hour,
+        })
+    );
+    service.clock.advance(10);
+    let revoked = revoke(&service, &old["id"]).await;
+    assert_eq!((revoked.status.as_u16(), &revoked.json()["state"]), (200, &json!("revoked")));
+    assert_eq!(revoked.json()["revoked_at"], now + 10);
+    is_unknown(&call(&old_caller).await);
+    is_unknown(&call(&service.public.with_bearer("trefoil_0011223344556677_")).await);
+    is_taken(&call(&new_caller).await);
+    service.clock.advance(10);
+    assert_eq!(revoke(&service, &old["id"]).await.json(), revoked.json(), "the first revocation stays");
+
+    let service = service.restart(config(&data_dir(&directory))).await;
+    let caller = |key: &Value| service.public.with_bearer(key["api_key"].as_str().unwrap());
+    is_unknown(&call(&caller(&old)).await);
+    assert_eq!(listed(&service, &old["id"]).await, revoked.json(), "the use too was stored");
+    is_taken(&call(&caller(&new)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_key_ends_when_it_expires() {
+    let (service, directory) = service().await;
+    let end = service.clock.unix_s() + 100;
+    let key = create(&service, json!({"scopes": ["issue"], "expires_at": end})).await;
+    assert_eq!(key["expires_at"], end);
+    let bearer = key["api_key"].as_str().unwrap();
+    service.clock.advance(99);
+    call(&service.public.with_bearer(bearer)).await.problem(403, "scope-missing");
+    service.clock.advance(1);
+    is_unknown(&call(&service.public.with_bearer(bearer)).await);
+    assert_eq!(listed(&service, &key["id"]).await["state"], "expired");
+    let late = json!({"scopes": ["issue"], "expires_at": end});
+    let refused = service.admin.post(&keys_of(&service), &late).await.problem(422, "field-invalid");
+    assert!(refused["detail"].as_str().unwrap().contains(&end.to_string()), "{refused}");
+    let service = service.restart(config(&data_dir(&directory))).await;
+    is_unknown(&call(&service.public.with_bearer(bearer)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn api_keys_are_listed_in_pages_and_revoked_at_their_own_tenant() {
+    let (service, _directory) = service().await;
+    let policy = crate::service::policy();
+    let other = service.admin.post("/v1/tenants", &json!({"name": "bank", "policy": policy})).await.json();
+    let other_keys = format!("/v1/tenants/{}/api-keys", other["tenant_id"].as_str().unwrap());
+    let foreign = service.admin.post(&other_keys, &json!({"scopes": ["issue"]})).await.json();
+    revoke(&service, &foreign["id"]).await.problem(404, "api-key-unknown");
+    revoke(&service, &json!("00".repeat(8))).await.problem(404, "api-key-unknown");
+    revoke(&service, &json!("00")).await.problem(400, "malformed-request");
+    for _ in 0..256 {
+        create(&service, json!({"scopes": ["issue"]})).await;
+    }
+    let first = service.admin.get(&keys_of(&service)).await.json();
+    let next = first["next"].as_str().unwrap().to_owned();
+    let second = service.admin.get(&format!("{}?from={next}", keys_of(&service))).await.json();
+    let ids = |page: &Value| -> Vec<String> {
+        let keys = page["api_keys"].as_array().unwrap();
+        keys.iter().map(|key| key["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = [ids(&first), ids(&second)].concat();
+    assert!(all.len() == 257 && all.is_sorted() && second["next"].is_null(), "{second}");
+    assert!(!all.contains(&foreign["id"].as_str().unwrap().to_owned()));
+    let refused = service.admin.get(&format!("{}?from=x", keys_of(&service))).await;
+    refused.problem(400, "malformed-request");
+    let stranger = Endpoint { bearer: None, ..service.admin.clone() };
+    for path in [keys_of(&service).as_str(), "/v1/tenants", other_keys.trim_end_matches("/api-keys")] {
+        stranger.get(path).await.problem(401, "caller-unauthenticated");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_is_disabled_and_enabled_again() {
+    let (service, directory) = service().await;
+    let path = |end: &str| format!("/v1/tenants/{}{end}", hex::encode(service.tenant));
+    let shown = service.admin.get(&path("")).await.json();
+    assert_eq!((&shown["name"], &shown["disabled_at"]), (&json!("shop"), &Value::Null));
+    assert_eq!(shown["policy"]["audiences"], crate::service::policy()["audiences"]);
+    is_taken(&call(&service.public).await);
+    let now = service.clock.unix_s();
+    let disabled = service.admin.post(&path("/disable"), &json!({})).await;
+    assert_eq!((disabled.status.as_u16(), &disabled.json()["disabled_at"]), (200, &json!(now)));
+    let refused = call(&service.public).await.problem(403, "tenant-disabled");
+    assert!(refused["detail"].as_str().unwrap().contains("ask the operator to enable it"), "{refused}");
+    is_unknown(&call(&service.public.with_bearer("trefoil_0011223344556677_")).await);
+    service.clock.advance(5);
+    let again = service.admin.post(&path("/disable"), &json!({})).await.json();
+    assert_eq!(again["disabled_at"], now, "the first time stays");
+
+    let service = service.restart(config(&data_dir(&directory))).await;
+    call(&service.public).await.problem(403, "tenant-disabled");
+    let tenants = service.admin.get("/v1/tenants").await.json();
+    let expected = json!([{
+        "tenant_id": hex::encode(service.tenant), "name": "shop", "created_at": shown["created_at"],
+        "disabled_at": now,
+    }]);
+    assert_eq!(tenants, json!({"tenants": expected, "next": null}));
+    let path = |end: &str| format!("/v1/tenants/{}{end}", hex::encode(service.tenant));
+    let enabled = service.admin.post(&path("/enable"), &json!({})).await;
+    assert_eq!((enabled.status.as_u16(), &enabled.json()["disabled_at"]), (200, &Value::Null));
+    is_taken(&call(&service.public).await);
+    let unknown = format!("/v1/tenants/{}", "00".repeat(16));
+    service.admin.get(&unknown).await.problem(404, "tenant-unknown");
+    service.admin.post(&format!("{unknown}/disable"), &json!({})).await.problem(404, "tenant-unknown");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_name_the_next_step() {
+    let (service, _directory) = service().await;
+    let handle = "00".repeat(32);
+    let subject = format!("/v1/subjects/{handle}/templates");
+    let login = json!({
+        "handle": handle, "session_id": handle, "audience": "https://shop.example", "nonce": "00".repeat(16),
+        "issued_at": 0, "embedding": vec![1; 128], "mac": handle,
+    });
+    let cases = [
+        (service.public.get("/v1/tenants").await, "admin listener"),
+        (service.admin.get("/v1/keys").await, "public listener"),
+        (
+            service.public.send(Method::DELETE, &subject, &[], Vec::new()).await,
+            "nothing was enrolled, or it was deleted",
+        ),
+        (
+            service.public.post("/v1/authentications", &login).await,
+            "allows the audiences shop.example, bank.example;",
+        ),
+        (call(&service.public).await, "missing field `handle`"),
+    ];
+    for (refused, expected) in cases {
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(expected) && !detail.starts_with(':'), "{detail}");
+    }
+}
