@@ -1,7 +1,7 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
-use crate::pace::Place;
+use crate::pace::{Place, Work};
 use crate::problem::{Code, Problem};
 use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
@@ -15,7 +15,7 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: [u8; 8],
-    _place: Place,
+    place: Place,
 }
 
 /// The operator.
@@ -25,6 +25,11 @@ pub(super) struct Operator;
 pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
 
 impl Caller {
+    /// Waits until the tenant has room for one more request that is worked on. Call it before the body is read.
+    pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
+        app.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
+    }
+
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {
@@ -52,12 +57,8 @@ impl FromRequestParts<Arc<App>> for Caller {
         };
         let key = bearer(&parts.headers).ok_or_else(unknown)?;
         let (tenant, scopes, id) = app.directory.caller(key).ok_or_else(unknown)?;
-        let place = app.pace.place(&tenant.in_flight).ok_or_else(|| {
-            let detail =
-                "more requests of this tenant are in flight than are answered in time; retry after a second";
-            Problem::new(Code::QuotaExceeded, detail)
-        })?;
-        Ok(Caller { tenant, scopes, id, _place: place })
+        let place = app.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
+        Ok(Caller { tenant, scopes, id, place })
     }
 }
 
@@ -87,6 +88,11 @@ impl<const N: usize> FromRequestParts<Arc<App>> for PathBytes<N> {
         let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| malformed())?;
         crate::wire::Hex::parse(&text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
     }
+}
+
+fn crowded() -> Problem {
+    let detail = "more requests of this tenant are in flight than are answered in time; retry after a second";
+    Problem::new(Code::QuotaExceeded, detail)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
