@@ -7,6 +7,7 @@ mod exact;
 mod fhe_peers;
 mod flood;
 mod hit_ratio;
+mod hostile;
 mod ladder;
 mod liar;
 mod margin;
@@ -42,6 +43,7 @@ use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
 use hit_ratio::HitRatioArgs;
+use hostile::HostileArgs;
 use ladder::LadderArgs;
 use liar::LiarArgs;
 use margin::MarginArgs;
@@ -92,6 +94,8 @@ Examples:
     trefoil-bench flood
   And more honest logins than the machine can do?
     trefoil-bench overload
+  Do idle, deaf and refused connections slow honest logins down?
+    trefoil-bench hostile
   How much disk does a day of logins take, once old seals are pruned?
     trefoil-bench day --folder /dev/shm
   Keep a result under bench/records/ and name the machine:
@@ -116,7 +120,7 @@ enum Command {
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
-    /// Be the service of `overload`
+    /// Be the service of `overload` and `hostile`
     #[command(hide = true)]
     Service(ServiceArgs),
 }
@@ -159,6 +163,8 @@ enum Benchmark {
     Flood(FloodArgs),
     /// Ask a service in another process for twice and ten times the logins that it can answer
     Overload(OverloadArgs),
+    /// Honest logins, and a shutdown, under connections that say nothing, read nothing or are always refused
+    Hostile(HostileArgs),
     /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
     Day(DayArgs),
 }
@@ -224,6 +230,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
+        Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
@@ -251,6 +258,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => args.run(tier)?,
         Benchmark::Flood(args) => args.run()?,
         Benchmark::Overload(args) => args.run()?,
+        Benchmark::Hostile(args) => args.run()?,
         Benchmark::Day(args) => args.run()?,
     };
     let record = record::assemble(name, command_line, host, &report);

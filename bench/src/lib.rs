@@ -17,6 +17,7 @@
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
 //! * [`overload`] asks a service in another process for more logins than it can answer;
+//! * [`hostile`] logs in while other connections say nothing, read nothing or are always refused;
 //! * [`day`] counts what a day of logins takes on disk after retention.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
@@ -24,6 +25,7 @@
 //! `METHODOLOGY.md` and `LIMITS.md` say how to read the numbers.
 
 pub mod against;
+mod apart;
 mod audit;
 pub mod cache;
 mod chart;
@@ -38,6 +40,7 @@ pub mod fhe_peers;
 pub mod flood;
 pub mod hit_ratio;
 mod host;
+pub mod hostile;
 pub mod in_pipeline;
 pub mod ladder;
 pub mod liar;
@@ -52,6 +55,7 @@ mod peers;
 mod policy;
 mod population;
 mod processor;
+mod raw;
 mod record;
 pub mod registry;
 pub mod remote;

@@ -1,30 +1,28 @@
 //! More logins than the machine can answer, asked of a service in another process.
 //!
-//! One tenant shows what the service can answer in a closed loop, then asks for twice and for ten times as much, whatever is answered
-//! (an open loop, as far as its requests in flight allow). Another tenant logs in 20 times a second through all of it. The service has
-//! one half of this machine's processors and the callers the other, because real callers bring their own. The thread of the other tenant
-//! goes before the generator's. A login costs its caller as much as the service, so the service has a low priority beside threads that only
-//! count: it is a slow machine, and half of this one can ask it for more than it can answer.
+//! One tenant shows what the service can answer in a closed loop, then asks for twice and for ten times as much by the clock, as far as
+//! its connections let it: each has one request in flight. Its requests are made before a phase, and of an answer it reads the status, so
+//! that it costs less than the service. Another tenant logs in 20 times a second through all of it. The service has one half of this machine's
+//! processors and the callers the other. The thread of the other tenant goes before the generator's. The service has a low priority beside
+//! threads that only count: it is a slow machine, and half of this one can ask it for more than it can answer.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use trefoil_server::client::HolderSession;
-use trefoil_server::clock::SystemClock;
-use trefoil_server::server::Server;
 use trefoil_server::wire::{AttestationForm, Authentication, Decision, Nonce, Vector};
 
+use crate::apart::{Counting, Half, SERVICE_NICE, Service, runtime, stay_on};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
-use crate::flood::world::{Reached, World, config, unix_now};
+use crate::flood::world::{World, unix_now};
+use crate::raw::{Door, Line, post};
 use crate::record::Report;
 
 /// What to run.
@@ -36,7 +34,7 @@ pub struct Overload {
     pub rounds: usize,
     /// People of the tenant that asks for too much.
     pub people: usize,
-    /// Its requests in flight, at most.
+    /// Its connections, with a request in flight each.
     pub in_flight: usize,
 }
 
@@ -46,12 +44,10 @@ const FACTORS: [u64; 2] = [2, 10];
 const CLOSED_LOOP: usize = 192;
 /// Logins of the other tenant.
 const OTHERS_INTERVAL: Duration = Duration::from_millis(50);
-/// Streams of one connection that a service serves at one time.
-const STREAMS: usize = 64;
+/// Connections from one address: fewer than a service takes of a peer.
+const PER_ADDRESS: usize = 512;
 /// Nice value of the generator's threads.
 const GENERATOR_NICE: i32 = 5;
-/// And of the service's: beside a thread that only counts it has about a tenth of the processor.
-const SERVICE_NICE: i32 = 10;
 
 /// Runs the phases.
 ///
@@ -59,27 +55,41 @@ const SERVICE_NICE: i32 = 10;
 /// When the service does not start or a preparation fails. A wrong answer is in the report.
 pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
-    let (service, reached) = Service::start(&directory.path().join("data"))?;
+    let (service, reached) = Service::start(&directory.path().join("data"), true)?;
     let counting = Counting::start()?;
     stay_on(Half::Second)?;
-    let (generator, other) = (runtime(2, GENERATOR_NICE)?, runtime(1, 0)?);
-    let connections = parameters.in_flight.div_ceil(STREAMS);
-    let many = World::at(&reached, "many", parameters.people, connections);
-    let many = Arc::new(generator.block_on(many)?);
+    let (generator, other) = (runtime(1, GENERATOR_NICE)?, runtime(1, 0)?);
+    let many = Arc::new(generator.block_on(World::at(&reached, "many", parameters.people, 4))?);
     let few = Arc::new(other.block_on(World::at(&reached, "few", 8, 1))?);
-    let mut run = Run { generator, other, many, few, phase: parameters.phase, nonce: Arc::default() };
+    let door = Door::of(&reached)?;
+    let mut lanes = Vec::new();
+    for lane in 0..parameters.in_flight {
+        let last = 2 + u8::try_from(lane / PER_ADDRESS).map_err(|_| Failure::usage("too many in flight"))?;
+        lanes.push(Lane { door: door.from(Ipv4Addr::new(127, 0, 0, last)), line: None });
+    }
+    let asked = Arc::<Requests>::default();
+    let mut run =
+        Run { generator, other, many, few, lanes, asked, phase: parameters.phase, nonce: Arc::default() };
+    run.connect()?;
     // What settles first: connections, the limit, the processor's clock.
-    run.load(CLOSED_LOOP, None);
+    let settled = run.load(CLOSED_LOOP, None)?;
+    run.prepare(settled.per_s());
+    run.load(parameters.in_flight, None)?;
     let mut phases = vec![Phases::default(); 2 + FACTORS.len()];
     let mut recovery_s = Vec::new();
     for _ in 0..parameters.rounds {
         phases[0].push(run.quiet());
         let usual_ms = phases[0].others_ms(0.99);
-        let capacity = run.load(CLOSED_LOOP, None);
+        run.connect()?;
+        run.prepare(settled.per_s());
+        let capacity = run.load(CLOSED_LOOP, None)?;
         let per_s = capacity.per_s();
         phases[1].push(capacity);
         for (factor, phases) in FACTORS.iter().zip(&mut phases[2..]) {
-            phases.push(run.load(parameters.in_flight, Some(per_s * *factor as f64)));
+            run.connect()?;
+            run.prepare(per_s);
+            let wanted_per_s = per_s * *factor as f64;
+            phases.push(Phase { wanted_per_s, ..run.load(parameters.in_flight, Some(wanted_per_s))? });
             recovery_s.push(run.recovery(usual_ms));
         }
     }
@@ -105,7 +115,7 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
             of.per_s()
         ));
         let figures = json!({
-            "asked_per_s": rounded(of.asked_per_s()), "answered_per_s": rounded(of.per_s()), "goodput": rounded(goodput),
+            "wanted_per_s": rounded(of.wanted_per_s()), "asked_per_s": rounded(of.asked_per_s()), "answered_per_s": rounded(of.per_s()), "goodput": rounded(goodput),
             "refused": of.0.iter().map(|phase| phase.refused).sum::<u64>(),
             "lost": of.0.iter().map(|phase| phase.lost).sum::<u64>(),
             "others_refused": of.0.iter().map(|phase| phase.others_refused).sum::<u64>(),
@@ -131,128 +141,52 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     Ok(Report { summary, result: result.into(), problem })
 }
 
-/// A thread on each processor of the first half that only counts.
-struct Counting(Arc<AtomicBool>);
-
-impl Counting {
-    fn start() -> Result<Counting, Failure> {
-        let counting = Counting(Arc::new(AtomicBool::new(true)));
-        for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
-            let on = Arc::clone(&counting.0);
-            let count = move || {
-                // Where it fails the service is faster, which the figures show.
-                let _ = stay_on(Half::First);
-                while on.load(Relaxed) {
-                    std::hint::spin_loop();
-                }
-            };
-            let thread = std::thread::Builder::new().spawn(count);
-            thread.map_err(Failure::in_step("a counting thread"))?;
-        }
-        Ok(counting)
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        self.0.store(false, Relaxed);
-    }
-}
-
-/// The service in another process.
-struct Service {
-    child: Child,
-    /// Closing it ends the service.
-    input: Option<ChildStdin>,
-}
-
-impl Service {
-    fn start(data_dir: &Path) -> Result<(Service, Reached), Failure> {
-        let step = || Failure::in_step("service process");
-        let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
-        let mut command = Command::new(program);
-        command.arg("service").arg("--data-dir").arg(data_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(step())?;
-        let output = child.stdout.take().ok_or_else(|| Failure::fault("the service has no output"))?;
-        let input = child.stdin.take();
-        let service = Service { child, input };
-        let mut lines = BufReader::new(output).lines();
-        let mut line = || match lines.next() {
-            Some(line) => line.map_err(step()),
-            None => Err(Failure::fault(
-                "the service ended before it was ready; run `trefoil-bench service` to see why",
-            )),
-        };
-        let mut address = || line()?.parse().map_err(Failure::in_step("the service's address"));
-        let (admin, public) = (address()?, address()?);
-        let certificate = std::fs::read(line()?).map_err(step())?;
-        Ok((service, Reached { admin, public, certificate, token: line()? }))
-    }
-
-    fn stop(mut self) -> Result<(), Failure> {
-        drop(self.input.take());
-        match self.child.wait().map_err(Failure::in_step("service process"))?.success() {
-            true => Ok(()),
-            false => Err(Failure::fault("the service did not end cleanly")),
-        }
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // Ended already after `stop`.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Serves until the standard input ends, and says how it is reached: two addresses, the certificate's file, the operator's token.
-///
-/// # Errors
-/// When the service does not start, or requests were in flight at its end.
-pub fn serve(data_dir: &Path) -> Result<(), Failure> {
-    stay_on(Half::First)?;
-    // Of all threads that it starts, on Linux.
-    rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
-    let runtime = tokio::runtime::Runtime::new().map_err(Failure::in_step("runtime"))?;
-    runtime.block_on(async {
-        let server = Server::start(config(data_dir.to_owned()), Arc::new(SystemClock::default())).await;
-        let server = server.map_err(Failure::in_step("service"))?;
-        println!("{}\n{}", server.admin_address(), server.public_address());
-        println!("{}\n{}", server.certificate_path().display(), server.admin_token());
-        let ended = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
-        ended
-            .await
-            .map_err(Failure::in_step("standard input"))?
-            .map_err(Failure::in_step("standard input"))?;
-        match server.shutdown().await {
-            true => Ok(()),
-            false => Err(Failure::fault("shutdown: requests were still in flight")),
-        }
-    })
-}
-
 struct Run {
     generator: Runtime,
     other: Runtime,
     many: Arc<World>,
     few: Arc<World>,
+    lanes: Vec<Lane>,
+    asked: Arc<Requests>,
     phase: Duration,
     nonce: Arc<AtomicU64>,
 }
 
+/// One connection of the tenant that asks for too much.
+struct Lane {
+    door: Door,
+    line: Option<Line>,
+}
+
+/// Requests that were made before a phase, and those that were refused.
+#[derive(Default)]
+struct Requests(Mutex<VecDeque<Vec<u8>>>);
+
+impl Requests {
+    fn next(&self) -> Option<Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn again(&self, request: Vec<u8>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
+    }
+}
+
 /// What one phase showed.
 #[derive(Clone, Default)]
-struct Phase {
+pub(crate) struct Phase {
     seconds: f64,
+    /// By the clock; 0 in a closed loop.
+    wanted_per_s: f64,
     asked: u64,
     answered: u64,
     refused: u64,
     /// Requests whose connection was closed under them.
     lost: u64,
-    wrong: u64,
-    others_ns: Vec<u64>,
-    others_refused: u64,
+    pub(crate) wrong: u64,
+    /// Of the other tenant: how long its logins took, and how many failed.
+    pub(crate) others_ns: Vec<u64>,
+    pub(crate) others_refused: u64,
 }
 
 impl Phase {
@@ -263,11 +197,15 @@ impl Phase {
 
 /// All phases of one kind.
 #[derive(Clone, Default)]
-struct Phases(Vec<Phase>);
+pub(crate) struct Phases(Vec<Phase>);
 
 impl Phases {
-    fn push(&mut self, phase: Phase) {
+    pub(crate) fn push(&mut self, phase: Phase) {
         self.0.push(phase);
+    }
+
+    pub(crate) fn sum(&self, of: impl Fn(&Phase) -> u64) -> u64 {
+        self.0.iter().map(of).sum()
     }
 
     fn per_s(&self) -> f64 {
@@ -278,11 +216,15 @@ impl Phases {
         self.0.iter().map(|phase| phase.asked).sum::<u64>() as f64 / self.seconds()
     }
 
+    fn wanted_per_s(&self) -> f64 {
+        self.0.iter().map(|phase| phase.wanted_per_s).sum::<f64>() / self.0.len().max(1) as f64
+    }
+
     fn seconds(&self) -> f64 {
         self.0.iter().map(|phase| phase.seconds).sum()
     }
 
-    fn others_ms(&self, q: f64) -> f64 {
+    pub(crate) fn others_ms(&self, q: f64) -> f64 {
         let mut all: Vec<u64> = self.0.iter().flat_map(|phase| phase.others_ns.iter().copied()).collect();
         all.sort_unstable();
         let rank = ((all.len() as f64 * q).ceil() as usize).max(1) - 1;
@@ -299,30 +241,71 @@ impl Run {
         phase
     }
 
+    /// Opens all connections anew: the service closes those that were idle for some seconds, and a phase is not to begin with handshakes.
+    fn connect(&mut self) -> Result<(), Failure> {
+        let mut opened = Vec::new();
+        for lane in &mut self.lanes {
+            lane.line = None;
+        }
+        self.generator.block_on(async {
+            let mut opening = JoinSet::new();
+            for (number, lane) in self.lanes.iter().enumerate() {
+                let door = lane.door.clone();
+                opening.spawn(async move { (number, door.line(None).await) });
+                // A few at a time: the service takes so many handshakes.
+                if opening.len() >= 32
+                    && let Some(Ok((number, line))) = opening.join_next().await
+                {
+                    opened.push((number, line));
+                }
+            }
+            opened.extend(opening.join_all().await);
+        });
+        for (number, line) in opened {
+            self.lanes[number].line = Some(line.map_err(Failure::in_step("connection"))?);
+        }
+        Ok(())
+    }
+
+    /// Makes the requests of a phase in which so many a second are answered.
+    fn prepare(&self, per_s: f64) {
+        let count = (1.5 * per_s * self.phase.as_secs_f64()) as usize + self.lanes.len();
+        let all = (0..count).map(|number| prepared(&self.many, number, &self.nonce)).collect();
+        *self.asked.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+
     /// One tenant asks with so many requests in flight, `per_s` times a second or as fast as it is answered; the other one logs in
     /// all the while.
-    fn load(&mut self, in_flight: usize, per_s: Option<f64>) -> Phase {
+    fn load(&mut self, in_flight: usize, per_s: Option<f64>) -> Result<Phase, Failure> {
         let counts: Arc<[AtomicU64; 5]> = Arc::default();
         let began = Instant::now();
         let until = began + self.phase;
         let schedule = Arc::new(Schedule { began, until, per_s, next: AtomicU64::default() });
-        let lanes: Vec<_> = (0..in_flight)
-            .map(|lane| {
+        let rest = self.lanes.split_off(in_flight.min(self.lanes.len()));
+        let lanes: Vec<_> = self
+            .lanes
+            .drain(..)
+            .enumerate()
+            .map(|(number, mut lane)| {
                 let (world, counts) = (Arc::clone(&self.many), Arc::clone(&counts));
                 let (nonce, schedule) = (Arc::clone(&self.nonce), Arc::clone(&schedule));
-                self.generator.spawn(async move { ask(&world, lane, &nonce, &schedule, &counts).await })
+                let requests = Arc::clone(&self.asked);
+                self.generator.spawn(async move {
+                    let make = || prepared(&world, number, &nonce);
+                    ask(&mut lane, &requests, make, &schedule, &counts).await;
+                    lane
+                })
             })
             .collect();
         let phase = self.other.block_on(others(&self.few, until, &self.nonce));
         let seconds = began.elapsed().as_secs_f64();
         let [asked, answered, refused, lost, wrong] = counts.each_ref().map(|count| count.load(Relaxed));
         // What is still in flight belongs to no phase.
-        self.generator.block_on(async {
-            for lane in lanes {
-                let _ = lane.await;
-            }
-        });
-        Phase { seconds, asked, answered, refused, lost, wrong: wrong + phase.wrong, ..phase }
+        for lane in lanes {
+            self.lanes.push(self.generator.block_on(lane).map_err(Failure::in_step("generator"))?);
+        }
+        self.lanes.extend(rest);
+        Ok(Phase { seconds, asked, answered, refused, lost, wrong: wrong + phase.wrong, ..phase })
     }
 
     /// Seconds until five logins of the other tenant in a row take no longer than `usual_ms`.
@@ -363,38 +346,51 @@ impl Schedule {
     }
 }
 
-/// One after the other, in turn with all other lanes. What is refused is asked again as it is: its nonce was not spent.
+/// One after the other, in turn with all other lanes. A request that is refused is sent again as it is, later: its nonce was not spent.
 async fn ask(
-    world: &World,
-    lane: usize,
-    nonce: &AtomicU64,
+    lane: &mut Lane,
+    requests: &Requests,
+    make: impl Fn() -> Vec<u8>,
     schedule: &Schedule,
     [asked, answered, refused, lost, wrong]: &[AtomicU64; 5],
 ) {
-    let (client, session, face) = world.person(lane % world.people());
-    let mut request = None;
     while schedule.turn().await {
-        let sent = request.take().unwrap_or_else(|| login(session, face, nonce));
+        let request = requests.next().unwrap_or_else(&make);
+        let line = match lane.line.take() {
+            Some(line) => Ok(line),
+            None => lane.door.line(None).await,
+        };
         asked.fetch_add(1, Relaxed);
-        match client.authenticate(&sent).await {
-            Ok(answer) if answer.decision == Decision::Match => drop(answered.fetch_add(1, Relaxed)),
-            Ok(_) => drop(wrong.fetch_add(1, Relaxed)),
-            Err(cause) => match cause.code() {
-                Some("quota-exceeded" | "overloaded") => {
-                    refused.fetch_add(1, Relaxed);
-                    // Fresh for a minute.
-                    request = (sent.issued_at + 30 > unix_now()).then_some(sent);
-                }
-                // A connection that sends into refusals is closed.
-                None => drop(lost.fetch_add(1, Relaxed)),
-                Some(_) => drop(wrong.fetch_add(1, Relaxed)),
-            },
+        let answer = match line {
+            Ok(mut line) => line.ask(&request).await.map(|answer| (answer, line)),
+            Err(cause) => Err(cause),
+        };
+        let Ok((answer, line)) = answer else {
+            // A connection that sends into refusals is closed.
+            lost.fetch_add(1, Relaxed);
+            continue;
+        };
+        lane.line = Some(line);
+        match answer.status {
+            200 if answer.is_match => drop(answered.fetch_add(1, Relaxed)),
+            429 | 503 => {
+                refused.fetch_add(1, Relaxed);
+                requests.again(request);
+            }
+            _ => drop(wrong.fetch_add(1, Relaxed)),
         }
     }
 }
 
+/// A login as it is sent.
+fn prepared(world: &World, number: usize, nonce: &AtomicU64) -> Vec<u8> {
+    let (_, session, face) = world.person(number % world.people());
+    let body = serde_json::to_vec(&login(session, face, nonce)).expect("a request is JSON");
+    post("/v1/authentications", world.api_key(), &body)
+}
+
 /// Logins of the other tenant, each when its time has come, whatever became of the one before.
-async fn others(world: &Arc<World>, until: Instant, nonce: &Arc<AtomicU64>) -> Phase {
+pub(crate) async fn others(world: &Arc<World>, until: Instant, nonce: &Arc<AtomicU64>) -> Phase {
     let mut logins = JoinSet::new();
     let mut person = 0;
     while Instant::now() < until {
@@ -424,38 +420,4 @@ fn login(session: &HolderSession, face: &Vector, nonce: &AtomicU64) -> Authentic
     let number = nonce.fetch_add(1, Relaxed);
     let nonce = Nonce::new([number.to_le_bytes(); 2].concat()).expect("16 bytes");
     session.authentication(face.clone(), nonce, unix_now(), AttestationForm::Compact)
-}
-
-/// Of the processors that this process may use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    First,
-    Second,
-}
-
-/// Keeps this thread, and those that it starts, on one half of the processors.
-fn stay_on(half: Half) -> Result<(), Failure> {
-    let allowed = sched_getaffinity(None).map_err(Failure::in_step("processors"))?;
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
-    let (first, second) = allowed.split_at(allowed.len() / 2);
-    let mine = if half == Half::First { first } else { second };
-    if mine.is_empty() {
-        return Err(Failure::usage("service and callers need a processor each; this machine has one"));
-    }
-    let mut set = CpuSet::new();
-    mine.iter().for_each(|&cpu| set.set(cpu));
-    sched_setaffinity(None, &set).map_err(Failure::in_step("processors"))
-}
-
-/// A runtime whose threads have this priority.
-fn runtime(threads: usize, nice: i32) -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .on_thread_start(move || {
-            // Of this thread only, on Linux; elsewhere it competes with the service, which the figures then show.
-            rustix::process::setpriority_process(None, nice).unwrap_or_default();
-        })
-        .build()
-        .map_err(Failure::in_step("runtime"))
 }

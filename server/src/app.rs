@@ -167,6 +167,7 @@ impl App {
             cache: self.verdicts.occupancy(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             in_flight_limit: self.pace.limit(),
+            work_limit: self.pace.share(),
             proofs: ProofGauges { depth: self.proofs.depth(), open: self.quota.open() },
             templates: self.templates.len(),
             arenas: self.templates.arenas(),

@@ -49,6 +49,8 @@ pub(crate) struct Gauges<'a> {
     pub intake_depth: usize,
     /// Requests of one tenant that may be in flight.
     pub in_flight_limit: usize,
+    /// Of these, logins that are worked on; the others wait.
+    pub work_limit: usize,
     /// The proof intake.
     pub proofs: ProofGauges,
     /// Templates in memory.
@@ -141,13 +143,16 @@ impl Metrics {
         render_disk(&mut text, gauges);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
-        let Gauges { cache, intake_depth, in_flight_limit, templates, arenas, ready, .. } = gauges;
+        let Gauges { cache, intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } =
+            gauges;
         let [entries, capacity] = cache.map(|count| count as f64);
         text.single("trefoil_verdict_cache_entries", "gauge", "Verdicts in the cache", entries);
         text.single("trefoil_verdict_cache_capacity", "gauge", "Verdicts that it can hold", capacity);
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);
+        let help = "Logins of one tenant that are worked on at one time; the others wait";
+        text.single("trefoil_work_limit", "gauge", help, *work_limit as f64);
         let help = "Time to refuse a request for which there is no room, from its head to its answer";
         text.family("trefoil_shed_seconds", "summary", help);
         text.summary("trefoil_shed_seconds", "", &self.shed);

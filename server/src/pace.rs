@@ -1,12 +1,20 @@
-//! How many requests of one tenant may be in flight: as many as are answered within the latency that the operator wants.
+//! How many requests of one tenant may be in flight, and how many of these are worked on.
 //!
-//! Requests in flight are the rate of answers times the time that each takes (Little's law). Who lets in more than rate times
-//! latency only makes everybody wait; who lets in fewer leaves workers idle. Both factors are measured: the rate while some tenant is
-//! at its limit, because only then it is what the machine can do, and the shortest answer of the last seconds. The latency aimed at is
-//! the operator's, or twice the shortest one where that is longer, so that the limit can grow to what the rate allows. Tenants that are at
-//! the limit share it.
+//! Requests in flight are the rate of answers times the time that each takes (Little's law). A service that lets in more than rate times
+//! latency only makes everybody wait; one that lets in fewer leaves workers idle. Both factors are measured: the rate while some tenant is
+//! at its limit, because only then it is what the machine can do, and the shortest answer of the last seconds. Two limits follow:
 //!
-//! A refused request costs no body and no body's parsing, and the one counter that all requests of a tenant change is the tenant's own.
+//! * **In flight**: what is answered within the operator's latency, and never less than half of the operator's limit. A request beyond is
+//!   refused, which costs no body and no body's parsing. A refusal still costs more than a request that waits, which is a stream and no
+//!   processor. So the limit is far above what is worked on.
+//! * **Worked on**: what is answered within twice the shortest answer, which keeps every stage busy. The rest waits before its body is read.
+//!   So the tasks of a full tenant stand before another tenant's request only for that long, and not for the operator's latency.
+//!
+//! Tenants that are at a limit share it. All counters that requests of a tenant change are the tenant's own.
+
+mod room;
+
+pub(crate) use room::{Place, Room, Work};
 
 use crate::config::Limits;
 use std::sync::Arc;
@@ -15,9 +23,11 @@ use std::time::Duration;
 
 /// How often the limit is set.
 pub(crate) const PERIOD: Duration = Duration::from_millis(200);
-/// Never fewer: with random lanes it takes so many to fill a batch, and a batch costs the same with one request. A limit below that would lower
-/// the rate from which it is computed.
-const LEAST: usize = 128;
+/// Never fewer are worked on: a batch costs the same with one request, and with random lanes it takes more than 32 to fill one. A share below
+/// that would lower the rate from which it is computed. More would stand before other tenants' requests for longer.
+const LEAST: usize = 64;
+/// Never fewer of one tenant are worked on, however many tenants share.
+const LEAST_SHARE: usize = 16;
 /// Periods of which the shortest answer is remembered, twice: ten to twenty seconds.
 const REMEMBERED: u64 = 50;
 /// What a period counts in the measured rate, in percent. Seals come in groups, so one period alone is rough.
@@ -26,31 +36,15 @@ const WEIGHT: f64 = 0.3;
 /// See the module.
 pub(crate) struct Pace {
     limit: AtomicUsize,
+    share: AtomicUsize,
     /// No more, whatever is measured.
     most: usize,
     aim: Duration,
     period: AtomicU64,
-    /// Tenants that were refused a place in this period.
+    /// Tenants with a request that waited or was refused in this period.
     crowded: AtomicUsize,
     /// The shortest answer since the memory before it was put aside, in nanoseconds.
     shortest_ns: AtomicU64,
-}
-
-/// The requests of one tenant in flight.
-#[derive(Default)]
-pub(crate) struct Room {
-    taken: AtomicUsize,
-    /// The last period in which somebody was refused.
-    crowded: AtomicU64,
-}
-
-/// One of them. Given back when it is dropped.
-pub(crate) struct Place(Arc<Room>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.taken.fetch_sub(1, Relaxed);
-    }
 }
 
 /// What the limit is computed from. One task has it.
@@ -69,7 +63,8 @@ impl Pace {
     /// At most `most` requests, and as many as are answered within `aim`.
     fn new(most: usize, aim: Duration) -> Pace {
         Pace {
-            limit: AtomicUsize::new(most.min(256)),
+            limit: AtomicUsize::new(most),
+            share: AtomicUsize::new(most.min(LEAST)),
             most,
             aim,
             period: AtomicU64::new(1),
@@ -78,9 +73,14 @@ impl Pace {
         }
     }
 
-    /// The limit now.
+    /// How many requests of a tenant may be in flight now.
     pub(crate) fn limit(&self) -> usize {
         self.limit.load(Relaxed)
+    }
+
+    /// How many of them are worked on.
+    pub(crate) fn share(&self) -> usize {
+        self.share.load(Relaxed)
     }
 
     /// A place for one more request, or none.
@@ -89,14 +89,28 @@ impl Pace {
         if room.taken.fetch_add(1, Relaxed) < self.limit() {
             return Some(place);
         }
+        self.crowds(room);
+        None
+    }
+
+    /// Waits until the request is among those that are worked on; none after `timeout`.
+    pub(crate) async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
+        let room = &place.0;
+        if let Some(work) = Room::work(room, self.share()) {
+            return Some(work);
+        }
+        self.crowds(room);
+        tokio::time::timeout(timeout, Room::wait(room)).await.ok()?.ok()
+    }
+
+    fn crowds(&self, room: &Room) {
         let period = self.period.load(Relaxed);
         if room.crowded.swap(period, Relaxed) != period {
             self.crowded.fetch_add(1, Relaxed);
         }
-        None
     }
 
-    /// Notes that a request took so long from its place to its answer.
+    /// Notes that a request was worked on for so long.
     pub(crate) fn answered_in(&self, time: Duration) {
         let ns = time.as_nanos().try_into().unwrap_or(u64::MAX);
         // Written only where it is lower, so that requests do not take turns at it.
@@ -105,7 +119,7 @@ impl Pace {
         }
     }
 
-    /// Sets the limit, `elapsed` after the last time. `answered` counts authentications since the start of the process.
+    /// Sets both limits, `elapsed` after the last time. `answered` counts authentications since the start of the process.
     pub(crate) fn set(&self, measured: &mut Measured, answered: u64, elapsed: Duration) {
         let crowded = self.crowded.swap(0, Relaxed);
         let per_s = answered.saturating_sub(measured.answered) as f64 / elapsed.as_secs_f64().max(1e-3);
@@ -124,9 +138,11 @@ impl Pace {
         let shortest_ns = self.shortest_ns.load(Relaxed).min(measured.before_ns.unwrap_or(u64::MAX));
         let shortest =
             if shortest_ns == u64::MAX { Duration::ZERO } else { Duration::from_nanos(shortest_ns) };
-        let aim = self.aim.max(2 * shortest);
-        let fit = measured.per_s * aim.as_secs_f64() / crowded as f64;
-        self.limit.store((fit as usize).clamp(LEAST.min(self.most), self.most), Relaxed);
+        let fit = |time: Duration| (measured.per_s * time.as_secs_f64()) as usize;
+        let limit = (fit(self.aim.max(2 * shortest)) / crowded).clamp(self.most.div_ceil(2), self.most);
+        let share = (fit(2 * shortest).max(LEAST) / crowded).clamp(LEAST_SHARE.min(limit), limit);
+        self.limit.store(limit, Relaxed);
+        self.share.store(share, Relaxed);
     }
 }
 
@@ -159,9 +175,9 @@ mod tests {
     fn the_limit_finds_what_the_machine_can_do_within_the_latency() {
         let ms = Duration::from_millis;
         for (per_s, base, aim, limit) in [
-            // 3,000/s for 200 ms are 600; on a slow machine 40, which would not fill batches.
+            // 3,000/s for 200 ms are 600; on a slow machine 40, and refusals would be most of its work.
             (3_000.0, ms(10), ms(200), 600),
-            (200.0, ms(10), ms(200), 128),
+            (200.0, ms(10), ms(200), 512),
             // A key-holder far away: twice what its answer takes anyway.
             (1_000.0, ms(300), ms(200), 600),
         ] {
@@ -171,7 +187,7 @@ mod tests {
             assert!(rate > 0.95 * per_s, "{rate} of {per_s}: workers are idle");
             // And back to what another load allows.
             let (slower, _) = run(&pace, &mut measured, per_s / 4.0, base, 1);
-            assert!(slower.abs_diff((limit / 4).max(LEAST)) <= limit / 50 + 1, "{slower}");
+            assert!(slower.abs_diff((limit / 4).max(512)) <= limit / 50 + 1, "{slower}");
             let (again, rate) = run(&pace, &mut measured, per_s, base, 1);
             assert!(again.abs_diff(limit) <= limit / 50 + 1 && rate > 0.95 * per_s, "{again}, {rate}");
         }
@@ -181,7 +197,8 @@ mod tests {
     fn tenants_at_the_limit_share_it_and_one_below_it_changes_nothing() {
         let (pace, mut measured) = (Pace::new(1_024, Duration::from_millis(200)), Measured::default());
         let (limit, _) = run(&pace, &mut measured, 3_000.0, Duration::from_millis(10), 3);
-        assert!(limit.abs_diff(200) <= 5, "{limit}");
+        assert_eq!(limit, 512, "a third of 600, and half of the operator's");
+        assert_eq!(pace.share(), LEAST / 3);
         let room = Arc::default();
         let _place = pace.place(&room).unwrap();
         pace.set(&mut measured, 1_000_000, PERIOD);
@@ -190,6 +207,45 @@ mod tests {
             limit,
             "nobody was refused, so nothing is known of what more there would be"
         );
+    }
+
+    #[test]
+    fn what_is_worked_on_keeps_the_stages_busy_and_is_shared_by_all_who_wait() {
+        let ms = Duration::from_millis;
+        for (per_s, base, tenants, share) in [
+            // 40 ms of work would not fill batches.
+            (1_700.0, ms(12), 1, LEAST),
+            (12_000.0, ms(8), 1, 192),
+            (12_000.0, ms(8), 4, 48),
+            (12_000.0, ms(8), 64, LEAST_SHARE),
+            // A key-holder far away has as much on its way as it answers.
+            (1_000.0, ms(300), 1, 600),
+        ] {
+            let (pace, mut measured) = (Pace::new(1_024, ms(500)), Measured::default());
+            run(&pace, &mut measured, per_s, base, tenants);
+            assert!(pace.share().abs_diff(share) <= share / 20 + 1, "{}, not {share}", pace.share());
+            assert!(pace.share() <= pace.limit());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_waits_too_long_is_refused() {
+        let (pace, room) = (Pace::new(1_024, Duration::from_millis(200)), Arc::default());
+        let places: Vec<Place> = (0..LEAST + 2).map(|_| pace.place(&room).unwrap()).collect();
+        let mut works = Vec::new();
+        for place in &places[..LEAST] {
+            works.push(pace.work(place, Duration::ZERO).await.unwrap());
+        }
+        let began = tokio::time::Instant::now();
+        let timeout = Duration::from_millis(400);
+        assert!(pace.work(&places[LEAST], timeout).await.is_none());
+        assert_eq!(began.elapsed().as_millis(), 400);
+        let waits = pace.work(&places[LEAST + 1], timeout);
+        works.pop();
+        assert!(waits.await.is_some(), "its turn came");
+        let mut measured = Measured::default();
+        pace.set(&mut measured, 10_000, PERIOD);
+        assert!(measured.per_s > 0.0, "a tenant whose requests wait shows what the machine can do");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use clap::Args;
 
 use super::Output;
 use super::numbers::seconds;
+use crate::apart::serve;
 use crate::failure::Failure;
-use crate::overload::{Overload, overload, serve};
+use crate::overload::{Overload, overload};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
@@ -31,8 +32,8 @@ pub(super) struct OverloadArgs {
     /// People of the tenant that asks for too much, each with a session
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     people: u32,
-    /// Its requests in flight, at most
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    /// Its connections, with a request in flight each
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=4000))]
     in_flight: u32,
     #[command(flatten)]
     pub(super) output: Output,
@@ -56,10 +57,13 @@ pub(super) struct ServiceArgs {
     /// Its data directory
     #[arg(long)]
     data_dir: PathBuf,
+    /// With a low priority
+    #[arg(long)]
+    slow: bool,
 }
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        serve(&self.data_dir)
+        serve(&self.data_dir, self.slow)
     }
 }

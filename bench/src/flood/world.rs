@@ -30,6 +30,8 @@ pub(crate) struct World {
     admin: Admin,
     honest: Client,
     flooder: Client,
+    /// Of the honest clients.
+    api_key: String,
     people: Vec<(HolderSession, Vector)>,
     proofs: Vec<Vec<u8>>,
 }
@@ -85,13 +87,16 @@ impl World {
         let tenant = CreateTenant { name: tenant.to_owned(), policy: policy() };
         let tenant = admin.create_tenant(&tenant).await.map_err(call("tenant"))?;
         let address = format!("https://{}", reached.public);
-        let client = async |scopes, connections| -> Result<Client, Failure> {
+        let client = async |scopes, connections| -> Result<(Client, String), Failure> {
             let key = admin.create_api_key(tenant.tenant_id, scopes).await.map_err(call("API key"))?;
-            Client::new(&address, certificate, &key.api_key, connections).map_err(call("client"))
+            let client =
+                Client::new(&address, certificate, &key.api_key, connections).map_err(call("client"))?;
+            Ok((client, key.api_key.to_string()))
         };
-        let honest = client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], connections).await?;
+        let (honest, api_key) =
+            client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], connections).await?;
         // 64 streams at one time on a connection, so that the flooder is not held back by its own connections.
-        let flooder = client(vec![Scope::Authenticate], 4).await?;
+        let (flooder, _) = client(vec![Scope::Authenticate], 4).await?;
         let membership = Membership {
             tenant: tenant.tenant_id.0,
             policy_id: tenant.policy_id,
@@ -99,7 +104,7 @@ impl World {
             level: 2,
         };
         let holders = issue(people, &membership, &admin, &honest).await?;
-        let mut world = World { here: None, admin, honest, flooder, people: vec![], proofs: vec![] };
+        let mut world = World { here: None, admin, honest, flooder, api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened: what is known is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
@@ -129,6 +134,10 @@ impl World {
     pub(crate) fn person(&self, at: usize) -> (&Client, &HolderSession, &Vector) {
         let (session, face) = &self.people[at];
         (&self.honest, session, face)
+    }
+
+    pub(crate) fn api_key(&self) -> &str {
+        &self.api_key
     }
 
     pub(crate) fn flooder(&self) -> &Client {

@@ -34,6 +34,7 @@ pub(super) async fn authenticate(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
+    let _work = caller.work(&app).await?;
     let began_ns = app.clock.monotonic_ns();
     app.check_room()?;
     let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::directory::unauthenticated;
-use crate::pace::Place;
+use crate::pace::{Place, Work};
 use crate::problem::{Code, Problem};
 use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
@@ -16,7 +16,7 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: [u8; 8],
-    _place: Place,
+    place: Place,
 }
 
 /// The operator.
@@ -29,6 +29,11 @@ pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
 pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 
 impl Caller {
+    /// Waits until the tenant has room for one more request that is worked on. Call it before the body is read.
+    pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
+        app.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
+    }
+
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {
@@ -47,12 +52,8 @@ impl FromRequestParts<Arc<App>> for Caller {
         }
         let key = bearer(&parts.headers).ok_or_else(unauthenticated)?;
         let (tenant, scopes, id) = app.directory.caller(key, app.now())?;
-        let place = app.pace.place(&tenant.in_flight).ok_or_else(|| {
-            let detail =
-                "more requests of this tenant are in flight than are answered in time; retry after a second";
-            Problem::new(Code::QuotaExceeded, detail)
-        })?;
-        Ok(Caller { tenant, scopes, id, _place: place })
+        let place = app.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
+        Ok(Caller { tenant, scopes, id, place })
     }
 }
 
@@ -102,6 +103,11 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
             Problem::new(Code::MalformedRequest, detail)
         })
     }
+}
+
+fn crowded() -> Problem {
+    let detail = "more requests of this tenant are in flight than are answered in time; retry after a second";
+    Problem::new(Code::QuotaExceeded, detail)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

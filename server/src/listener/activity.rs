@@ -16,6 +16,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// Bytes that a peer must take within the write deadline once it lets bytes wait.
 const PROGRESS_BYTES_MIN: u64 = 4096;
+/// The first pause after a refusal for want of room or of a credential. Each further one makes it four times as long, each answer a quarter.
+const PAUSE_MIN_MS: u64 = 16;
+/// How often it grows: to four seconds, well within the write deadline of a peer.
+const PAUSE_STEPS_MAX: u32 = 4;
 /// Between two looks at a closing connection for which a handler works.
 const CLOSING_POLL: Duration = Duration::from_millis(50);
 
@@ -83,6 +87,10 @@ pub(super) struct Activity {
     working: AtomicUsize,
     waiting: AtomicUsize,
     refusals_in_a_row: AtomicU32,
+    /// Refusals for want of room or of a credential, less answers, as far as they make the next pause longer.
+    crowding: AtomicU32,
+    /// Nothing is read before that.
+    paused_until: Stamp,
     /// When the last request began or ended.
     changed: Stamp,
     /// The period of now, a write deadline long, and the answers that were begun in it or in the one before and that the
@@ -126,6 +134,8 @@ impl Activity {
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             refusals_in_a_row: AtomicU32::new(0),
+            crowding: AtomicU32::new(0),
+            paused_until: Stamp::default(),
             changed: Stamp::default(),
             period: AtomicUsize::new(0),
             unsent: Default::default(),
@@ -178,6 +188,29 @@ impl Activity {
             self.leave.notify_one();
         }
         self.is_fed_up()
+    }
+
+    /// A request was refused because there was no room for it, or nobody vouched for it: the connection is not read for a moment, so that a peer that sends
+    /// again at once costs the service no more than it must. The moment is longer the more often it happens.
+    pub(super) fn crowds(&self) {
+        let steps = self.crowding.load(Ordering::Relaxed);
+        let longer = (steps + 1).min(PAUSE_STEPS_MAX);
+        self.crowding.store(longer, Ordering::Relaxed);
+        self.paused_until.set_after(self, Duration::from_millis(PAUSE_MIN_MS << (2 * steps)));
+    }
+
+    /// A request was answered for which there was room.
+    pub(super) fn eases(&self) {
+        let steps = self.crowding.load(Ordering::Relaxed);
+        if steps > 0 {
+            self.crowding.store(steps - 1, Ordering::Relaxed);
+        }
+    }
+
+    /// When the connection may be read again, if not now.
+    pub(super) fn paused(&self) -> Option<Instant> {
+        let until = self.paused_until.get(self)?;
+        (Instant::now() < until).then_some(until)
     }
 
     /// Whether it was refused too many requests in a row.
@@ -268,7 +301,11 @@ impl Activity {
 
 impl Stamp {
     fn set(&self, activity: &Activity) {
-        let ms = u64::try_from(activity.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.set_after(activity, Duration::ZERO);
+    }
+
+    fn set_after(&self, activity: &Activity, time: Duration) {
+        let ms = u64::try_from((activity.opened.elapsed() + time).as_millis()).unwrap_or(u64::MAX);
         self.0.store(ms.saturating_add(1), Ordering::Release);
     }
 
@@ -330,5 +367,31 @@ impl Drop for Unsent {
         self.activity.changed.set(&self.activity);
         self.activity.unsent[self.period].fetch_sub(1, Ordering::AcqRel);
         self.activity.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_with_refusals_shrink_with_answers_and_end() {
+        let activity = Activity::new();
+        let pause = || activity.paused().map_or(Duration::ZERO, |until| until - Instant::now()).as_millis();
+        assert_eq!(pause(), 0);
+        for expected in [16, 64, 256, 1024, 4096, 4096] {
+            activity.crowds();
+            assert_eq!(pause(), expected);
+        }
+        sleep(Duration::from_millis(4096)).await;
+        assert_eq!(pause(), 0, "it is read again");
+        activity.eases();
+        activity.eases();
+        activity.crowds();
+        assert_eq!(pause(), 256);
+        (0..20).for_each(|_| activity.eases());
+        sleep(Duration::from_millis(256)).await;
+        activity.crowds();
+        assert_eq!(pause(), 16);
     }
 }

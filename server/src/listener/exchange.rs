@@ -8,7 +8,7 @@ use super::activity::{Activity, Turn, Unsent};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::http::header::{CONNECTION, EXPECT};
-use axum::http::{HeaderValue, Request, Response, Version};
+use axum::http::{HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Buf, Bytes, Frame, Incoming, SizeHint};
 use hyper::service::Service;
@@ -69,6 +69,14 @@ impl Service<Request<Incoming>> for Exchange {
                 discard(body).await;
             }
             let status = response.status();
+            match status {
+                StatusCode::UNAUTHORIZED
+                | StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::SERVICE_UNAVAILABLE => {
+                    activity.crowds();
+                }
+                _ => activity.eases(),
+            }
             let refused = status.is_client_error() || status.is_server_error();
             if activity.answered(refused, refusals_max) && !http2 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -1,4 +1,7 @@
-//! The bytes of a connection: whether the peer takes them, and a close that does not cut off its own last answer.
+//! The bytes of a connection: whether the peer takes them, a pause after refusals, and a close that does not cut off its own last answer.
+//!
+//! A connection that sends into refusals is not read for a moment ([`Activity::crowds`]). The kernel's buffers fill, and the peer's writes
+//! wait: backpressure, which costs the service less than to refuse more. What is to be written is written.
 //!
 //! A request refused before its body was read (too large, wrong media type, no such caller) is answered while the peer
 //! still sends. Closing the socket then makes the kernel answer the rest with a reset, and a reset can overtake the
@@ -15,15 +18,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::time::{Sleep, sleep_until};
 use tokio_rustls::server::TlsStream;
 
 /// How long a peer may take to notice the close.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A TLS stream whose shutdown lingers.
+/// A TLS stream that pauses, and whose shutdown lingers.
 pub(super) struct Stream {
     stream: TlsStream<TcpStream>,
+    pause: Option<Pin<Box<Sleep>>>,
     closing: Option<Closing>,
     activity: Arc<Activity>,
 }
@@ -36,7 +40,7 @@ struct Closing {
 
 impl Stream {
     pub(super) fn new(stream: TlsStream<TcpStream>, activity: Arc<Activity>) -> Stream {
-        Stream { stream, closing: None, activity }
+        Stream { stream, pause: None, closing: None, activity }
     }
 
     fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -71,6 +75,12 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        while let Some(until) = self.activity.paused() {
+            let pause = self.pause.get_or_insert_with(|| Box::pin(sleep_until(until)));
+            ready!(pause.as_mut().poll(cx));
+            // Where it was made longer meanwhile there is another.
+            self.pause = None;
+        }
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }

@@ -3,6 +3,8 @@
 use crate::enrolment::join_all;
 use crate::service::{self, Service, answer};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_server::store::{Sqlite, Store as _};
 use trefoil_server::wire::Decision;
 
@@ -79,6 +81,42 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
         Decision::Match,
         "the nonce was not spent"
     );
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.limits.in_flight_per_tenant = 1;
+    let service = Service::new(config).await;
+    let bearer = service.public.bearer.as_ref().unwrap();
+    let head = format!(
+        "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/json\r\ncontent-length: 2\r\n\r\n"
+    );
+    // The tenant's only place: a request without its body.
+    let mut holds = service.public.connect().await;
+    holds.write_all(format!("{head}{{").as_bytes()).await.unwrap();
+    while service.metric("trefoil_connections{listener=\"public\",state=\"waiting\"}").await < 1 {
+        tokio::task::yield_now().await;
+    }
+    let mut sends = service.public.connect().await;
+    let began = Instant::now();
+    for _ in 0..5 {
+        sends.write_all(format!("{head}{{}}").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        while !answer.ends_with('}') {
+            let mut bytes = [0; 4096];
+            let read = sends.read(&mut bytes).await.unwrap();
+            assert!(read > 0, "closed after {answer:?}");
+            answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+        }
+        assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("quota-exceeded"), "{answer}");
+    }
+    // Pauses of 16, 64, 256 and 1024 ms lie between five refusals, whatever else takes time. Stamps are whole milliseconds.
+    assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());
+    drop(holds);
     assert!(service.server.shutdown().await);
 }
 

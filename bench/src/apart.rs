@@ -1,0 +1,171 @@
+//! A service in a process of its own, on one half of this machine's processors. The callers have the other half, because real callers
+//! bring their own.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use tokio::runtime::Runtime;
+use trefoil_server::cli::run_service;
+use trefoil_server::clock::SystemClock;
+
+use crate::failure::Failure;
+use crate::flood::world::{Reached, config};
+
+/// Nice value of a slow service: beside a thread that only counts it has about a tenth of the processor.
+pub(crate) const SERVICE_NICE: i32 = 10;
+
+/// A thread on each processor of the first half that only counts.
+pub(crate) struct Counting(Arc<AtomicBool>);
+
+impl Counting {
+    pub(crate) fn start() -> Result<Counting, Failure> {
+        let counting = Counting(Arc::new(AtomicBool::new(true)));
+        for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
+            let on = Arc::clone(&counting.0);
+            let count = move || {
+                // Where it fails the service is faster, which the figures show.
+                let _ = stay_on(Half::First);
+                while on.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            };
+            let thread = std::thread::Builder::new().spawn(count);
+            thread.map_err(Failure::in_step("a counting thread"))?;
+        }
+        Ok(counting)
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
+/// The service in another process.
+pub(crate) struct Service {
+    child: Child,
+    /// The service ends when this process does.
+    _input: Option<ChildStdin>,
+}
+
+impl Service {
+    /// Starts one with an empty data directory, of a low priority if it `is_slow`.
+    pub(crate) fn start(data_dir: &Path, is_slow: bool) -> Result<(Service, Reached), Failure> {
+        let step = || Failure::in_step("service process");
+        let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
+        let mut command = Command::new(program);
+        command.arg("service").arg("--data-dir").arg(data_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if is_slow {
+            command.arg("--slow");
+        }
+        let mut child = command.spawn().map_err(step())?;
+        let output = child.stdout.take().ok_or_else(|| Failure::fault("the service has no output"))?;
+        let input = child.stdin.take();
+        let service = Service { child, _input: input };
+        // What `trefoil serve` prints: a name, spaces, a value.
+        let mut lines = BufReader::new(output).lines();
+        let mut value = || match lines.next() {
+            Some(line) => Ok(line.map_err(step())?.rsplit("  ").next().unwrap_or_default().trim().to_owned()),
+            None => Err(Failure::fault(
+                "the service ended before it was ready; run `trefoil-bench service` to see why",
+            )),
+        };
+        let mut address = || {
+            let url = value()?;
+            let address = url.strip_prefix("https://").unwrap_or(&url);
+            address.parse().map_err(Failure::in_step("the service's address"))
+        };
+        let (public, admin) = (address()?, address()?);
+        let certificate = std::fs::read(value()?).map_err(step())?;
+        let token = std::fs::read_to_string(value()?).map_err(step())?.trim().to_owned();
+        Ok((service, Reached { admin, public, certificate, token }))
+    }
+
+    /// Sends SIGTERM, and waits for the end: how, and after how long.
+    pub(crate) fn terminate(&mut self) -> Result<(ExitStatus, Duration), Failure> {
+        let began = Instant::now();
+        kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(Failure::in_step("SIGTERM"))?;
+        let status = self.child.wait().map_err(Failure::in_step("service process"))?;
+        Ok((status, began.elapsed()))
+    }
+
+    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+        match self.terminate()?.0.success() {
+            true => Ok(()),
+            false => Err(Failure::fault("the service did not end cleanly")),
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // Ended already after `stop`.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Serves as `trefoil serve` does, and ends like that when the standard input does.
+///
+/// # Errors
+/// When the service does not start, or `trefoil serve` would exit with another code than 0.
+pub(crate) fn serve(data_dir: &Path, is_slow: bool) -> Result<(), Failure> {
+    stay_on(Half::First)?;
+    if is_slow {
+        // Of all threads that it starts, on Linux.
+        rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
+    }
+    let until_input_ends = || {
+        // Where it cannot be read, it has ended.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        let _ = kill_process(rustix::process::getpid(), Signal::TERM);
+    };
+    std::thread::Builder::new().spawn(until_input_ends).map_err(Failure::in_step("thread"))?;
+    let mut config = config(data_dir.to_owned());
+    config.log.filter = "error".to_owned();
+    match run_service(config, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
+        true => Ok(()),
+        false => Err(Failure::fault("the service did not end cleanly")),
+    }
+}
+
+/// Of the processors that this process may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    First,
+    Second,
+}
+
+/// Keeps this thread, and those that it starts, on one half of the processors.
+pub(crate) fn stay_on(half: Half) -> Result<(), Failure> {
+    let allowed = sched_getaffinity(None).map_err(Failure::in_step("processors"))?;
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let (first, second) = allowed.split_at(allowed.len() / 2);
+    let mine = if half == Half::First { first } else { second };
+    if mine.is_empty() {
+        return Err(Failure::usage("service and callers need a processor each; this machine has one"));
+    }
+    let mut set = CpuSet::new();
+    mine.iter().for_each(|&cpu| set.set(cpu));
+    sched_setaffinity(None, &set).map_err(Failure::in_step("processors"))
+}
+
+/// A runtime whose threads have this priority.
+pub(crate) fn runtime(threads: usize, nice: i32) -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .on_thread_start(move || {
+            // Of this thread only, on Linux; elsewhere it competes with the service, which the figures then show.
+            rustix::process::setpriority_process(None, nice).unwrap_or_default();
+        })
+        .build()
+        .map_err(Failure::in_step("runtime"))
+}

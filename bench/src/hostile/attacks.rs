@@ -1,0 +1,156 @@
+//! What hostile peers do. None has a credential.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::JoinSet;
+
+use crate::raw::{Door, Line, post};
+
+/// An attack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attack {
+    /// Connections that never begin TLS.
+    IdleTcp,
+    /// Connections that say nothing after TLS.
+    IdleTls,
+    /// HTTP/2 whose flow control lets no answer through, and that acknowledges pings.
+    ZeroWindow,
+    /// HTTP/1.1 with many requests, whose answers are never read.
+    NeverReads,
+    /// Requests with an unknown API key, each as soon as the one before is refused.
+    Refused,
+}
+
+/// Connections of attacks that do more than hold them.
+const BUSY: usize = 64;
+/// An answer of some kilobytes that needs no credential.
+const PAGE: &str = "/verify/page.js";
+/// Bytes that the kernel of a peer takes that never reads.
+const RECEIVE_BYTES: u32 = 4096;
+/// Connections from one address: as many as a service takes of a peer.
+const PER_ADDRESS: usize = 1024;
+
+impl Attack {
+    pub(super) const ALL: [Attack; 5] =
+        [Attack::IdleTcp, Attack::IdleTls, Attack::ZeroWindow, Attack::NeverReads, Attack::Refused];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Attack::IdleTcp => "idle_tcp",
+            Attack::IdleTls => "idle_tls",
+            Attack::ZeroWindow => "zero_window",
+            Attack::NeverReads => "never_reads",
+            Attack::Refused => "refused",
+        }
+    }
+
+    pub(super) fn connections(self, idle: usize) -> usize {
+        match self {
+            Attack::IdleTcp | Attack::IdleTls => idle,
+            Attack::ZeroWindow | Attack::NeverReads | Attack::Refused => BUSY,
+        }
+    }
+
+    /// Begins it on this runtime, from addresses of its own. It ends when the set is dropped.
+    pub(super) fn begin(self, door: &Door, idle: usize) -> JoinSet<()> {
+        let mut attacking = JoinSet::new();
+        let connections = self.connections(idle);
+        // Eight at a time for those that are only held.
+        let (tasks, each) = if connections == BUSY { (BUSY, 1) } else { (8, connections / 8) };
+        for task in 0..tasks {
+            let last = 100 + u8::try_from(task * each / PER_ADDRESS).unwrap_or(0);
+            let door = door.from(Ipv4Addr::new(127, 0, 0, last));
+            attacking.spawn(async move {
+                loop {
+                    // However it ended: a connection that the service cuts is opened again.
+                    let _ = self.attack(&door, each).await;
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            });
+        }
+        attacking
+    }
+
+    async fn attack(self, door: &Door, count: usize) -> io::Result<()> {
+        match self {
+            Attack::IdleTcp => {
+                let mut held = Vec::new();
+                for _ in 0..count {
+                    // A refusal is what the service may do.
+                    held.extend(door.tcp(None).await.ok());
+                }
+                std::future::pending().await
+            }
+            Attack::IdleTls => {
+                let mut held = Vec::new();
+                for _ in 0..count {
+                    held.extend(door.line(None).await.ok());
+                }
+                std::future::pending().await
+            }
+            Attack::ZeroWindow => zero_window(door.line(None).await?).await,
+            Attack::NeverReads => never_reads(door.line(Some(RECEIVE_BYTES)).await?).await,
+            Attack::Refused => refused(door.line(None).await?).await,
+        }
+    }
+}
+
+async fn zero_window(mut line: Line) -> io::Result<()> {
+    const HEADERS: u8 = 1;
+    const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
+    let stream = &mut line.stream;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await?;
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0.
+    stream.write_all(&frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await?;
+    let head: Vec<u8> =
+        [(":method", "GET"), (":path", PAGE), (":scheme", "https"), (":authority", "localhost")]
+            .iter()
+            .flat_map(|(name, value)| literal(name, value))
+            .collect();
+    for request in 0..50 {
+        // The end of the stream and of its headers.
+        stream.write_all(&frame(HEADERS, 5, 1 + 2 * request, &head)).await?;
+    }
+    stream.flush().await?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await?;
+        let [a, b, c, kind, flags, ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        stream.read_exact(&mut payload).await?;
+        if (kind == PING || kind == SETTINGS) && flags & 1 == 0 {
+            let echoed = if kind == PING { &payload[..] } else { &[] };
+            stream.write_all(&frame(kind, 1, 0, echoed)).await?;
+            stream.flush().await?;
+        }
+    }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// A header that is not indexed (RFC 7541 section 6.2.2), of less than 127 bytes each.
+fn literal(name: &str, value: &str) -> Vec<u8> {
+    [&[0, name.len() as u8], name.as_bytes(), &[value.len() as u8], value.as_bytes()].concat()
+}
+
+async fn never_reads(mut line: Line) -> io::Result<()> {
+    let request = format!("GET {PAGE} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    for _ in 0..400 {
+        line.stream.write_all(request.as_bytes()).await?;
+    }
+    std::future::pending().await
+}
+
+async fn refused(mut line: Line) -> io::Result<()> {
+    let request = post("/v1/authentications", "trefoil_0000000000000000_none", b"{}");
+    loop {
+        line.ask(&request).await?;
+    }
+}

@@ -1,0 +1,121 @@
+//! A client that costs little: TLS and HTTP/1.1 by hand, requests that were made before, and of an answer no more than its status.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::failure::Failure;
+use crate::flood::world::Reached;
+
+/// The public listener, from one address of this machine.
+#[derive(Clone)]
+pub(crate) struct Door {
+    address: SocketAddr,
+    from: Ipv4Addr,
+    tls: Arc<rustls::ClientConfig>,
+}
+
+/// A connection.
+pub(crate) struct Line {
+    pub(crate) stream: TlsStream<TcpStream>,
+    buffer: Vec<u8>,
+}
+
+/// What is read of an answer.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) is_match: bool,
+}
+
+impl Door {
+    pub(crate) fn of(reached: &Reached) -> Result<Door, Failure> {
+        let mut roots = rustls::RootCertStore::empty();
+        let certificate = CertificateDer::from_pem_slice(&reached.certificate);
+        let certificate = certificate.map_err(Failure::in_step("certificate"))?;
+        roots.add(certificate).map_err(Failure::in_step("certificate"))?;
+        let provider = Arc::new(trefoil_server::tls::provider());
+        let config =
+            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config =
+            config.map_err(Failure::in_step("TLS"))?.with_root_certificates(roots).with_no_client_auth();
+        Ok(Door { address: reached.public, from: Ipv4Addr::LOCALHOST, tls: Arc::new(config) })
+    }
+
+    /// The same, from another address of the loopback: another peer to the service.
+    pub(crate) fn from(&self, from: Ipv4Addr) -> Door {
+        Door { from, ..self.clone() }
+    }
+
+    /// A connection without TLS, whose kernel takes at most about `receive_bytes` that nobody reads, if that is given.
+    pub(crate) async fn tcp(&self, receive_bytes: Option<u32>) -> io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        if let Some(bytes) = receive_bytes {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        socket.bind((self.from, 0).into())?;
+        let stream = socket.connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    pub(crate) async fn line(&self, receive_bytes: Option<u32>) -> io::Result<Line> {
+        let stream = self.tcp(receive_bytes).await?;
+        let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
+        let stream = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await?;
+        Ok(Line { stream, buffer: Vec::with_capacity(1 << 14) })
+    }
+}
+
+impl Line {
+    /// Sends a request, and reads its answer.
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> io::Result<Answered> {
+        self.stream.write_all(request).await?;
+        self.stream.flush().await?;
+        loop {
+            if let Some((head, length)) = head(&self.buffer)
+                && self.buffer.len() >= head + length
+            {
+                let status = std::str::from_utf8(&self.buffer[9..12]).ok().and_then(|text| text.parse().ok());
+                let status = status.ok_or_else(|| io::Error::other("no status"))?;
+                let is_match = find(&self.buffer[head..head + length], b"\"decision\":\"match\"").is_some();
+                self.buffer.drain(..head + length);
+                return Ok(Answered { status, is_match });
+            }
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+/// The lengths of a head that is complete, and of its body.
+fn head(bytes: &[u8]) -> Option<(usize, usize)> {
+    let end = find(bytes, b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    let length = text
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .map_or(Some(0), |n| n.parse().ok());
+    Some((end, length?))
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// A request with a body of JSON, as it is sent.
+pub(crate) fn post(path: &str, api_key: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {api_key}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
