@@ -82,7 +82,8 @@ pub struct Limits {
     pub handshakes: usize,
     /// Requests of one tenant in flight, at most.
     pub in_flight_per_tenant: usize,
-    /// Answers take about this long where more requests come than can be answered.
+    /// Where more requests come than can be answered, a tenant's in flight are those answered in about this time, and never fewer than half of
+    /// `in_flight_per_tenant`.
     pub latency_aim_ms: u64,
     /// TLS handshake.
     pub handshake_timeout_s: u64,
