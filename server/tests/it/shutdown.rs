@@ -1,8 +1,10 @@
 //! A shutdown in the middle of a batch answers and keeps everything that was taken.
 
 use crate::enrolment::join_all;
-use crate::service::{self, Service, answer};
+use crate::service::{self, Customer, Service, answer};
+use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_server::store::{Sqlite, Store as _};
@@ -118,6 +120,52 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());
     drop(holds);
     assert!(service.server.shutdown().await);
+}
+
+/// As many requests of a tenant as are worked on at one time never end. Its next login waits for one of them, and another tenant's does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
+    const SHARE: usize = 64;
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.limits.body_timeout_s = 120;
+    config.limits.answer_timeout_s = 120;
+    let service = Arc::new(Service::new(config).await);
+    let (public, admin) = service::endpoints(&service.server);
+    let tenant = json!({"name": "bank", "policy": service::policy()});
+    let other = Customer::new(public, admin, Arc::clone(&service.clock), tenant).await;
+    let (own, others) = (service.people(1, 1, 12).await, other.people(1, 1, 13).await);
+    service.welcome(&own[0]).await;
+    other.welcome(&others[0]).await;
+    let bearer = service.public.bearer.as_ref().unwrap();
+    let head = format!(
+        "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/json\r\ncontent-length: 2\r\n\r\n{{"
+    );
+    let mut held = Vec::new();
+    for _ in 0..SHARE {
+        let mut holds = service.public.connect().await;
+        holds.write_all(head.as_bytes()).await.unwrap();
+        held.push(holds);
+    }
+    let waiting = "trefoil_connections{listener=\"public\",state=\"waiting\"}";
+    while service.metric(waiting).await < SHARE as u64 {
+        tokio::task::yield_now().await;
+    }
+    let waits = service.request(&own[0], &own[0].face, 1);
+    let login = tokio::spawn({
+        let service = Arc::clone(&service);
+        async move { service.authenticate(&waits).await }
+    });
+    for nonce in 1..=3 {
+        let login = other.request(&others[0], &others[0].face, nonce);
+        assert_eq!(answer(&other.authenticate(&login).await).decision, Decision::Match);
+    }
+    assert!(!login.is_finished(), "all that may be worked on is taken");
+    drop(held.pop());
+    assert_eq!(answer(&login.await.unwrap()).decision, Decision::Match);
+    drop(held);
+    assert!(Arc::into_inner(service).unwrap().server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
