@@ -8,8 +8,10 @@
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
+#[expect(clippy::disallowed_types, reason = "of the generator, which has one thread")]
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -75,32 +77,26 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let settled = run.load(CLOSED_LOOP, None)?;
     run.prepare(settled.per_s());
     run.load(parameters.in_flight, None)?;
-    let mut phases = vec![Phases::default(); 2 + FACTORS.len()];
-    let mut recovery_s = Vec::new();
-    for _ in 0..parameters.rounds {
-        phases[0].push(run.quiet());
-        let usual_ms = phases[0].others_ms(0.99);
-        run.connect()?;
-        run.prepare(settled.per_s());
-        let capacity = run.load(CLOSED_LOOP, None)?;
-        let per_s = capacity.per_s();
-        phases[1].push(capacity);
-        for (factor, phases) in FACTORS.iter().zip(&mut phases[2..]) {
-            run.connect()?;
-            run.prepare(per_s);
-            let wanted_per_s = per_s * *factor as f64;
-            phases.push(Phase { wanted_per_s, ..run.load(parameters.in_flight, Some(wanted_per_s))? });
-            recovery_s.push(run.recovery(usual_ms));
-        }
-    }
+    let (phases, recovery_s) = run.rounds(&parameters, settled.per_s())?;
     let shed = ["0.5", "0.99"]
         .map(|q| run.other.block_on(run.few.metric(&format!("trefoil_shed_seconds{{quantile=\"{q}\"}}"))));
     let [shed_p50, shed_p99] = shed;
     let limit = run.other.block_on(run.few.metric("trefoil_in_flight_limit"))?;
-    let wrong = phases.iter().flat_map(|phases| &phases.0).map(|phase| phase.wrong).sum::<u64>();
+    let shed_ms = [shed_p50? * 1e3, shed_p99? * 1e3];
     service.stop()?;
     drop(counting);
-    let [quiet, capacity, twice, tenfold] = &phases[..] else {
+    report(&parameters, &phases, &recovery_s, shed_ms, limit)
+}
+
+fn report(
+    parameters: &Overload,
+    phases: &[Phases],
+    recovery_s: &[f64],
+    [shed_p50, shed_p99]: [f64; 2],
+    limit: f64,
+) -> Result<Report, Failure> {
+    let wrong = phases.iter().flat_map(|phases| &phases.0).map(|phase| phase.wrong).sum::<u64>();
+    let [quiet, capacity, twice, tenfold] = phases else {
         return Err(Failure::fault("four kinds of phases"));
     };
     let mut summary = String::new();
@@ -125,7 +121,6 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
         result.insert(name.to_owned(), figures);
     }
     let slowest = recovery_s.iter().copied().fold(0.0, f64::max);
-    let (shed_p50, shed_p99) = (shed_p50? * 1e3, shed_p99? * 1e3);
     summary.push_str(&format!(
         "  refusals: {shed_p50:.2} ms p50, {shed_p99:.2} ms p99 in the service; {limit} requests of a tenant in flight; slowest \
          recovery {slowest:.2} s\n"
@@ -160,7 +155,10 @@ struct Lane {
 
 /// Requests that were made before a phase, and those that were refused.
 #[derive(Default)]
-struct Requests(Mutex<VecDeque<Vec<u8>>>);
+struct Requests(
+    #[expect(clippy::disallowed_types, reason = "of the generator, which has one thread")]
+    Mutex<VecDeque<Vec<u8>>>,
+);
 
 impl Requests {
     fn next(&self) -> Option<Vec<u8>> {
@@ -233,6 +231,33 @@ impl Phases {
 }
 
 impl Run {
+    /// The phases of all rounds, and how long the service took after each overload until the other tenant was as quick as before.
+    fn rounds(
+        &mut self,
+        parameters: &Overload,
+        settled_per_s: f64,
+    ) -> Result<(Vec<Phases>, Vec<f64>), Failure> {
+        let mut phases = vec![Phases::default(); 2 + FACTORS.len()];
+        let mut recovery_s = Vec::new();
+        for _ in 0..parameters.rounds {
+            phases[0].push(self.quiet());
+            let usual_ms = phases[0].others_ms(0.99);
+            self.connect()?;
+            self.prepare(settled_per_s);
+            let capacity = self.load(CLOSED_LOOP, None)?;
+            let per_s = capacity.per_s();
+            phases[1].push(capacity);
+            for (factor, phases) in FACTORS.iter().zip(&mut phases[2..]) {
+                self.connect()?;
+                self.prepare(per_s);
+                let wanted_per_s = per_s * *factor as f64;
+                phases.push(Phase { wanted_per_s, ..self.load(parameters.in_flight, Some(wanted_per_s))? });
+                recovery_s.push(self.recovery(usual_ms));
+            }
+        }
+        Ok((phases, recovery_s))
+    }
+
     /// The other tenant alone.
     fn quiet(&mut self) -> Phase {
         let began = Instant::now();
