@@ -1,7 +1,7 @@
 //! `trefoil quickstart`: from a running service to a verified login, by the commands that it prints.
 //!
 //! Each step is this program run once more with the arguments that are shown, so what is printed is what was done. It starts no service:
-//! whoever reads along sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
+//! a reader of the lines sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
 
 use super::admin::place::{Found, Place};
 use super::{fail, time};

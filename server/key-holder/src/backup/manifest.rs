@@ -118,7 +118,7 @@ impl Manifest {
         })
     }
 
-    /// Whether everything is within the bounds that [`Manifest::write`] keeps. What is asked of the machine to find out whether the passphrase
+    /// Whether everything is within the bounds that [`Manifest::write`] keeps. What the machine does to find out whether the passphrase
     /// is right must be bounded before.
     fn is_bounded(&self) -> bool {
         let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
