@@ -61,7 +61,12 @@ impl Service<Request<Incoming>> for Exchange {
         });
         let (answering, activity, refusals_max) =
             (self.router.call(request), Arc::clone(&self.activity), self.refusals_max);
+        let is_pipelined = !http2 && activity.is_pipelined();
         Box::pin(async move {
+            if is_pipelined {
+                // The HTTP library answers one after the other while there are any, and everybody else would wait.
+                tokio::task::yield_now().await;
+            }
             let mut response = answering.await?;
             let rest = unread.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(body) = rest {
@@ -202,5 +207,42 @@ impl Buf for Chunk {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use hyper_util::rt::TokioIo;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn requests_that_were_sent_at_once_let_others_go_between() {
+        let (count, answered) = (32, Arc::<AtomicUsize>::default());
+        let handler = {
+            let answered = Arc::clone(&answered);
+            move || async move {
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let exchange =
+            Exchange::new(Router::new().route("/", get(handler)), Arc::new(Activity::new()), u32::MAX);
+        let (mut peer, service) = tokio::io::duplex(1 << 16);
+        peer.write_all("GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(count).as_bytes()).await.unwrap();
+        let serving =
+            hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(service), exchange);
+        let serving = tokio::spawn(serving);
+        for hops in 1..=count {
+            yield_now().await;
+            assert!(answered.load(Ordering::Relaxed) <= hops, "more than one request at a time");
+        }
+        while answered.load(Ordering::Relaxed) < count {
+            yield_now().await;
+        }
+        drop(peer);
+        let _ = serving.await;
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! `axum::serve` has no TLS, no cap on connections and no deadlines, so the loop is ours. [`connections`] knows which
 //! connections there are and which one makes room, [`activity`] what each is doing and until when it may,
-//! [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
+//! [`turns`] lets few handshakes compute at once, [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
 mod activity;
 pub(crate) mod connections;
 mod exchange;
 mod stream;
+mod turns;
 
 use crate::config::Limits;
 use activity::{Activity, Overdue, State};
@@ -27,6 +28,7 @@ use stream::Stream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use turns::Turns;
 
 /// Age at which a connection is asked to close after the request in flight.
 const CONNECTION_AGE_MAX: Duration = Duration::from_secs(600);
@@ -99,7 +101,8 @@ impl Listener {
     pub(crate) async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
         let Listener { socket, tls, limits, connections } = self;
         let builder = builder(&limits);
-        let listener = Arc::new(Serving { tls, router, builder, limits, connections });
+        let listener =
+            Arc::new(Serving { tls, router, builder, limits, connections, handshakes: Turns::new() });
         let connections = &listener.connections;
         loop {
             let accepted = tokio::select! {
@@ -149,13 +152,14 @@ struct Serving {
     builder: auto::Builder<TokioExecutor>,
     limits: Limits,
     connections: Arc<Connections>,
+    handshakes: Turns,
 }
 
 impl Serving {
     /// Serves a connection; why it ended.
     async fn run(&self, stream: TcpStream, place: &Place, mut stop: watch::Receiver<bool>) -> Closed {
         let activity = &place.activity;
-        let handshake = self.tls.accept(stream);
+        let handshake = self.handshakes.in_turn(self.tls.accept(stream));
         let timeout = Duration::from_secs(self.limits.handshake_timeout_s);
         let stream = tokio::select! {
             // A handshake has carried no request yet, so it may be cut.
