@@ -58,12 +58,17 @@ pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
+/// Connections that are woken together. A thread of the runtime has a queue of its own for 256; what it does not hold waits for all threads behind
+/// what does, answers of the pipeline among it.
+const EVENTS_PER_TICK: usize = 64;
+
 fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     if config.server.protect_memory {
         memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     raise_descriptor_limit(2 * config.limits.connections);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
     let ended = runtime.block_on(serve(config, clock));
     // A blocking task may wait forever for a thread that panicked.

@@ -84,8 +84,6 @@ pub(super) struct Activity {
     established: AtomicBool,
     closing: AtomicBool,
     requests: AtomicU64,
-    /// It has waited for bytes of its peer since its last request began.
-    awaited: AtomicBool,
     working: AtomicUsize,
     waiting: AtomicUsize,
     refusals_in_a_row: AtomicU32,
@@ -133,7 +131,6 @@ impl Activity {
             established: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             requests: AtomicU64::new(0),
-            awaited: AtomicBool::new(true),
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             refusals_in_a_row: AtomicU32::new(0),
@@ -219,16 +216,6 @@ impl Activity {
     /// Whether it was refused too many requests in a row.
     pub(super) fn is_fed_up(&self) -> bool {
         self.fed_up.load(Ordering::Relaxed)
-    }
-
-    /// The peer has sent nothing more.
-    pub(super) fn awaits(&self) {
-        self.awaited.store(true, Ordering::Relaxed);
-    }
-
-    /// A request begins; whether the peer had sent it before the last one was answered.
-    pub(super) fn is_pipelined(&self) -> bool {
-        !self.awaited.swap(false, Ordering::Relaxed)
     }
 
     /// The peer does not take bytes that are ready for it.

@@ -8,6 +8,7 @@
 //! Peers are counted by address, IPv6 by network of 64 bits, which is the least that a provider gives to one customer.
 
 use super::activity::{Activity, State};
+use super::turns::Turns;
 use crate::config::Limits;
 use crate::metrics::Text;
 use std::collections::HashMap;
@@ -40,7 +41,13 @@ pub(crate) struct Connections {
 struct Table {
     next: u64,
     open: HashMap<u64, Open>,
-    peers: HashMap<Peer, usize>,
+    peers: HashMap<Peer, Shared>,
+}
+
+/// What the connections of one peer share.
+struct Shared {
+    open: usize,
+    turns: Arc<Turns>,
 }
 
 struct Open {
@@ -145,6 +152,8 @@ pub(super) struct Place {
     connections: Arc<Connections>,
     number: u64,
     pub(super) activity: Arc<Activity>,
+    /// The turns of its peer's requests.
+    pub(super) turns: Arc<Turns>,
 }
 
 /// What became of a connection that wants in.
@@ -189,7 +198,7 @@ impl Connections {
 
     fn try_admit(self: &Arc<Self>, peer: Peer) -> Admission {
         let mut table = self.table();
-        if table.peers.get(&peer).is_some_and(|open| *open >= self.per_peer_max)
+        if table.peers.get(&peer).is_some_and(|peer| peer.open >= self.per_peer_max)
             && !self.evict(&mut table, |open| (open.peer == peer).then(|| open.activity.state()))
         {
             drop(table);
@@ -215,10 +224,15 @@ impl Connections {
         let (number, activity) = (table.next, Arc::new(Activity::new()));
         table.next += 1;
         table.open.insert(number, Open { peer, activity: Arc::clone(&activity) });
-        *table.peers.entry(peer).or_default() += 1;
+        let shared = table
+            .peers
+            .entry(peer)
+            .or_insert_with(|| Shared { open: 0, turns: Arc::new(Turns::of_requests()) });
+        shared.open += 1;
+        let turns = Arc::clone(&shared.turns);
         drop(table);
         self.accepted.fetch_add(1, Ordering::Relaxed);
-        Admission::In(Place { connections: Arc::clone(self), number, activity })
+        Admission::In(Place { connections: Arc::clone(self), number, activity, turns })
     }
 
     /// Closes the connection that gives way first, for which the process has no file descriptor any more.
@@ -276,9 +290,9 @@ impl Connections {
 impl Table {
     fn remove(&mut self, number: u64) -> Option<Open> {
         let open = self.open.remove(&number)?;
-        if let Some(count) = self.peers.get_mut(&open.peer) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(shared) = self.peers.get_mut(&open.peer) {
+            shared.open -= 1;
+            if shared.open == 0 {
                 self.peers.remove(&open.peer);
             }
         }

@@ -5,6 +5,7 @@
 //! A client that waits for `100 Continue` has sent no body, and is answered at once.
 
 use super::activity::{Activity, Turn, Unsent};
+use super::turns::Turns;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::http::header::{CONNECTION, EXPECT};
@@ -29,12 +30,18 @@ const DISCARDED_TIME_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Exchange {
     router: TowerToHyperService<Router>,
     activity: Arc<Activity>,
+    turns: Arc<Turns>,
     refusals_max: u32,
 }
 
 impl Exchange {
-    pub(super) fn new(router: Router, activity: Arc<Activity>, refusals_max: u32) -> Exchange {
-        Exchange { router: TowerToHyperService::new(router), activity, refusals_max }
+    pub(super) fn new(
+        router: Router,
+        activity: Arc<Activity>,
+        turns: Arc<Turns>,
+        refusals_max: u32,
+    ) -> Exchange {
+        Exchange { router: TowerToHyperService::new(router), activity, turns, refusals_max }
     }
 }
 
@@ -61,13 +68,9 @@ impl Service<Request<Incoming>> for Exchange {
         });
         let (answering, activity, refusals_max) =
             (self.router.call(request), Arc::clone(&self.activity), self.refusals_max);
-        let is_pipelined = !http2 && activity.is_pipelined();
+        let turns = Arc::clone(&self.turns);
         Box::pin(async move {
-            if is_pipelined {
-                // The HTTP library answers one after the other while there are any, and everybody else would wait.
-                tokio::task::yield_now().await;
-            }
-            let mut response = answering.await?;
+            let mut response = turns.in_turn(answering).await?;
             let rest = unread.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(body) = rest {
                 turn.wait();
@@ -228,8 +231,12 @@ mod tests {
                 answered.fetch_add(1, Ordering::Relaxed);
             }
         };
-        let exchange =
-            Exchange::new(Router::new().route("/", get(handler)), Arc::new(Activity::new()), u32::MAX);
+        let exchange = Exchange::new(
+            Router::new().route("/", get(handler)),
+            Arc::new(Activity::new()),
+            Arc::new(Turns::of_requests()),
+            u32::MAX,
+        );
         let (mut peer, service) = tokio::io::duplex(1 << 16);
         peer.write_all("GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(count).as_bytes()).await.unwrap();
         let serving =

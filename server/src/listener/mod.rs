@@ -2,7 +2,7 @@
 //!
 //! `axum::serve` has no TLS, no cap on connections and no deadlines, so the loop is ours. [`connections`] knows which
 //! connections there are and which one makes room, [`activity`] what each is doing and until when it may,
-//! [`turns`] lets few handshakes compute at once, [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
+//! [`turns`] lets few handshakes, and few requests of a peer, compute at once, [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
 mod activity;
@@ -101,8 +101,14 @@ impl Listener {
     pub(crate) async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
         let Listener { socket, tls, limits, connections } = self;
         let builder = builder(&limits);
-        let listener =
-            Arc::new(Serving { tls, router, builder, limits, connections, handshakes: Turns::new() });
+        let listener = Arc::new(Serving {
+            tls,
+            router,
+            builder,
+            limits,
+            connections,
+            handshakes: Turns::of_handshakes(),
+        });
         let connections = &listener.connections;
         loop {
             let accepted = tokio::select! {
@@ -176,8 +182,12 @@ impl Serving {
         };
         activity.established();
         let stream = TokioIo::new(Stream::new(stream, Arc::clone(activity)));
-        let exchange =
-            Exchange::new(self.router.clone(), Arc::clone(activity), self.limits.refusals_in_a_row);
+        let exchange = Exchange::new(
+            self.router.clone(),
+            Arc::clone(activity),
+            Arc::clone(&place.turns),
+            self.limits.refusals_in_a_row,
+        );
         let mut connection = std::pin::pin!(self.builder.serve_connection(stream, exchange));
         let closed = tokio::select! {
             ended = &mut connection => return match activity.is_fed_up() {

@@ -81,11 +81,7 @@ impl AsyncRead for Stream {
             // Where it was made longer meanwhile there is another.
             self.pause = None;
         }
-        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if read.is_pending() {
-            self.activity.awaits();
-        }
-        read
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 

@@ -1,8 +1,11 @@
-//! Handshakes compute in turn, so that many at once delay nobody's requests.
+//! What computes for long without an `await` computes in turn, so that many at once delay nobody else.
 //!
-//! A TLS handshake costs as much processor time as several logins, all of it without an `await`. Sixty-four peers that
-//! connect in the same moment would each stand in the runtime's queue before the next request of an open connection. Here
-//! a few for each thread may compute at once, and each lets everything that is ready go first.
+//! A TLS handshake costs as much processor time as several logins. Sixty-four peers that connect in the same moment would
+//! each stand in the runtime's queue before the next request of an open connection. Here a few for each thread may compute
+//! at once, and each lets everything that is ready go first.
+//!
+//! The same holds of requests: routing and reading two thousand that one peer sends at once takes a tenth of a second, in which
+//! no other peer is answered. The requests of each peer have turns of their own, so its burst stands before itself.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,15 +15,27 @@ use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
 /// More turns cost requests time while many peers connect, fewer cost the peers time while many requests are ready.
-const PER_THREAD: usize = 4;
+const HANDSHAKES_PER_THREAD: usize = 4;
+/// A peer that has more requests ready than threads could answer at once is behind anyway.
+const REQUESTS_PER_THREAD: usize = 1;
 
 /// See the module.
 pub(super) struct Turns(Semaphore);
 
 impl Turns {
-    /// The turns of this runtime.
-    pub(super) fn new() -> Turns {
-        Turns(Semaphore::new(PER_THREAD * Handle::current().metrics().num_workers()))
+    /// The turns of all handshakes.
+    pub(super) fn of_handshakes() -> Turns {
+        Turns::of_each_thread(HANDSHAKES_PER_THREAD)
+    }
+
+    /// The turns of one peer's requests.
+    pub(super) fn of_requests() -> Turns {
+        Turns::of_each_thread(REQUESTS_PER_THREAD)
+    }
+
+    fn of_each_thread(turns: usize) -> Turns {
+        let threads = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        Turns(Semaphore::new(turns * threads))
     }
 
     /// What `future` returns. It is polled in turns, first come first served.
@@ -57,31 +72,48 @@ mod tests {
     use std::rc::Rc;
     use tokio::task::LocalSet;
 
-    #[tokio::test]
-    async fn a_burst_of_handshakes_lets_requests_go_between() {
-        let (turns, computed) = (Rc::new(Turns::new()), Rc::<Cell<usize>>::default());
-        let burst = 64;
-        let local = LocalSet::new();
-        for _ in 0..burst {
-            let (turns, computed) = (Rc::clone(&turns), Rc::clone(&computed));
-            local.spawn_local(async move {
-                let handshake = async {
-                    computed.set(computed.get() + 1);
-                    // The peer's next message.
-                    yield_now().await;
-                    computed.set(computed.get() + 1);
-                };
-                turns.in_turn(handshake).await;
-            });
-        }
-        let request = async {
-            for hops in 1..=20 {
-                yield_now().await;
-                assert!(computed.get() <= PER_THREAD * hops, "{} of them went first", computed.get());
-            }
+    /// Two computations in turn with a pause between.
+    async fn computes(turns: &Turns, computed: &Cell<usize>) {
+        let handshake = async {
+            computed.set(computed.get() + 1);
+            // The peer's next message.
+            yield_now().await;
+            computed.set(computed.get() + 1);
         };
-        local.run_until(request).await;
-        local.await;
-        assert_eq!(computed.get(), 2 * burst, "each ends");
+        turns.in_turn(handshake).await;
+    }
+
+    #[tokio::test]
+    async fn a_burst_lets_everybody_else_go_between() {
+        for turns_at_once in [1, 4] {
+            let turns = Rc::new(Turns(Semaphore::new(turns_at_once)));
+            let (burst, computed) = (64, Rc::<Cell<usize>>::default());
+            let local = LocalSet::new();
+            for _ in 0..burst {
+                let (turns, computed) = (Rc::clone(&turns), Rc::clone(&computed));
+                local.spawn_local(async move { computes(&turns, &computed).await });
+            }
+            let seen = Rc::clone(&computed);
+            let other = local.spawn_local(async move {
+                let own = Turns(Semaphore::new(turns_at_once));
+                for request in 1..=5 {
+                    computes(&own, &Cell::default()).await;
+                    assert!(seen.get() <= 6 * turns_at_once * request, "{} of them went first", seen.get());
+                }
+            });
+            local.run_until(other).await.unwrap();
+            local.await;
+            assert_eq!(computed.get(), 2 * burst, "each ends");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_that_is_dropped_in_its_turn_leaves_it_to_the_next() {
+        let turns = Turns(Semaphore::new(1));
+        let mut first = Box::pin(turns.in_turn(std::future::pending::<()>()));
+        poll_fn(|cx| Poll::Ready(first.as_mut().poll(cx).is_pending())).await;
+        assert_eq!(turns.0.available_permits(), 0, "it has its turn");
+        drop(first);
+        turns.in_turn(async {}).await;
     }
 }
