@@ -1,8 +1,8 @@
 //! What stands behind the paper's numbers and claims.
 //!
 //! `whitepaper/numbers.json` is written from the records for each `n("FILE:POINTER:DECIMALS")` of the chapters, with the
-//! rules of the other pages. A number that a chapter types by hand must be a value of `whitepaper/constants.json`, whose
-//! entries name a file of the repository and the text in it that has the value. Figures of others are in
+//! rules of the other pages. A number that a chapter, README.md or RESULTS.md types by hand must be a value of
+//! `whitepaper/constants.json`, whose entries name a file of the repository and the text in it that has the value. Figures of others are in
 //! `whitepaper/published.json`, with their addresses. A `claim("M1")` must be a row of CLAIMS.md.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,9 @@ const CLAIMS: &str = "whitepaper/CLAIMS.md";
 
 /// Drawing code, which has lengths and no figures of the paper.
 const DRAWING: [&str; 2] = ["whitepaper/charts.typ", "whitepaper/layout.typ"];
+
+/// Pages whose every number is of a record or a constant.
+const PAGES: [&str; 2] = ["README.md", "bench/RESULTS.md"];
 
 /// A row of CLAIMS.md.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub(crate) fn write(repo: &Repo) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails if `numbers.json` is stale or a chapter has a number without a source.
+/// Fails if `numbers.json` is stale or a chapter or page has a number without a source.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let mut problems = Vec::new();
     if repo.read(NUMBERS)? != fresh(repo)? {
@@ -53,7 +56,10 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     problems.extend(unpublished(&parse(&repo.read(PUBLISHED)?, PUBLISHED)?));
     let known = values(&constants);
     for (path, source) in chapters(repo)? {
-        problems.extend(unbacked(&path, &source, &known));
+        problems.extend(unbacked(&path, &source.bare, &known));
+    }
+    for path in PAGES {
+        problems.extend(unbacked(path, &source::bare_in_markdown(&repo.read(path)?), &known));
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
@@ -158,13 +164,11 @@ fn values(constants: &Map<String, Value>) -> BTreeSet<String> {
     constants.keys().map(|value| plain(value)).collect()
 }
 
-fn unbacked(path: &str, source: &Source, known: &BTreeSet<String>) -> Vec<String> {
-    let stray = source.bare.iter().filter(|(_, number)| !known.contains(&plain(number)));
+fn unbacked(path: &str, bare: &[(usize, String)], known: &BTreeSet<String>) -> Vec<String> {
+    let stray = bare.iter().filter(|(_, number)| !known.contains(&plain(number)));
     stray
         .map(|(line, number)| {
-            format!(
-                "{path}:{line}: {number} has no source: write n(\"RECORD.json:/POINTER\"), or add it to {CONSTANTS}"
-            )
+            format!("{path}:{line}: {number} has no source: take it from a record, or add it to {CONSTANTS}")
         })
         .collect()
 }
@@ -219,7 +223,7 @@ mod tests {
     fn a_number_without_a_source_is_found() {
         let known = values(&constants(r#"{"65,537": {}, "32": {}}"#));
         let source = source::read("32 people modulo 65537 and 65,537, 210,115 a second");
-        let found = unbacked("whitepaper/x.typ", &source, &known);
+        let found = unbacked("whitepaper/x.typ", &source.bare, &known);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("whitepaper/x.typ:1: 210,115 has no source"), "{found:?}");
     }

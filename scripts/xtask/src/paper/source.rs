@@ -1,4 +1,7 @@
-//! The few parts of Typst that the checks read: calls of `n` and `claim`, and numbers that are written out.
+//! The few parts of Typst that the checks read: calls of `n` and `claim`, and numbers that are written out. The last also of
+//! Markdown.
+
+use crate::markdown;
 
 /// What a chapter says where.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,6 +52,22 @@ pub(crate) fn read(text: &str) -> Source {
     }
     source.bare = prose.lines().enumerate().flat_map(|(index, line)| bare(index + 1, line)).collect();
     source
+}
+
+/// Numbers that a page of Markdown types by hand: outside of fences, code spans, marks of records and addresses.
+pub(crate) fn bare_in_markdown(page: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in markdown::prose(page) {
+        let mut prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+        for (open, close) in [("<!-- number:", "<!-- /number -->"), ("](", ")")] {
+            while let Some(from) = prose.find(open) {
+                let to = from + through(&prose[from..], open.len(), close);
+                prose.replace_range(from..to, " ");
+            }
+        }
+        found.extend(bare(number, &prose));
+    }
+    found
 }
 
 /// The length of what begins with `skip` bytes and ends with `end`.
@@ -107,6 +126,15 @@ mod tests {
         let text = "SHA-256, ML-DSA-65, X25519, cred/2, RFC 9162, FIPS 204, ePrint 2025/2055, three of 3, #v(12pt) 80% 1fr // 77\n\
                     `a 99` ```x 98``` /* 97\n96 */ https://a.b/c";
         assert_eq!(bare_of(text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn numbers_of_a_page_are_found_outside_of_marks_code_and_addresses() {
+        let page = "does 77 of <!-- number:r.json:/n -->1,234<!-- /number -->, `98` in [99](a-96.md)\n```\n95\n```\n| 12 | 3 |\n";
+        assert_eq!(
+            bare_in_markdown(page),
+            [(1, "77".to_owned()), (1, "99".to_owned()), (5, "12".to_owned())]
+        );
     }
 
     #[test]
