@@ -119,6 +119,7 @@ mod tests {
         assert_eq!(bare_of("it does 210,115 a second, 16.4x faster, 943 µs."), ["210,115", "16.4", "943"]);
         assert_eq!(bare_of("#fig(label: \"96 workers\")\n$2^(-39.4)$, 2x"), ["96", "39.4", "2"]);
         assert_eq!(bare_of("128-bit 12ms 2025/2055"), ["128", "12", "2025"]);
+        assert_eq!(bare_of("#link(\"https://a.b\") 79"), ["79"]);
     }
 
     #[test]
