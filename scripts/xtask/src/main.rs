@@ -14,6 +14,7 @@ mod miri;
 mod nightly;
 mod no_std;
 mod numbers;
+mod paper;
 mod processor;
 mod quotes;
 mod repo;
@@ -39,7 +40,8 @@ usage: cargo xtask <task>
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
-  numbers --check   fail if a number in prose differs from its record
+  numbers --check   fail if a number in prose differs from its record, or one of the paper has none
+  paper [--png]     the white paper, target/trefoil.pdf, or its pages as pictures
   interop           exchange signatures with CIRCL (Go) and noble (Node)
   docs              fail if a page names a command or flag that does not exist, or README.md quotes what `trefoil demo` does
                     not print
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
+        ["paper", asked @ ..] => paper::run(&repo, asked),
         ["interop"] => interop::run(&repo),
         ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
         ["miri"] => miri::run(&repo),

@@ -1,16 +1,18 @@
 //! Numbers in prose come from committed records.
 //!
 //! `<!-- number:FILE:POINTER -->value<!-- /number -->` shows the value at a JSON pointer of
-//! `bench/records/FILE`; `FILE:POINTER:2` shows it with two decimals.
+//! `bench/records/FILE`; `FILE:POINTER:2` shows it with two decimals. The white paper has its own form (`paper/bound.rs`).
 
 use serde_json::Value;
 
+use crate::paper::bound;
 use crate::repo::Repo;
 
 const OPEN: &str = "<!-- number:";
 const OPEN_END: &str = " -->";
 const CLOSE: &str = "<!-- /number -->";
-const RECORDS: &str = "bench/records";
+/// Where the records lie.
+pub(crate) const RECORDS: &str = "bench/records";
 
 /// Writes every number anew.
 pub(crate) fn write(repo: &Repo) -> Result<(), String> {
@@ -20,15 +22,15 @@ pub(crate) fn write(repo: &Repo) -> Result<(), String> {
             println!("{path}: numbers written");
         }
     }
-    Ok(())
+    bound::write(repo)
 }
 
-/// Fails if a page shows a number that its record does not.
+/// Fails if a page shows a number that its record does not, or the paper one that nothing backs.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let stale: Vec<String> =
         pages(repo)?.into_iter().filter(|(_, page, fresh)| page != fresh).map(|(path, ..)| path).collect();
     if stale.is_empty() {
-        Ok(())
+        bound::check(repo)
     } else {
         Err(format!("stale numbers in {}: run `cargo xtask numbers`", stale.join(", ")))
     }
@@ -62,7 +64,8 @@ fn fill(page: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<S
     Ok(filled)
 }
 
-fn value(source: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+/// The value that `FILE:POINTER` or `FILE:POINTER:DECIMALS` names, as pages show it.
+pub(crate) fn value(source: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let mut parts = source.split(':');
     let (Some(file), Some(pointer), decimals, None) =
         (parts.next(), parts.next(), parts.next(), parts.next())

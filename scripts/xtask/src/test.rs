@@ -8,7 +8,9 @@ use trefoil_testing::{Scale, VARIABLE};
 use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
-use crate::{clients, deny, docs, fuzz, interop, miri, no_std, numbers, processor, quotes, smoke, tidy};
+use crate::{
+    clients, deny, docs, fuzz, interop, miri, no_std, numbers, paper, processor, quotes, smoke, tidy,
+};
 
 /// What every change needs.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
@@ -37,6 +39,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
     clients::add(repo, &mut steps);
+    paper::add(repo, &mut steps);
     fuzz::add(repo, &mut steps, Scale::Test);
     deny::add(repo, &mut steps);
     steps.finish()

@@ -8,6 +8,7 @@ mod sources;
 
 use std::fmt;
 
+use crate::paper::bound;
 use crate::repo::Repo;
 
 /// One breach of a rule.
@@ -57,6 +58,8 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     findings.extend(manifests::check(repo, &files)?);
     findings.extend(dependencies::check(&repo.metadata()?)?);
     findings.extend(evidence::check(repo)?);
+    let claims = bound::misplaced_claims(repo)?;
+    findings.extend(claims.into_iter().map(|(path, line, message)| Finding::error(&path, line, message)));
     for finding in &findings {
         println!("{finding}");
     }

@@ -14,8 +14,10 @@ const LINES_MAX: usize = 800;
 const README_LINES_MAX: usize = 150;
 const README_BYTES_MAX: usize = 12 * 1024;
 
-const TEXT: [&str; 14] =
-    ["rs", "toml", "md", "sh", "json", "yml", "yaml", "txt", "html", "css", "js", "ts", "py", "lock"];
+const TEXT: [&str; 16] = [
+    "rs", "toml", "md", "sh", "json", "yml", "yaml", "txt", "html", "css", "js", "ts", "py", "lock", "typ",
+    "bib",
+];
 
 /// Whether the rules read this file: by its ending, plus the scripts and licences that have none.
 pub(super) fn is_text(path: &str) -> bool {
