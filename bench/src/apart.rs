@@ -1,5 +1,5 @@
-//! A service in a process of its own, on one half of this machine's processors. The callers have the other half, because real callers
-//! bring their own.
+//! A service in a process of its own, mostly on one half of this machine's processors. The callers have the other half then, because real
+//! callers bring their own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -56,15 +56,22 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts one with an empty data directory, of a low priority if it `is_slow`.
+    /// Starts one with an empty data directory on the first half of the processors, of a low priority if it `is_slow`.
     pub(crate) fn start(data_dir: &Path, is_slow: bool) -> Result<(Service, Reached), Failure> {
+        Service::start_with(data_dir, if is_slow { &["--slow"] } else { &[] })
+    }
+
+    /// Starts one with an empty data directory that shares all processors with its callers.
+    pub(crate) fn start_on_all(data_dir: &Path) -> Result<(Service, Reached), Failure> {
+        Service::start_with(data_dir, &["--on-all"])
+    }
+
+    fn start_with(data_dir: &Path, flags: &[&str]) -> Result<(Service, Reached), Failure> {
         let step = || Failure::in_step("service process");
         let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
         let mut command = Command::new(program);
-        command.arg("service").arg("--data-dir").arg(data_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
-        if is_slow {
-            command.arg("--slow");
-        }
+        command.arg("service").arg("--data-dir").arg(data_dir).args(flags);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(step())?;
         let output = child.stdout.take().ok_or_else(|| Failure::fault("the service has no output"))?;
         let input = child.stdin.take();
@@ -116,8 +123,10 @@ impl Drop for Service {
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
-pub(crate) fn serve(data_dir: &Path, is_slow: bool) -> Result<(), Failure> {
-    stay_on(Half::First)?;
+pub(crate) fn serve(data_dir: &Path, is_slow: bool, on_all: bool) -> Result<(), Failure> {
+    if !on_all {
+        stay_on(Half::First)?;
+    }
     if is_slow {
         // Of all threads that it starts, on Linux.
         rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;

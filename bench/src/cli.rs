@@ -10,6 +10,7 @@ mod hit_ratio;
 mod hostile;
 mod ladder;
 mod liar;
+mod load;
 mod margin;
 mod modes;
 mod numbers;
@@ -46,6 +47,7 @@ use hit_ratio::HitRatioArgs;
 use hostile::HostileArgs;
 use ladder::LadderArgs;
 use liar::LiarArgs;
+use load::LoadArgs;
 use margin::MarginArgs;
 use overhead::OverheadArgs;
 use overload::{OverloadArgs, ServiceArgs};
@@ -90,6 +92,8 @@ Examples:
     trefoil-bench sign
   What does a key-holder in another process cost, and three of which two decide?
     trefoil-bench remote
+  How many logins a second over HTTPS, and how long does each take?
+    trefoil-bench load
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
   And more honest logins than the machine can do?
@@ -120,7 +124,7 @@ enum Command {
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
-    /// Be the service of `overload` and `hostile`
+    /// Be the service of `load`, `overload` and `hostile`
     #[command(hide = true)]
     Service(ServiceArgs),
 }
@@ -163,6 +167,8 @@ enum Benchmark {
     Flood(FloodArgs),
     /// Ask a service in another process for twice and ten times the logins that it can answer
     Overload(OverloadArgs),
+    /// Log in over HTTPS as fast as it is answered, and at random times at half of that rate
+    Load(LoadArgs),
     /// Honest logins, and a shutdown, under connections that say nothing, read nothing or are always refused
     Hostile(HostileArgs),
     /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
@@ -230,6 +236,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
+        Benchmark::Load(args) => ("load", &args.output),
         Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
     };
@@ -258,6 +265,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Sign(args) => args.run(tier)?,
         Benchmark::Flood(args) => args.run()?,
         Benchmark::Overload(args) => args.run()?,
+        Benchmark::Load(args) => args.run()?,
         Benchmark::Hostile(args) => args.run()?,
         Benchmark::Day(args) => args.run()?,
     };

@@ -16,6 +16,7 @@
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
+//! * [`load`] logs in over HTTPS, as fast as it is answered and at random times;
 //! * [`overload`] asks a service in another process for more logins than it can answer;
 //! * [`hostile`] logs in while other connections say nothing, read nothing or are always refused;
 //! * [`day`] counts what a day of logins takes on disk after retention.
@@ -44,6 +45,7 @@ pub mod hostile;
 pub mod in_pipeline;
 pub mod ladder;
 pub mod liar;
+pub mod load;
 pub mod margin;
 pub mod match_stages;
 mod opener;

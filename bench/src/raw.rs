@@ -1,4 +1,4 @@
-//! A client that costs little: TLS and HTTP/1.1 by hand, requests that were made before, and of an answer no more than its status.
+//! A client that costs little: TLS and HTTP/1.1 by hand, requests that were made before, and of an answer status and decision.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -32,6 +32,7 @@ pub(crate) struct Line {
 pub(crate) struct Answered {
     pub(crate) status: u16,
     pub(crate) is_match: bool,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Door {
@@ -84,9 +85,15 @@ impl Line {
             {
                 let status = std::str::from_utf8(&self.buffer[9..12]).ok().and_then(|text| text.parse().ok());
                 let status = status.ok_or_else(|| io::Error::other("no status"))?;
-                let is_match = find(&self.buffer[head..head + length], b"\"decision\":\"match\"").is_some();
+                let body = self.buffer[head..head + length].to_vec();
                 self.buffer.drain(..head + length);
-                return Ok(Answered { status, is_match });
+                // The decision stands before the attestation.
+                let begins = &body[..body.len().min(256)];
+                return Ok(Answered {
+                    status,
+                    is_match: find(begins, b"\"decision\":\"match\"").is_some(),
+                    body,
+                });
             }
             if self.stream.read_buf(&mut self.buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

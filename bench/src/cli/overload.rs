@@ -60,10 +60,13 @@ pub(super) struct ServiceArgs {
     /// With a low priority
     #[arg(long)]
     slow: bool,
+    /// On all processors
+    #[arg(long)]
+    on_all: bool,
 }
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        serve(&self.data_dir, self.slow)
+        serve(&self.data_dir, self.slow, self.on_all)
     }
 }

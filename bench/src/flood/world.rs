@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::TrustRoot;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
 use trefoil_server::clock::SystemClock;
@@ -19,7 +20,7 @@ use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch
 
 use crate::failure::Failure;
 
-const AUDIENCE: &str = "shop.example";
+pub(crate) const AUDIENCE: &str = "shop.example";
 /// Proven this far ahead, so that no session ends with its epoch during a run.
 const AHEAD_S: u64 = 600;
 
@@ -151,6 +152,11 @@ impl World {
         let at = bytes.len() / 3 + lane;
         bytes[at] ^= 1;
         bytes
+    }
+
+    /// What a relying party pins.
+    pub(crate) async fn trust_root(&self) -> Result<TrustRoot, Failure> {
+        self.honest.keys().await.map_err(call("trust root"))
     }
 
     /// The value of a metric.

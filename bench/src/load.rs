@@ -1,0 +1,330 @@
+//! Logins over HTTPS, to a service in another process: the rate and the latency that a caller sees.
+//!
+//! A closed loop shows the rate: so many connections, each with one login in flight, over and over. Then half of the best rate arrives at
+//! random times, as callers who know nothing of each other do, and a login counts from the time at which it was to begin, whether a
+//! connection was free then or not. So a service that stops for a moment shows it in every login that fell into the moment.
+//!
+//! Service and generator share the machine. The generator makes its requests before a phase; of an answer it reads status and decision. One
+//! login in so many asks for the whole attestation, which is verified offline after its phase.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
+use trefoil_server::client::attested_digest;
+use trefoil_server::wire::{AttestationForm, Authenticated, Authentication, Nonce};
+
+use crate::apart::{Service, runtime};
+use crate::distribution::{Distribution, rounded};
+use crate::failure::Failure;
+use crate::flood::world::{AUDIENCE, World, unix_now};
+use crate::raw::{Door, Line, post};
+use crate::record::Report;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Length of a phase.
+    pub phase: Duration,
+    /// Rounds of all phases.
+    pub rounds: usize,
+    /// Those who log in, each with a session.
+    pub people: usize,
+    /// Connections of the closed loops, in the order in which they run.
+    pub connections: Vec<usize>,
+    /// One login in so many is verified offline.
+    pub verify_every: usize,
+    /// Seed of the arrivals.
+    pub seed: u64,
+}
+
+/// Part of the best rate at which logins arrive by themselves.
+const OPEN_SHARE: f64 = 0.5;
+/// Connections for those.
+const OPEN_CONNECTIONS: usize = 256;
+/// Logins that are made before a phase, for each second of it, before a rate is known.
+const FIRST_GUESS_PER_S: f64 = 8_000.0;
+
+/// Runs the phases.
+///
+/// # Errors
+/// When the service does not start or a preparation fails. A wrong answer and an attestation that does not verify are in the report.
+pub fn load(parameters: &Load) -> Result<Report, Failure> {
+    let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
+    let (service, reached) = Service::start_on_all(&directory.path().join("data"))?;
+    let runtime = runtime(1, 0)?;
+    let world = runtime.block_on(World::at(&reached, "load", parameters.people, 2))?;
+    let trust_root = runtime.block_on(world.trust_root())?;
+    let generator =
+        Generator { runtime, door: Door::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
+    let most = parameters.connections.iter().copied().max().unwrap_or(1);
+    // What settles first: templates and verdicts in memory.
+    let mut per_s = generator.closed(parameters, most, FIRST_GUESS_PER_S)?.per_s();
+    let mut closed = vec![Phase::default(); parameters.connections.len()];
+    let mut open = Phase::default();
+    for round in 0..parameters.rounds {
+        for (phase, &connections) in closed.iter_mut().zip(&parameters.connections) {
+            let shown = generator.closed(parameters, connections, per_s)?;
+            per_s = per_s.max(shown.per_s());
+            eprintln!(
+                "round {} of {}: {connections} connections, {:.0} logins/s",
+                round + 1,
+                parameters.rounds,
+                shown.per_s()
+            );
+            phase.add(shown);
+        }
+        let best = closed.iter().map(Phase::per_s).fold(0.0, f64::max);
+        open.add(generator.open(parameters, OPEN_SHARE * best, round as u64)?);
+    }
+    service.stop()?;
+    Ok(report(parameters, &closed, &open))
+}
+
+/// What phases of one kind showed.
+#[derive(Clone, Debug, Default)]
+struct Phase {
+    seconds: f64,
+    latencies_ns: Vec<u64>,
+    runs_per_s: Vec<f64>,
+    /// Answers that were no match, and connections that broke.
+    wrong: u64,
+    verified: u64,
+    unverified: Vec<String>,
+}
+
+impl Phase {
+    fn per_s(&self) -> f64 {
+        self.latencies_ns.len() as f64 / self.seconds
+    }
+
+    fn add(&mut self, run: Phase) {
+        self.runs_per_s.push(run.per_s());
+        self.seconds += run.seconds;
+        self.latencies_ns.extend(run.latencies_ns);
+        self.wrong += run.wrong;
+        self.verified += run.verified;
+        self.unverified.extend(run.unverified);
+    }
+
+    fn json(&self) -> Value {
+        let ms = Distribution::new(self.latencies_ns.iter().map(|&ns| ns as f64 / 1e6).collect());
+        json!({
+            "logins": self.latencies_ns.len(), "logins_per_s": rounded(self.per_s()), "p50_ms": rounded(ms.percentile(50)),
+            "p90_ms": rounded(ms.percentile(90)), "p99_ms": rounded(ms.percentile(99)), "max_ms": rounded(ms.percentile(100)),
+            "wrong": self.wrong, "verified_offline": self.verified, "unverified": self.unverified.len(),
+            "logins_per_s_runs": Distribution::new(self.runs_per_s.clone()).runs_json(),
+        })
+    }
+}
+
+fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
+    let mut summary = String::new();
+    let mut line = |name: String, phase: &Value| {
+        let value = |name: &str| phase[name].as_f64().unwrap_or(f64::NAN);
+        summary.push_str(&format!(
+            "  {name:<32} {:>7.0} logins/s   p50 {:>7.2} ms   p90 {:>7.2} ms   p99 {:>7.2} ms   max {:>7.2} ms   verified {}\n",
+            value("logins_per_s"), value("p50_ms"), value("p90_ms"), value("p99_ms"), value("max_ms"), value("verified_offline")
+        ));
+    };
+    let mut loops = Vec::new();
+    for (phase, connections) in closed.iter().zip(&parameters.connections) {
+        let mut figures = phase.json();
+        line(format!("closed loop, {connections} connections"), &figures);
+        figures["connections"] = json!(connections);
+        loops.push(figures);
+    }
+    let mut half = open.json();
+    line("half of the best, at random times".to_owned(), &half);
+    half["wanted_per_s"] = json!(rounded(OPEN_SHARE * closed.iter().map(Phase::per_s).fold(0.0, f64::max)));
+    let best = closed.iter().map(Phase::per_s).fold(0.0, f64::max);
+    let all = || closed.iter().chain([open]);
+    let (wrong, unverified) =
+        (all().map(|phase| phase.wrong).sum::<u64>(), all().flat_map(|phase| &phase.unverified));
+    let problem = match (wrong, unverified.clone().next()) {
+        (0, None) => None,
+        (wrong, first) => Some(format!(
+            "{wrong} answers were wrong, {} attestations did not verify{}",
+            unverified.count(),
+            first.map(|cause| format!(" ({cause})")).unwrap_or_default()
+        )),
+    };
+    let result = json!({
+        "closed": loops, "open": half, "best_per_s": rounded(best), "open_share": OPEN_SHARE,
+        "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds, "people": parameters.people,
+        "verify_every": parameters.verify_every, "seed": parameters.seed,
+    });
+    Report { summary, result, problem }
+}
+
+struct Generator {
+    runtime: Runtime,
+    door: Door,
+    world: World,
+    trust_root: TrustRoot,
+    /// Requests so far: each has its own nonce.
+    made: AtomicU64,
+}
+
+/// A login as it is sent, and for one of whole form what its attestation has to say.
+struct Made {
+    bytes: Vec<u8>,
+    whole: Option<Expected>,
+}
+
+struct Expected {
+    nonce: Attested,
+    account: [u8; 32],
+    request_digest: [u8; 32],
+}
+
+/// When logins begin.
+#[derive(Clone)]
+enum Arrivals {
+    /// As soon as a connection is free.
+    AtOnce,
+    /// So long after the beginning of the phase.
+    At(Arc<[Duration]>),
+}
+
+impl Generator {
+    fn closed(&self, parameters: &Load, connections: usize, per_s: f64) -> Result<Phase, Failure> {
+        let count = (1.5 * per_s * parameters.phase.as_secs_f64()) as usize;
+        self.phase(parameters, connections, count, Arrivals::AtOnce)
+    }
+
+    fn open(&self, parameters: &Load, per_s: f64, round: u64) -> Result<Phase, Failure> {
+        let mut rng = StdRng::seed_from_u64(parameters.seed ^ round);
+        let (mut at, mut arrivals) = (0.0, Vec::new());
+        loop {
+            // A Poisson process.
+            at -= (1.0 - rng.random::<f64>()).ln() / per_s;
+            if at >= parameters.phase.as_secs_f64() {
+                break;
+            }
+            arrivals.push(Duration::from_secs_f64(at));
+        }
+        let count = arrivals.len();
+        self.phase(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))
+    }
+
+    /// Makes `count` logins, and sends them for as long as a phase takes.
+    fn phase(
+        &self,
+        parameters: &Load,
+        connections: usize,
+        count: usize,
+        arrivals: Arrivals,
+    ) -> Result<Phase, Failure> {
+        let made: Arc<Vec<Made>> =
+            Arc::new((0..count).map(|at| self.make(at, parameters)).collect::<Result<_, _>>()?);
+        let lines = self.runtime.block_on(self.connect(connections))?;
+        let (next, began) = (Arc::<AtomicUsize>::default(), Instant::now());
+        let until = began + parameters.phase;
+        let lanes = lines.into_iter().map(|line| {
+            let (made, next, arrivals) = (Arc::clone(&made), Arc::clone(&next), arrivals.clone());
+            lane(line, made, next, arrivals, began, until)
+        });
+        let lanes = self.runtime.block_on(async { lanes.collect::<JoinSet<_>>().join_all().await });
+        let mut phase = Phase { seconds: began.elapsed().as_secs_f64(), ..Phase::default() };
+        for lane in lanes {
+            phase.wrong += lane.wrong;
+            phase.latencies_ns.extend(lane.latencies_ns);
+            for (at, body) in lane.whole {
+                let expected = made[at].whole.as_ref().ok_or_else(|| Failure::fault("not of whole form"))?;
+                match self.verified(&body, expected) {
+                    Ok(()) => phase.verified += 1,
+                    Err(cause) => phase.unverified.push(cause),
+                }
+            }
+        }
+        if matches!(arrivals, Arrivals::AtOnce) && next.load(Relaxed) >= count {
+            return Err(Failure::fault(
+                "more logins were answered than were made for the phase: use longer phases",
+            ));
+        }
+        Ok(phase)
+    }
+
+    fn make(&self, at: usize, parameters: &Load) -> Result<Made, Failure> {
+        let number = self.made.fetch_add(1, Relaxed);
+        let (_, session, face) = self.world.person(number as usize % self.world.people());
+        let nonce = [number.to_le_bytes(); 2].concat();
+        let wire = Nonce::new(nonce.clone()).ok_or_else(|| Failure::fault("a nonce of 16 bytes"))?;
+        let is_whole = at.is_multiple_of(parameters.verify_every);
+        let form = if is_whole { AttestationForm::Full } else { AttestationForm::Compact };
+        let request: Authentication = session.authentication(face.clone(), wire, unix_now(), form);
+        let whole = is_whole.then(|| Expected {
+            nonce: Attested::Exactly(nonce),
+            account: session.account(),
+            request_digest: attested_digest(&request),
+        });
+        let body = serde_json::to_vec(&request).map_err(Failure::in_step("request"))?;
+        Ok(Made { bytes: post("/v1/authentications", self.world.api_key(), &body), whole })
+    }
+
+    async fn connect(&self, connections: usize) -> Result<Vec<Line>, Failure> {
+        let mut lines = Vec::new();
+        for _ in 0..connections {
+            lines.push(self.door.line(None).await.map_err(Failure::in_step("connection"))?);
+        }
+        Ok(lines)
+    }
+
+    /// As a relying party verifies it, with the trust root alone.
+    fn verified(&self, body: &[u8], expected: &Expected) -> Result<(), String> {
+        let answer: Authenticated = serde_json::from_slice(body).map_err(|cause| cause.to_string())?;
+        let policy = Policy::new(self.trust_root.clone(), AUDIENCE, expected.nonce.clone())
+            .account(expected.account)
+            .request_digest(expected.request_digest);
+        verify(&answer.attestation.0, &policy, unix_now()).map_err(|cause| cause.to_string())?;
+        Ok(())
+    }
+}
+
+/// What one connection saw.
+#[derive(Default)]
+struct Lane {
+    latencies_ns: Vec<u64>,
+    wrong: u64,
+    /// Numbers of logins of whole form, and their answers.
+    whole: Vec<(usize, Vec<u8>)>,
+}
+
+async fn lane(
+    mut line: Line,
+    made: Arc<Vec<Made>>,
+    next: Arc<AtomicUsize>,
+    arrivals: Arrivals,
+    began: Instant,
+    until: Instant,
+) -> Lane {
+    let mut lane = Lane::default();
+    loop {
+        let at = next.fetch_add(1, Relaxed);
+        let Some(login) = made.get(at) else { return lane };
+        let begins = match &arrivals {
+            Arrivals::AtOnce => Instant::now(),
+            Arrivals::At(arrivals) => began + arrivals[at],
+        };
+        if begins >= until {
+            return lane;
+        }
+        tokio::time::sleep_until(begins.into()).await;
+        let Ok(answer) = line.ask(&login.bytes).await else {
+            lane.wrong += 1;
+            return lane;
+        };
+        lane.latencies_ns.push(begins.elapsed().as_nanos() as u64);
+        lane.wrong += u64::from(answer.status != 200 || !answer.is_match);
+        if login.whole.is_some() {
+            lane.whole.push((at, answer.body));
+        }
+    }
+}
