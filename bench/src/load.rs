@@ -163,6 +163,17 @@ fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
     Report { summary, result, problem }
 }
 
+/// Those of a Poisson process within this time.
+fn arrivals(per_s: f64, within: Duration, seed: u64) -> Vec<Duration> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let gaps = std::iter::repeat_with(|| -(1.0 - rng.random::<f64>()).ln() / per_s);
+    let times = gaps.scan(0.0, |at, gap| {
+        *at += gap;
+        Some(Duration::from_secs_f64(*at))
+    });
+    times.take_while(|at| *at < within).collect()
+}
+
 struct Generator {
     runtime: Runtime,
     door: Door,
@@ -200,16 +211,7 @@ impl Generator {
     }
 
     fn open(&self, parameters: &Load, per_s: f64, round: u64) -> Result<Phase, Failure> {
-        let mut rng = StdRng::seed_from_u64(parameters.seed ^ round);
-        let (mut at, mut arrivals) = (0.0, Vec::new());
-        loop {
-            // A Poisson process.
-            at -= (1.0 - rng.random::<f64>()).ln() / per_s;
-            if at >= parameters.phase.as_secs_f64() {
-                break;
-            }
-            arrivals.push(Duration::from_secs_f64(at));
-        }
+        let arrivals = arrivals(per_s, parameters.phase, parameters.seed ^ round);
         let count = arrivals.len();
         self.phase(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))
     }
@@ -326,5 +328,43 @@ async fn lane(
         if login.whole.is_some() {
             lane.whole.push((at, answer.body));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_have_their_rate_and_no_rhythm() {
+        let (per_s, within) = (1_000.0, Duration::from_secs(10));
+        let all = arrivals(per_s, within, 1);
+        // Five standard deviations of a Poisson count.
+        assert!(all.len().abs_diff(10_000) < 500, "{}", all.len());
+        assert!(all.is_sorted() && all.iter().all(|at| *at < within));
+        let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() * per_s).collect();
+        let short = gaps.iter().filter(|gap| **gap < 0.5).count() as f64 / gaps.len() as f64;
+        // 1 - exp(-1/2): a clock would have none of these.
+        assert!((short - 0.393).abs() < 0.025, "{short}");
+    }
+
+    #[test]
+    fn a_wrong_answer_or_an_attestation_that_does_not_verify_fails_the_run() {
+        let parameters = Load {
+            phase: Duration::from_secs(1),
+            rounds: 1,
+            people: 1,
+            connections: vec![1],
+            verify_every: 1,
+            seed: 1,
+        };
+        let right = Phase { seconds: 1.0, latencies_ns: vec![1; 100], verified: 1, ..Phase::default() };
+        let problem = |phase: &Phase| report(&parameters, std::slice::from_ref(&right), phase).problem;
+        assert_eq!(problem(&right), None);
+        let wrong = Phase { wrong: 2, ..right.clone() };
+        assert_eq!(problem(&wrong).as_deref(), Some("2 answers were wrong, 0 attestations did not verify"));
+        let forged = Phase { unverified: vec!["not signed".to_owned()], ..right.clone() };
+        let expected = "0 answers were wrong, 1 attestations did not verify (not signed)";
+        assert_eq!(problem(&forged).as_deref(), Some(expected));
     }
 }
