@@ -56,6 +56,15 @@ impl Tenant {
     }
 }
 
+/// Where a pipeline reads its tenants.
+pub trait Tenants: Send + Sync {
+    /// The present snapshot of a tenant. A batch reads it once.
+    fn get(&self, id: &TenantId) -> Option<Arc<Tenant>>;
+
+    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
+    fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]);
+}
+
 /// All tenants, read once per batch without a lock and replaced as a whole: tenants change by the hour,
 /// requests by the microsecond.
 #[derive(Clone, Default)]
@@ -63,24 +72,12 @@ pub struct Registry {
     tenants: Arc<ArcSwap<HashMap<TenantId, Arc<Tenant>>>>,
 }
 
-impl Registry {
-    /// The present snapshot of a tenant.
-    pub fn get(&self, id: &TenantId) -> Option<Arc<Tenant>> {
+impl Tenants for Registry {
+    fn get(&self, id: &TenantId) -> Option<Arc<Tenant>> {
         self.tenants.load().get(id).cloned()
     }
 
-    /// Adds or replaces a tenant.
-    pub fn put(&self, tenant: Tenant) {
-        let tenant = Arc::new(tenant);
-        self.tenants.rcu(|old| {
-            let mut all = HashMap::clone(old);
-            all.insert(tenant.id, Arc::clone(&tenant));
-            all
-        });
-    }
-
-    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
-    pub fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
+    fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
         let newest =
             |key: &PublicKey| keys.iter().find(|newer| newer.epoch() == key.epoch()).unwrap_or(key).clone();
         self.tenants.rcu(|old| {
@@ -89,6 +86,18 @@ impl Registry {
                 let keys = tenant.keys.iter().map(newest).collect();
                 *tenant = Arc::new(Tenant { keys, ..Tenant::clone(tenant) });
             }
+            all
+        });
+    }
+}
+
+impl Registry {
+    /// Adds or replaces a tenant.
+    pub fn put(&self, tenant: Tenant) {
+        let tenant = Arc::new(tenant);
+        self.tenants.rcu(|old| {
+            let mut all = HashMap::clone(old);
+            all.insert(tenant.id, Arc::clone(&tenant));
             all
         });
     }

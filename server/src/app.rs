@@ -3,6 +3,7 @@
 use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::{Directory, STORAGE_DAMAGED};
+use crate::door::Login;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::connections::Connections;
 use crate::log_store::LogError;
@@ -12,10 +13,9 @@ use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
 use crate::proofs::quota::Quota;
-use crate::replay::ReplayGuard;
 use crate::retention::Retained;
 use crate::rotation::Rotations;
-use crate::seal_log::{Reply, Standing};
+use crate::seal_log::Standing;
 use crate::store::{Store, TenantId};
 use crate::templates::Templates;
 use crate::verdicts::Verdicts;
@@ -53,16 +53,15 @@ pub(crate) struct App {
     /// What is known of it.
     pub(crate) key_holder: Arc<KeyHolderWatch>,
     pub(crate) verdicts: Verdicts,
-    pub(crate) chains: Chains,
+    pub(crate) chains: Arc<Chains>,
     pub(crate) proofs: ProofPool,
     /// How many requests of a tenant may be in flight.
     pub(crate) pace: Pace,
     /// What callers may spend on proof uploads.
     pub(crate) quota: Arc<Quota>,
-    pub(crate) replay: ReplayGuard,
     pub(crate) templates: Templates,
     /// Empty once the service drains, so that the pipeline can end.
-    pub(crate) intake: ArcSwapOption<Intake<Reply>>,
+    pub(crate) intake: ArcSwapOption<Intake<Login>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) trust_root: TrustRoot,
     pub(crate) admin_token: Zeroizing<String>,

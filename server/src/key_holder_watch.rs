@@ -4,7 +4,7 @@ use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use trefoil_attest::{VAULTS_MAX, VaultState};
 use trefoil_matching::{KeyHolding, Status};
-use trefoil_pipeline::{Registry, SeenVaults};
+use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 
 /// See the module.
 pub(crate) struct KeyHolderWatch {

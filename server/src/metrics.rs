@@ -107,7 +107,7 @@ impl Metrics {
         add(&self.seals, 1);
         let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
         seal.record(seal_ns);
-        for Bound { lanes, times } in batches {
+        for Bound { lanes, times, .. } in batches {
             let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, lanes.len() as u64);
@@ -324,7 +324,8 @@ mod tests {
             };
             let lane =
                 || BoundLane { reply: (), decision: Decision::Match, statement: vec![], digest: [0; 32] };
-            metrics.sealed(&[Bound { lanes: vec![lane(), lane()], times }], 1_000_000 * n);
+            metrics
+                .sealed(&[Bound { lanes: vec![lane(), lane()], refused: Vec::new(), times }], 1_000_000 * n);
         }
         assert_eq!(
             [&metrics.batches, &metrics.lanes].map(|count| count.load(Ordering::Relaxed)),

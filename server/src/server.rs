@@ -5,6 +5,7 @@ use crate::chains::Chains;
 use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
+use crate::door::{FrontDoor, Login};
 use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
@@ -16,7 +17,7 @@ use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::{AHEAD_S, ReplayGuard};
 use crate::retention::{self, Pruner, Retained};
 use crate::rotation::{self, Rotations};
-use crate::seal_log::{Reply, SealLog, Standing};
+use crate::seal_log::{SealLog, Standing};
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
@@ -116,7 +117,7 @@ pub enum StartError {
 /// A running service. Call [`Server::shutdown`]: dropping it abandons requests in flight.
 pub struct Server {
     app: Arc<App>,
-    pipeline: Service<Reply>,
+    pipeline: Service<Login>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
     death: watch::Receiver<Option<Death>>,
@@ -195,7 +196,9 @@ impl Server {
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, told)?;
+        let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
+        let door = FrontDoor { replay: ReplayGuard::new(NONCES_MAX), chains: Arc::clone(&chains) };
+        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
@@ -211,10 +214,9 @@ impl Server {
                 &supervisor,
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
-            chains: Chains::new(config.proofs.cache_capacity),
+            chains,
             pace: Pace::of(&config.limits),
             quota: Quota::new(config.proofs.quota()),
-            replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
             metrics,
@@ -239,7 +241,7 @@ impl Server {
 
     async fn listen(
         app: Arc<App>,
-        pipeline: Service<Reply>,
+        pipeline: Service<Login>,
         seal_log: std::thread::JoinHandle<()>,
         pruner: Option<Pruner>,
         tls: Arc<rustls::ServerConfig>,
@@ -501,9 +503,9 @@ fn start_pipeline(
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,
-    release: SealLog,
+    (door, release): (FrontDoor, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
-) -> Result<Service<Reply>, StartError> {
+) -> Result<Service<Login>, StartError> {
     let config::Pipeline { workers, cadence, seal_floor_ms, seal_floor_logins, batch_delay_us, queue } =
         config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
@@ -522,7 +524,8 @@ fn start_pipeline(
         vaults,
         restored,
     };
-    Service::start(Arc::new(pipeline), keys, head, config, Arc::clone(clock), Arc::new(release))
+    let (clock, door, release) = (Arc::clone(clock), Arc::new(door), Arc::new(release));
+    Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 

@@ -11,7 +11,9 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, Local,
     MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
-use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict};
+use trefoil_pipeline::{
+    Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants, Verdict,
+};
 use trefoil_sign::SigningKeys;
 use trefoil_zkp::chain::{Chain, Reveal};
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -204,8 +206,16 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
-        let (registry, cache) = (self.registry.clone(), Arc::clone(&self.cache));
-        Arc::new(Pipeline::new(ISSUER.into(), registry, keyholder, cache, Tier::detected()))
+        self.pipeline_of(self.registry.clone(), keyholder)
+    }
+
+    pub(crate) fn pipeline_of(
+        &self,
+        tenants: impl Tenants + 'static,
+        keyholder: Arc<dyn KeyHolding>,
+    ) -> Arc<Pipeline<C>> {
+        let cache = Arc::clone(&self.cache);
+        Arc::new(Pipeline::new(ISSUER.into(), tenants, keyholder, cache, Tier::detected()))
     }
 
     /// A request by `person` showing the face of `shown`.
@@ -219,6 +229,7 @@ impl<C: Cache<Verdict>> World<C> {
             audience: AUDIENCE.into(),
             nonce: vec![person as u8; 16],
             request_digest: [person as u8; 32],
+            revived: None,
             reply,
         }
     }

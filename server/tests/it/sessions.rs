@@ -164,6 +164,46 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     assert!(service.server.shutdown().await);
 }
 
+/// Verdict look-ups since the process started, whatever came of them.
+#[cfg(feature = "cache-engine")]
+async fn look_ups(service: &Service) -> u64 {
+    let mut count = 0;
+    for outcome in ["hit", "absent", "stale", "contended"] {
+        let labels = format!("tenant=\"0\",outcome=\"{outcome}\"");
+        count += service.metric(&format!("trefoil_verdict_cache_operations_total{{{labels}}}")).await;
+    }
+    count
+}
+
+#[cfg(feature = "cache-engine")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_one_look_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, members) = service_with(&data, 2).await;
+    let mut wallets =
+        [members.open(&service, 0, 1, AUDIENCE).await, members.open(&service, 1, 1, AUDIENCE).await];
+    let before = look_ups(&service).await;
+    for _ in 0..5 {
+        for wallet in &mut wallets {
+            assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+        }
+    }
+    assert_eq!(look_ups(&service).await - before, 10);
+    // A refused one too.
+    let mut forged = wallets[0].request(&service);
+    forged.mac.0[0] ^= 1;
+    service.authenticate(&forged).await.problem(403, "request-mac-invalid");
+    assert_eq!(look_ups(&service).await - before, 11);
+    // After a restart the verdict is in no memory: it comes from its row and is not looked up again.
+    service = service.restart(service::config(&data)).await;
+    for wallet in &mut wallets {
+        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!(look_ups(&service).await, 2);
+    assert!(service.server.shutdown().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn revocation_ends_a_session_after_a_restart_too() {
     let directory = tempfile::tempdir().unwrap();
