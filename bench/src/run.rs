@@ -232,7 +232,7 @@ where
             give_back,
         )
         .map_err(Failure::in_step("sealer"))?;
-        let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("workers"))?);
+        let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("workers"))?);
         let stop = Arc::new(AtomicBool::new(false));
         let (done, totals) = crossbeam_channel::bounded(workers);
         for (index, prepared) in self.prepared.iter().enumerate() {
@@ -303,7 +303,7 @@ struct WorkerLoop<C: Cache<Verdict>> {
     prepared: Arc<Vec<Prepared>>,
     requests_per_proof: Option<u32>,
     clock: Arc<WorldClock>,
-    pool: Arc<Pool<Worker<C::Session>>>,
+    pool: Arc<Pool<Worker<C>>>,
     permits: crossbeam_channel::Receiver<()>,
     bound: crossbeam_channel::Sender<Bound<Ticket>>,
     stop: Arc<AtomicBool>,

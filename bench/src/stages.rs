@@ -104,7 +104,7 @@ where
     let tickets = (0u64..).step_by(LANES);
     let batches: Vec<_> =
         prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(&world.ground, &audience, ticket)).collect();
-    let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("worker"))?);
+    let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("worker"))?);
     let (done, results) = crossbeam_channel::bounded(1);
     let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
     pool.spawn(move || {

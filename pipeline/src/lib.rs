@@ -19,6 +19,7 @@ mod pool;
 mod request;
 mod sealer;
 mod service;
+mod sessions;
 mod steps;
 mod tenant;
 mod vaults;
@@ -32,7 +33,7 @@ pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused, 
 pub use sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, StageTimes, Worker};
-pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant, Tenants};
+pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
 pub use vaults::SeenVaults;
 pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
 

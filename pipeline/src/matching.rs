@@ -16,8 +16,8 @@ use crate::steps::{ProvenLane, Run};
 use crate::tenant::{Tenant, Tenants};
 
 /// What a match needs besides its lanes.
-pub(crate) struct Round<'a> {
-    pub(crate) tenants: &'a dyn Tenants,
+pub(crate) struct Round<'a, C> {
+    pub(crate) tenants: &'a dyn Tenants<C>,
     pub(crate) tenant: &'a Tenant,
     pub(crate) keyholder: &'a dyn KeyHolding,
     pub(crate) matcher: &'a mut Matcher,
@@ -46,7 +46,7 @@ enum Obstacle {
     All(Refusal),
 }
 
-impl Round<'_> {
+impl<C> Round<'_, C> {
     /// The lanes that were decided, ascending, and the decisions; the others are refused. Lanes of one epoch of the tenant's
     /// keys are matched together: two rounds while the keys are rotated, otherwise one.
     pub(crate) fn decide<R>(

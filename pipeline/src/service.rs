@@ -217,7 +217,7 @@ impl Drop for Sealing {
 
 struct Dispatcher<C: Cache<Verdict>, R> {
     batcher: Batcher<LaneRequest<R>>,
-    pool: Arc<Pool<Worker<C::Session>>>,
+    pool: Arc<Pool<Worker<C>>>,
     pipeline: Arc<Pipeline<C>>,
     delay: Delay,
     intake_max: usize,

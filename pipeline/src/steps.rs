@@ -19,6 +19,7 @@ use crate::door::Door;
 use crate::matching::{Round, Spent};
 use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
 use crate::sealer::Bound;
+use crate::sessions::Sessions;
 use crate::tenant::{Tenant, Tenants};
 use crate::verdict::{AudienceId, Stale, Verdict};
 
@@ -36,19 +37,18 @@ pub struct StageTimes {
 }
 
 /// What one worker owns. Nothing in it is shared.
-pub struct Worker<S> {
+pub struct Worker<C: Cache<Verdict>> {
     matcher: Matcher,
     spent: Spent,
-    verdicts: S,
+    verdicts: Sessions<C>,
     rng: StdRng,
 }
 
 /// The shared, read-only parts of the pipeline.
 pub struct Pipeline<C> {
     issuer: String,
-    tenants: Box<dyn Tenants>,
+    tenants: Box<dyn Tenants<C>>,
     keyholder: Arc<dyn KeyHolding>,
-    verdicts: Arc<C>,
     tier: Tier,
 }
 
@@ -56,12 +56,11 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     /// A pipeline that attests as `issuer` (1 to 255 bytes) and computes on at most `tier`.
     pub fn new(
         issuer: String,
-        tenants: impl Tenants + 'static,
+        tenants: impl Tenants<C> + 'static,
         keyholder: Arc<dyn KeyHolding>,
-        verdicts: Arc<C>,
         tier: Tier,
     ) -> Self {
-        Pipeline { issuer, tenants: Box::new(tenants), keyholder, verdicts, tier }
+        Pipeline { issuer, tenants: Box::new(tenants), keyholder, tier }
     }
 
     /// Name under which this pipeline attests.
@@ -70,9 +69,9 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     }
 
     /// State for one more worker, seeded from the operating system.
-    pub fn worker(&self) -> Worker<C::Session> {
+    pub fn worker(&self) -> Worker<C> {
         let matcher = Matcher::new(self.tier, Box::new(system_entropy));
-        Worker { matcher, spent: Spent::default(), verdicts: self.verdicts.session(), rng: rand::make_rng() }
+        Worker { matcher, spent: Spent::default(), verdicts: Sessions::default(), rng: rand::make_rng() }
     }
 
     /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound, in random order.
@@ -81,7 +80,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     pub fn run<R>(
         &self,
         batch: Batch<LaneRequest<R>>,
-        worker: &mut Worker<C::Session>,
+        worker: &mut Worker<C>,
         clock: &dyn Clock,
         door: &dyn Door<R>,
     ) -> Bound<R> {
@@ -92,16 +91,17 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             refused: Vec::new(),
             times: StageTimes::default(),
         };
-        let Some(tenant) = self.tenants.get(&batch.tenant) else {
+        let Some(served) = self.tenants.get(&batch.tenant) else {
             run.refuse_all(batch.lanes, Refusal::Tenant);
             return Bound { lanes: Vec::new(), refused: run.refused, times: run.times };
         };
         let started = clock.monotonic_ns();
-        let lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts, door);
+        let tenant = &served.tenant;
+        let lanes = run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door);
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
         let mut round = Round {
             tenants: &*self.tenants,
-            tenant: &tenant,
+            tenant,
             keyholder: &*self.keyholder,
             matcher: &mut worker.matcher,
             spent: &mut worker.spent,
@@ -109,7 +109,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         };
         let (lanes, decisions) = round.decide(&mut run, lanes);
         let decided = clock.monotonic_ns();
-        let lanes = run.bind(lanes, decisions, &tenant, &self.issuer, &mut worker.rng);
+        let lanes = run.bind(lanes, decisions, tenant, &self.issuer, &mut worker.rng);
         run.times.digest_ns = clock.monotonic_ns() - decided;
         Bound { lanes, refused: run.refused, times: run.times }
     }

@@ -16,9 +16,9 @@ use crate::proofs::quota::Quota;
 use crate::retention::Retained;
 use crate::rotation::Rotations;
 use crate::seal_log::Standing;
+use crate::sessions::Reviving;
 use crate::store::{Store, TenantId};
 use crate::templates::Templates;
-use crate::verdicts::Verdicts;
 use arc_swap::ArcSwapOption;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,8 @@ pub(crate) struct App {
     pub(crate) keyholder: Arc<dyn KeyHolding>,
     /// What is known of it.
     pub(crate) key_holder: Arc<KeyHolderWatch>,
-    pub(crate) verdicts: Verdicts,
+    /// Rows that are read now.
+    pub(crate) reviving: Reviving,
     pub(crate) chains: Arc<Chains>,
     pub(crate) proofs: ProofPool,
     /// How many requests of a tenant may be in flight.
@@ -163,7 +164,6 @@ impl App {
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
-            cache: self.verdicts.occupancy(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             in_flight_limit: self.pace.limit(),
             work_limit: self.pace.share(),

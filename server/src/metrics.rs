@@ -43,8 +43,6 @@ pub(crate) struct Metrics {
 
 /// What is read at scrape time rather than counted.
 pub(crate) struct Gauges<'a> {
-    /// Verdicts in the cache, and how many it can hold.
-    pub cache: [usize; 2],
     /// Requests that wait for a batch.
     pub intake_depth: usize,
     /// Requests of one tenant that may be in flight.
@@ -143,11 +141,7 @@ impl Metrics {
         render_disk(&mut text, gauges);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
-        let Gauges { cache, intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } =
-            gauges;
-        let [entries, capacity] = cache.map(|count| count as f64);
-        text.single("trefoil_verdict_cache_entries", "gauge", "Verdicts in the cache", entries);
-        text.single("trefoil_verdict_cache_capacity", "gauge", "Verdicts that it can hold", capacity);
+        let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);

@@ -18,12 +18,12 @@ use crate::replay::{AHEAD_S, ReplayGuard};
 use crate::retention::{self, Pruner, Retained};
 use crate::rotation::{self, Rotations};
 use crate::seal_log::{SealLog, Standing};
+use crate::sessions::Reviving;
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
-use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
 use crate::{api, log_store, seal_log, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
@@ -171,6 +171,7 @@ impl Server {
             Arc::clone(&keyholder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
+            config.proofs.cache_capacity,
         )
         .map_err(|cause| stored("tenants", &cause))?;
 
@@ -178,14 +179,7 @@ impl Server {
         let standing = Arc::<Standing>::default();
         let pruner =
             Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let verdicts = Verdicts::new(config.proofs.cache_capacity);
-        let pipeline = Pipeline::new(
-            issuer,
-            accounts.registry(),
-            Arc::clone(&keyholder),
-            verdicts.cache(),
-            Tier::detected(),
-        );
+        let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&keyholder), Tier::detected());
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
@@ -206,7 +200,7 @@ impl Server {
             directory: accounts,
             keyholder,
             key_holder: Arc::new(watch),
-            verdicts,
+            reviving: Reviving::default(),
             proofs: ProofPool::start(
                 proof_pool(&config.proofs),
                 Arc::clone(&clock),
@@ -265,6 +259,7 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
             rotation::resume(&resumed);
+            sessions::warm(&resumed);
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
         let public_router = api::public(Arc::clone(&app));
@@ -618,7 +613,9 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         let now = app.now();
         let app = Arc::clone(&app);
         let swept = blocking(move || {
-            app.verdicts.sweep(now);
+            for tenant in app.directory.all() {
+                tenant.verdicts.sweep(now);
+            }
             app.chains.sweep(now);
             let noted = app.directory.note_uses();
             app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use trefoil_cache::{Cache, Inserted, Key, Session, Stats};
 use trefoil_matching::PublicKey;
-use trefoil_pipeline::{Registry, Tenant, TenantId, Tenants, Verdict};
+use trefoil_pipeline::{Registry, Served, TenantId, Tenants, Verdict};
 
 /// Look-ups of one kind.
 pub(crate) type Count = Arc<AtomicUsize>;
@@ -66,19 +66,23 @@ impl<S: Session<Verdict>> Session<Verdict> for CountedSession<S> {
         self.inner.remove(key)
     }
 
+    fn retain(&mut self, keep: &dyn Fn(&Verdict) -> bool) -> usize {
+        self.inner.retain(keep)
+    }
+
     fn sweep(&mut self, now: u64) -> usize {
         self.inner.sweep(now)
     }
 }
 
 /// Tenants whose snapshots are counted.
-pub(crate) struct CountedTenants {
-    pub(crate) inner: Registry,
+pub(crate) struct CountedTenants<C> {
+    pub(crate) inner: Registry<C>,
     pub(crate) snapshots: Count,
 }
 
-impl Tenants for CountedTenants {
-    fn get(&self, id: &TenantId) -> Option<Arc<Tenant>> {
+impl<C: Send + Sync> Tenants<C> for CountedTenants<C> {
+    fn get(&self, id: &TenantId) -> Option<Arc<Served<C>>> {
         self.snapshots.fetch_add(1, Ordering::SeqCst);
         self.inner.get(id)
     }

@@ -128,7 +128,7 @@ pub(crate) fn named(person: &Person, generation: u32) -> TemplateName {
 
 /// One deployment over the cache `C`.
 pub(crate) struct World<C> {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Registry<C>,
     pub(crate) keyholder: Arc<KeyHolder>,
     pub(crate) cache: Arc<C>,
     pub(crate) templates: Vec<Template>,
@@ -173,7 +173,7 @@ impl<C: Cache<Verdict>> World<C> {
 
     /// The same with these public keys.
     pub(crate) fn put_tenant_with(&self, keys: Vec<PublicKey>, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
-        self.registry.put(Tenant {
+        let tenant = Tenant {
             id: TENANT,
             keys,
             policy: Policy {
@@ -189,7 +189,8 @@ impl<C: Cache<Verdict>> World<C> {
                 },
             },
             roots,
-        });
+        };
+        self.registry.put(tenant, Arc::clone(&self.cache));
     }
 
     /// Verifies every person's proof and caches the verdicts.
@@ -211,11 +212,10 @@ impl<C: Cache<Verdict>> World<C> {
 
     pub(crate) fn pipeline_of(
         &self,
-        tenants: impl Tenants + 'static,
+        tenants: impl Tenants<C> + 'static,
         keyholder: Arc<dyn KeyHolding>,
     ) -> Arc<Pipeline<C>> {
-        let cache = Arc::clone(&self.cache);
-        Arc::new(Pipeline::new(ISSUER.into(), tenants, keyholder, cache, Tier::detected()))
+        Arc::new(Pipeline::new(ISSUER.into(), tenants, keyholder, Tier::detected()))
     }
 
     /// A request by `person` showing the face of `shown`.

@@ -195,6 +195,22 @@ impl Store for Memory {
         Ok(())
     }
 
+    fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<&SessionId>,
+        now: u64,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreError> {
+        let tables = self.tables();
+        let live = tables.sessions.values().filter(|session| {
+            session.tenant == *tenant
+                && session.expires_at > now
+                && after.is_none_or(|after| session.id > *after)
+        });
+        Ok(live.take(limit).cloned().collect())
+    }
+
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
         Ok(self.tables().sessions.get(&(*tenant, *id)).cloned())
     }

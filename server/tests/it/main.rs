@@ -28,6 +28,7 @@ mod logging;
 mod malformed;
 mod members;
 mod modes;
+mod partitions;
 mod program;
 mod quorum;
 mod retention;
