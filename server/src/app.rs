@@ -1,5 +1,7 @@
 //! What request handlers share.
 
+#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
+
 use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::{Directory, STORAGE_DAMAGED};

@@ -5,6 +5,11 @@
 //! row (see [`crate::sessions`]); where it is in neither, the session ends and its holder proves again, because a service
 //! that lost its place could be shown the same value twice.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "on the path of a login whose session has a hash chain, see ARCHITECTURE.md"
+)]
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::{RevealRefused, SessionId, TenantId};

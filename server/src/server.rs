@@ -1,5 +1,7 @@
 //! A running service: what is opened, started and joined, in which order.
 
+#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
+
 use crate::app::{App, InFlight, STORE_FILE};
 use crate::chains::Chains;
 use crate::config::{self, Config, Place};

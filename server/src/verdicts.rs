@@ -4,6 +4,8 @@
 //! The pipeline's workers have sessions of their own with each partition ([`trefoil_pipeline`]). Handlers share one: they come here with a
 //! proof that was verified, a row that was read, or a root that was withdrawn, which take a hundred times longer than its lock.
 
+#![expect(clippy::disallowed_types, reason = "off the path of a login: workers have sessions of their own")]
+
 use crate::tenant::Tenant;
 use crate::wiring::{VerdictCache, verdict_cache};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

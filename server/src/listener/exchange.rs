@@ -4,6 +4,8 @@
 //! curl before 8.x then reports the reset. So the rest of a body is read and thrown away before the answer, within bounds.
 //! A client that waits for `100 Continue` has sent no body, and is answered at once.
 
+#![expect(clippy::disallowed_types, reason = "between the two ends of one exchange")]
+
 use super::activity::{Activity, Turn, Unsent};
 use axum::Router;
 use axum::body::{Body, HttpBody};

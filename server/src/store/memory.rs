@@ -1,5 +1,7 @@
 //! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
 
+#![expect(clippy::disallowed_types, reason = "a store for tests")]
+
 use super::{
     ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
     StoreError, Template, Tenant, TenantId,
