@@ -9,8 +9,8 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Origin, Pool, Release, Sealer, Sequence,
-    UNSEALED_MAX, Verdict, Worker,
+    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Open, Origin, Pool, Release, Sealer,
+    Sequence, UNSEALED_MAX, Verdict, Worker,
 };
 
 use crate::audit::{Audit, audit};
@@ -232,7 +232,7 @@ where
             give_back,
         )
         .map_err(Failure::in_step("sealer"))?;
-        let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("workers"))?);
+        let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("workers"))?);
         let stop = Arc::new(AtomicBool::new(false));
         let (done, totals) = crossbeam_channel::bounded(workers);
         for (index, prepared) in self.prepared.iter().enumerate() {
@@ -303,7 +303,7 @@ struct WorkerLoop<C: Cache<Verdict>> {
     prepared: Arc<Vec<Prepared>>,
     requests_per_proof: Option<u32>,
     clock: Arc<WorldClock>,
-    pool: Arc<Pool<Worker<C::Session>>>,
+    pool: Arc<Pool<Worker<C>>>,
     permits: crossbeam_channel::Receiver<()>,
     bound: crossbeam_channel::Sender<Bound<Ticket>>,
     stop: Arc<AtomicBool>,
@@ -332,10 +332,10 @@ where
             submitted.lanes += batch.lanes.len() as u64;
             submitted.matches += prepared.matches();
             let renewing_ns = renewals.as_mut().map_or(0, |renewals| renewals.before(prepared));
-            let mut outcome = pipeline.run(batch, &mut worker, self.clock.as_ref());
-            outcome.times.proof_lookup_ns += renewing_ns;
-            submitted.note(&outcome.refused);
-            if self.bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_err() {
+            let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
+            bound.times.proof_lookup_ns += renewing_ns;
+            submitted.note(&bound.refused);
+            if self.bound.send(bound).is_err() {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Floor, Origin, Outcome, Pipeline, Pool, Release, Sealer, Sequence,
+    Bound, Cadence, ChainHead, Clock, Floor, Open, Origin, Pipeline, Pool, Release, Sealer, Sequence,
     StageTimes, Verdict, Worker,
 };
 
@@ -76,7 +76,7 @@ impl OverCache for Timing {
         for outcome in outcomes {
             submitted.note(&outcome.refused);
             times.push(outcome.times);
-            bound.push(Bound { lanes: outcome.bound, times: outcome.times });
+            bound.push(outcome);
         }
         let (keys, trust_root) = signing_keys()?;
         let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
@@ -96,7 +96,7 @@ fn compute<C: Cache<Verdict>>(
     prepared: &[Prepared],
     clock: &Arc<WorldClock>,
     placement: &Placement,
-) -> Result<Vec<Outcome<Ticket>>, Failure>
+) -> Result<Vec<Bound<Ticket>>, Failure>
 where
     C::Session: 'static,
 {
@@ -104,12 +104,12 @@ where
     let tickets = (0u64..).step_by(LANES);
     let batches: Vec<_> =
         prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(&world.ground, &audience, ticket)).collect();
-    let pool = Arc::new(Pool::<Worker<C::Session>>::new(placement).map_err(Failure::in_step("worker"))?);
+    let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("worker"))?);
     let (done, results) = crossbeam_channel::bounded(1);
     let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
     pool.spawn(move || {
         let mut worker = own.worker(|| pipeline.worker());
-        let run = |batch| pipeline.run(batch, &mut worker, clock.as_ref());
+        let run = |batch| pipeline.run(batch, &mut worker, clock.as_ref(), &Open);
         // A receiver that is gone has nobody who waits for the outcomes.
         done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
     });
@@ -226,8 +226,7 @@ mod tests {
             let world = World::new(cache, &Arc::new(Ground::new(self.0, LANES)?), Tier::detected())?;
             let prepared = workload::prepare(&world.ground, 1, 3, Share::ALL)?;
             let clock = Arc::new(WorldClock::start());
-            let outcomes = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
-            let bound = outcomes.into_iter().map(|o| Bound { lanes: o.bound, times: o.times }).collect();
+            let bound = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;
             let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
             let submitted =

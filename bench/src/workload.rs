@@ -66,7 +66,12 @@ impl Prepared {
     }
 
     /// The batch to run. Tickets are numbered from `first_ticket`.
-    pub(crate) fn batch(&self, ground: &Ground, audience: &Arc<str>, first_ticket: u64) -> Batch<Ticket> {
+    pub(crate) fn batch(
+        &self,
+        ground: &Ground,
+        audience: &Arc<str>,
+        first_ticket: u64,
+    ) -> Batch<LaneRequest<Ticket>> {
         let request = |(lane, number): (&PreparedLane, u64)| {
             let user = &ground.users[lane.user];
             let ticket = Ticket { number, person: user.person, expected: lane.expected };
@@ -78,6 +83,7 @@ impl Prepared {
                 audience: Arc::clone(audience),
                 nonce: ticket.nonce(),
                 request_digest: ticket.request_digest(),
+                revived: None,
                 reply: ticket,
             }
         };

@@ -98,11 +98,11 @@ impl<C: Cache<Verdict>> World<C> {
     /// When a verdict does not stay.
     pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
         let registry = Registry::default();
-        registry.put(tenant(ground.key.clone(), ground.population.root));
         let cache = Arc::new(cache);
+        registry.put(tenant(ground.key.clone(), ground.population.root), Arc::clone(&cache));
         cache_verdicts(&cache, &ground.population)?;
         let keyholder = Arc::clone(&ground.keyholder);
-        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, Arc::clone(&cache), tier);
+        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, tier);
         Ok(World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) })
     }
 }

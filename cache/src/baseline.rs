@@ -208,6 +208,19 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
         held
     }
 
+    #[expect(clippy::disallowed_methods, reason = "bounds the baseline; off the operation path")]
+    fn retain(&mut self, keep: &dyn Fn(&V) -> bool) -> usize {
+        let mut dropped = 0;
+        self.baseline.map.retain(|_, held| {
+            let keep = keep(&held.value);
+            dropped += usize::from(!keep);
+            keep
+        });
+        self.baseline.reserved.fetch_sub(dropped, Relaxed);
+        self.recorder.record_many(Event::Removal, dropped as u64);
+        dropped
+    }
+
     fn sweep(&mut self, now: u64) -> usize {
         let dropped = self.baseline.sweep(now);
         self.recorder.record_many(Event::Expiration, dropped as u64);

@@ -11,7 +11,6 @@
 
 mod entry;
 mod eviction;
-mod flight;
 mod insert;
 mod partition;
 mod session;
@@ -21,18 +20,14 @@ mod trials;
 mod writer;
 
 use crate::placement::{KeyWords, Placement};
-use crate::value::unpack;
-use crate::{Cache, Copied, Departure, Observer, PerWorker, Stats, Tenant, Value};
+use crate::{Cache, Observer, PerWorker, Stats, Tenant, Value};
 use entry::{Entries, Entry};
-use eviction::WAYS;
-pub use flight::Flights;
 use partition::Partition;
 pub use session::EngineSession;
 use set::{Ledger, Place, Set, Shown};
 pub use sketch::Sketch;
 use std::sync::Arc;
 use trefoil_kernels::pages::collect_in_large_pages;
-use writer::Displaced;
 
 /// How to build an [`Engine`].
 #[derive(Clone, Debug)]
@@ -54,11 +49,7 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
     partitions: Box<[Partition]>,
     placement: Placement,
     observer: O,
-    listener: Option<Listener<V>>,
 }
-
-/// Told of entries that leave.
-type Listener<V> = Box<dyn Fn(&Departure<V>) + Send + Sync>;
 
 /// Look-ups per entry after which frequencies are halved: of 5, 10 and 20 the last gave the best mean hit ratio over
 /// recorded traces.
@@ -112,16 +103,7 @@ impl<V: Value, O: Observer> Engine<V, O> {
             partitions,
             placement,
             observer,
-            listener: None,
         }
-    }
-
-    /// Has `listener` told of every entry that leaves on its own. It runs on the worker whose operation displaced the
-    /// entry, outside of the table: it may use the cache.
-    #[must_use]
-    pub fn with_listener(mut self, listener: impl Fn(&Departure<V>) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Box::new(listener));
-        self
     }
 
     /// Makes all entries of `tenant` unusable, in constant time: look-ups that start after this return none of them,
@@ -140,23 +122,6 @@ impl<V: Value, O: Observer> Engine<V, O> {
     pub fn occupancy(&self, tenant: Tenant) -> (usize, usize) {
         let partition = self.partition(tenant);
         (self.sets[partition.sets()].iter().map(Set::len).sum(), partition.entries())
-    }
-
-    /// Copies of all entries that are usable at `now`, each one whole; what changes meanwhile may be missing or there
-    /// twice. Walks the table and allocates; not for the hot path.
-    pub fn snapshot(&self, now: u64) -> Vec<Copied<V>> {
-        let mut copies = Vec::new();
-        for tenant in self.tenants() {
-            let partition = self.partition(tenant);
-            for (set, way) in partition.sets().flat_map(|set| (0..WAYS).map(move |way| (set, way))) {
-                let Some((key, held)) = self.show(set).copy(way) else { continue };
-                if held.is_usable(now, partition.generation()) {
-                    let value = V::from_words(&held.words);
-                    copies.push(Copied { tenant, key: unpack(&key), value, expires_at: held.expires_at });
-                }
-            }
-        }
-        copies
     }
 
     /// The observer that the sessions report to.
@@ -191,14 +156,6 @@ impl<V: Value, O: Observer> Engine<V, O> {
         (0..=u16::MAX).take(1 + self.partitions.len()).map(Tenant)
     }
 
-    fn tell_listener(&self, tenant: Tenant, displaced: &Displaced<V::Words>) {
-        if let Some(listener) = &self.listener {
-            let Displaced { key, held, cause, .. } = displaced;
-            let value = V::from_words(&held.words);
-            listener(&Departure { tenant, key: unpack(key), value, cause: *cause });
-        }
-    }
-
     #[inline(always)]
     fn place(&self, set: usize) -> Place<'_, V::Words> {
         Place { shown: self.show(set), ledger: &self.ledgers[set] }
@@ -227,6 +184,10 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
 
     fn len(&self) -> usize {
         self.sets.iter().map(Set::len).sum()
+    }
+
+    fn table_bytes(&self) -> Option<usize> {
+        Some(self.memory_bytes())
     }
 }
 

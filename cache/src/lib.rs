@@ -66,18 +66,20 @@ mod engine;
 #[cfg(feature = "dashmap")]
 pub use baseline::Baseline;
 #[cfg(feature = "engine")]
-pub use engine::{Engine, EngineConfig, EngineSession, Flights, Sketch};
+pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
 pub use histogram::Histogram;
 pub use observe::{
-    Exposition, Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder,
-    Sampled,
+    Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder, Sampled,
+    Watched, exposition,
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;
 use std::time::Instant;
 #[cfg(feature = "engine")]
+pub(crate) use tenant::Cause;
+pub use tenant::Tenant;
+#[cfg(feature = "engine")]
 pub use tenant::Ticket;
-pub use tenant::{Cause, Copied, Departure, Tenant};
 pub use value::Value;
 
 /// A cache key: a digest. May be chosen by an attacker.
@@ -99,6 +101,11 @@ pub trait Cache<V: Value>: Send + Sync + 'static {
 
     /// Number of entries held, expired ones included. Walks the table; not for the hot path.
     fn len(&self) -> usize;
+
+    /// Bytes of memory that the entries are in, where it is known. Constant.
+    fn table_bytes(&self) -> Option<usize> {
+        None
+    }
 
     /// Whether no entry is held.
     fn is_empty(&self) -> bool {
@@ -132,6 +139,10 @@ pub trait Session<V: Value>: Send {
 
     /// Forgets `key`; returns whether an entry was held (expired or not).
     fn remove(&mut self, key: &Key) -> bool;
+
+    /// Forgets every entry whose value is not to be kept; returns how many there were. What is stored meanwhile may stay. Walks the
+    /// table; not for the hot path.
+    fn retain(&mut self, keep: &dyn Fn(&V) -> bool) -> usize;
 
     /// Forgets every entry that has expired at `now`; returns how many there were.
     ///

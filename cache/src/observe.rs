@@ -10,7 +10,7 @@ mod per_worker;
 mod throughput;
 
 use crate::{Event, Key, Stats, Tenant};
-pub use exposition::Exposition;
+pub use exposition::{Watched, exposition};
 pub use latency::Latency;
 pub use pattern::{Pattern, PatternCounts, Phase};
 pub use per_worker::PerWorker;

@@ -1,7 +1,8 @@
 //! What a cache counts.
 
 /// One countable occurrence. The variants are disjoint: an operation records exactly one of the
-/// look-up events, or exactly one of the store events plus at most one displacement, or a removal.
+/// look-up events, or exactly one of the store events plus at most one displacement, or a removal. An
+/// insert that makes room also records what the competition for it came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Event {
@@ -25,11 +26,17 @@ pub enum Event {
     Expiration,
     /// An entry was taken out by `remove`, or by an insert that arrived already expired.
     Removal,
+    /// The oldest entry of a window was asked for more often than the least of main, and stayed.
+    AdmissionWon,
+    /// It was not, and made room.
+    AdmissionLost,
+    /// An entry moved from a window to main: it won, or the window became smaller.
+    Migration,
 }
 
 impl Event {
     /// Number of variants.
-    pub const COUNT: usize = Self::Removal as usize + 1;
+    pub const COUNT: usize = Self::Migration as usize + 1;
 }
 
 /// Monotone totals since the cache was made, over all sessions that exist or ever existed.
@@ -59,6 +66,12 @@ pub struct Stats {
     pub expirations: u64,
     /// Entries removed by key.
     pub removals: u64,
+    /// Entries of a window that stayed because they were asked for more often than one of main.
+    pub admissions_won: u64,
+    /// Entries of a window that made room.
+    pub admissions_lost: u64,
+    /// Entries that moved from a window to main.
+    pub migrations: u64,
 }
 
 impl Stats {
@@ -77,6 +90,9 @@ impl Stats {
             evictions: of(Event::Eviction),
             expirations: of(Event::Expiration),
             removals: of(Event::Removal),
+            admissions_won: of(Event::AdmissionWon),
+            admissions_lost: of(Event::AdmissionLost),
+            migrations: of(Event::Migration),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Whose an entry is, and why one went.
 
-use crate::Key;
-
 /// A tenant by number. Tenants that have a quota of their own are counted from zero; all others share that of tenant 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tenant(pub u16);
@@ -17,38 +15,13 @@ pub struct Ticket {
 }
 
 /// Why an entry left the cache.
+#[cfg(feature = "engine")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// It made room for another while it was still usable.
     Evicted,
     /// Its time was over.
     Expired,
     /// Its tenant's entries had been invalidated.
     Invalidated,
-}
-
-/// An entry that left on its own, for the listener. What callers remove or replace is not reported: they know.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure<V> {
-    /// Whose it was.
-    pub tenant: Tenant,
-    /// Its key.
-    pub key: Key,
-    /// Its value.
-    pub value: V,
-    /// Why it went.
-    pub cause: Cause,
-}
-
-/// A usable entry, as a snapshot finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copied<V> {
-    /// Whose it is.
-    pub tenant: Tenant,
-    /// Its key.
-    pub key: Key,
-    /// Its value.
-    pub value: V,
-    /// Unix seconds from which it is not usable.
-    pub expires_at: u64,
 }

@@ -1,12 +1,9 @@
-//! Tenants, invalidation, weights, listener and snapshot.
+//! Tenants, invalidation, weights, and what is kept.
 
 #![cfg(feature = "engine")]
-#![expect(clippy::disallowed_methods, reason = "a listener may run on any worker")]
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use trefoil_cache::{Cache, Cause, Departure, Engine, EngineConfig, Inserted, Key, Session, Tenant, Value};
+use trefoil_cache::{Cache, Engine, EngineConfig, Inserted, Key, Session, Tenant, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parcel {
@@ -149,60 +146,17 @@ fn heavy_values_displace_as_many_as_they_weigh() {
 }
 
 #[test]
-fn the_listener_hears_of_every_departure_and_may_use_the_cache() {
-    static EVICTED: AtomicU64 = AtomicU64::new(0);
-    static EXPIRED: AtomicU64 = AtomicU64::new(0);
-    static INVALIDATED: AtomicU64 = AtomicU64::new(0);
-    let behind = Arc::new(Engine::<Parcel>::new(EngineConfig { capacity: 4096 }));
-    let second = behind.clone();
-    let listener = move |gone: &Departure<Parcel>| {
-        assert_eq!(gone.key, key(gone.value.number));
-        second.session().insert(gone.key, gone.value, 100, 0);
-        let count = match gone.cause {
-            Cause::Evicted => &EVICTED,
-            Cause::Expired => &EXPIRED,
-            Cause::Invalidated => &INVALIDATED,
-        };
-        count.fetch_add(1, Relaxed);
-    };
-    let engine = Engine::<Parcel>::new(EngineConfig { capacity: 64 }).with_listener(listener);
-    let engine = Arc::new(engine);
-    let mut session = engine.session();
-    const KEYS: u64 = if cfg!(miri) { 100 } else { 1000 };
-    for n in 0..KEYS {
-        session.insert(key(n), parcel(n), 50, 0);
-    }
-    assert_eq!(EVICTED.load(Relaxed), engine.stats().evictions);
-    assert_eq!((engine.len() + behind.len()) as u64, KEYS, "what one lost the other has");
-    session.remove(&key(KEYS - 1));
-    engine.invalidate(A);
-    session.insert(key(5000), parcel(5000), 20, 0);
-    session.sweep(30);
-    assert_eq!(INVALIDATED.load(Relaxed) + EXPIRED.load(Relaxed), engine.stats().expirations);
-    assert!(EXPIRED.load(Relaxed) > 0 && engine.is_empty());
-}
-
-#[test]
-fn a_snapshot_has_what_is_usable() {
+fn only_what_is_to_be_kept_is_kept() {
     let engine = Arc::new(Engine::<Parcel>::for_tenants(&[64, 64]));
-    let mut session = engine.session();
-    for n in 0..20 {
-        session.insert_in(Tenant((n % 2) as u16), key(n), parcel(n), 10 + n, 0);
+    let (mut one, mut other) = (engine.session(), engine.session());
+    for n in 0..40 {
+        one.insert_in(Tenant((n % 2) as u16), key(n), parcel(n), 100, 0);
     }
-    engine.invalidate(B);
-    session.insert_in(B, key(77), parcel(77), 100, 0);
-    let held: HashMap<u64, _> =
-        engine.snapshot(20).into_iter().map(|copy| (copy.value.number, copy)).collect();
-    let mut numbers: Vec<u64> = held.keys().copied().collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, [12, 14, 16, 18, 77]);
-    let copy = held[&14];
-    assert_eq!((copy.tenant, copy.key, copy.expires_at), (A, key(14), 24));
-    // It can be put back.
-    let second = Arc::new(Engine::<Parcel>::for_tenants(&[64, 64]));
-    let mut restored = second.session();
-    for c in held.values() {
-        restored.insert_in(c.tenant, c.key, c.value, c.expires_at, 20);
+    assert_eq!(other.retain(&|parcel| parcel.number >= 10), 10);
+    for n in 0..40 {
+        let held = one.get_in(Tenant((n % 2) as u16), &key(n), 0);
+        assert_eq!(held, (n >= 10).then(|| parcel(n)));
     }
-    assert!(numbers.iter().all(|&n| restored.get_in(held[&n].tenant, &key(n), 20) == Some(parcel(n))));
+    assert_eq!((engine.len(), engine.stats().removals), (30, 10));
+    assert_eq!(other.retain(&|_| true), 0);
 }

@@ -13,6 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use trefoil_matching::LANES;
 
 use crate::TenantId;
+use crate::request::Batch;
 
 /// Shortest and longest a request waits for its batch to fill, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,22 +41,9 @@ impl Delay {
     }
 }
 
-/// Up to 32 items of one tenant, at most one per lane.
-#[derive(Debug)]
-pub struct Gathered<T> {
-    /// Whose they are.
-    pub tenant: TenantId,
-    /// Lane and item, ascending by lane.
-    pub lanes: Vec<(usize, T)>,
-}
-
-struct Waiting<T> {
-    since_us: u64,
-    item: T,
-}
-
 struct Queues<T> {
-    lanes: [VecDeque<Waiting<T>>; LANES],
+    /// Of each lane: since when an item waits, microseconds, and the item.
+    lanes: [VecDeque<(u64, T)>; LANES],
     /// The count of batches when its last one was taken, or when it came. The lowest is next.
     turn: u64,
 }
@@ -88,13 +76,13 @@ impl<T> Batcher<T> {
     /// Adds an item for `lane` (below 32) of `tenant`.
     pub fn push(&mut self, tenant: TenantId, lane: usize, item: T, now_us: u64) {
         let queues = self.tenants.entry(tenant).or_insert_with(|| Queues::new(self.taken));
-        queues.lanes[lane].push_back(Waiting { since_us: now_us, item });
+        queues.lanes[lane].push_back((now_us, item));
         self.waiting += 1;
     }
 
     /// The next batch that is due: one with all lanes taken, or one whose oldest item has waited `delay_us`.
     /// Among several, that of the tenant whose turn it is, and of those that never had one, of the one that has waited longest.
-    pub fn poll(&mut self, now_us: u64, delay_us: u64) -> Option<Gathered<T>> {
+    pub fn poll(&mut self, now_us: u64, delay_us: u64) -> Option<Batch<T>> {
         let tenant = self
             .tenants
             .iter()
@@ -105,7 +93,7 @@ impl<T> Batcher<T> {
     }
 
     /// A batch of whatever waits longest, due or not: for shutting down.
-    pub fn flush(&mut self) -> Option<Gathered<T>> {
+    pub fn flush(&mut self) -> Option<Batch<T>> {
         let tenant = *self.tenants.iter().min_by_key(|(_, q)| q.oldest_us())?.0;
         Some(self.take(tenant))
     }
@@ -115,22 +103,18 @@ impl<T> Batcher<T> {
         self.tenants.values().map(|q| q.oldest_us().saturating_add(delay_us)).min()
     }
 
-    fn take(&mut self, tenant: TenantId) -> Gathered<T> {
+    fn take(&mut self, tenant: TenantId) -> Batch<T> {
         let mut lanes = Vec::with_capacity(LANES);
         self.taken += 1;
         if let Some(queues) = self.tenants.get_mut(&tenant) {
             queues.turn = self.taken;
-            for (lane, queue) in queues.lanes.iter_mut().enumerate() {
-                if let Some(waiting) = queue.pop_front() {
-                    lanes.push((lane, waiting.item));
-                }
-            }
+            lanes.extend(queues.lanes.iter_mut().filter_map(VecDeque::pop_front).map(|(_, item)| item));
             if queues.lanes.iter().all(VecDeque::is_empty) {
                 self.tenants.remove(&tenant);
             }
         }
         self.waiting -= lanes.len();
-        Gathered { tenant, lanes }
+        Batch { tenant, lanes }
     }
 }
 
@@ -144,7 +128,7 @@ impl<T> Queues<T> {
     }
 
     fn oldest_us(&self) -> u64 {
-        self.lanes.iter().filter_map(|q| q.front()).map(|w| w.since_us).min().unwrap_or(u64::MAX)
+        self.lanes.iter().filter_map(|q| q.front()).map(|(since_us, _)| *since_us).min().unwrap_or(u64::MAX)
     }
 }
 
@@ -161,10 +145,10 @@ mod tests {
     fn the_thirty_second_lane_seals() {
         let mut batcher = Batcher::default();
         for lane in 0..31 {
-            batcher.push(A, lane, lane, 0);
+            batcher.push(A, lane, (lane, lane), 0);
             assert!(batcher.poll(0, 500).is_none());
         }
-        batcher.push(A, 31, 31, 0);
+        batcher.push(A, 31, (31, 31), 0);
         let batch = batcher.poll(0, 500).expect("full");
         assert_eq!(batch.lanes, (0..32).map(|i| (i, i)).collect::<Vec<_>>());
         assert!(batcher.is_empty());
@@ -173,7 +157,7 @@ mod tests {
     #[test]
     fn the_deadline_seals_and_not_a_microsecond_before() {
         let mut batcher = Batcher::default();
-        batcher.push(A, 3, 'x', 100);
+        batcher.push(A, 3, (3, 'x'), 100);
         assert_eq!(batcher.next_deadline(500), Some(600));
         assert!(batcher.poll(599, 500).is_none());
         assert_eq!(batcher.poll(600, 500).expect("due").lanes, [(3, 'x')]);
@@ -183,9 +167,9 @@ mod tests {
     #[test]
     fn a_repeated_lane_goes_into_the_next_batch() {
         let mut batcher = Batcher::default();
-        batcher.push(A, 3, 1, 0);
-        batcher.push(A, 3, 2, 10);
-        batcher.push(A, 4, 3, 20);
+        batcher.push(A, 3, (3, 1), 0);
+        batcher.push(A, 3, (3, 2), 10);
+        batcher.push(A, 4, (4, 3), 20);
         assert_eq!(batcher.poll(500, 500).expect("due").lanes, [(3, 1), (4, 3)]);
         assert!(batcher.poll(509, 500).is_none());
         assert_eq!(batcher.poll(510, 500).expect("due").lanes, [(3, 2)]);
@@ -196,7 +180,8 @@ mod tests {
         let mut batcher = Batcher::default();
         // Seven and 32 have no common divisor: every waiting time occurs once.
         for tenant in 0..32u8 {
-            batcher.push([tenant; 16], 0, u64::from(tenant) * 7 % 32, 100 + u64::from(tenant) * 7 % 32);
+            let since = u64::from(tenant) * 7 % 32;
+            batcher.push([tenant; 16], 0, (0, since), 100 + since);
         }
         for since in 0..32 {
             assert_eq!(batcher.next_deadline(500), Some(600 + since));
@@ -268,10 +253,9 @@ mod tests {
             let mut last = HashMap::new();
             let mut seen = 0;
             for batch in out {
-                prop_assert!(batch.lanes.windows(2).all(|w| w[0].0 < w[1].0), "one item per lane");
-                for (lane, (tenant, own_lane, id)) in batch.lanes {
+                prop_assert!(batch.lanes.windows(2).all(|w| w[0].1 < w[1].1), "one item per lane");
+                for (tenant, lane, id) in batch.lanes {
                     prop_assert_eq!(batch.tenant, if tenant { A } else { B });
-                    prop_assert_eq!(lane, own_lane);
                     let previous = last.insert((tenant, lane), id);
                     prop_assert!(previous.is_none_or(|p| p < id), "first in, first out");
                     seen += 1;

@@ -13,24 +13,27 @@
 pub mod affinity;
 mod batcher;
 mod clock;
+mod door;
 mod matching;
 mod pool;
 mod request;
 mod sealer;
 mod service;
+mod sessions;
 mod steps;
 mod tenant;
 mod vaults;
 mod verdict;
 
-pub use batcher::{Batcher, Delay, Gathered};
+pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
+pub use door::{Door, Open};
 pub use pool::{Pool, PoolError};
-pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, SessionId};
+pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused, SessionId};
 pub use sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
-pub use steps::{Outcome, Pipeline, StageTimes, Worker};
-pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Tenant};
+pub use steps::{Pipeline, StageTimes, Worker};
+pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
 pub use vaults::SeenVaults;
 pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
 

@@ -13,11 +13,11 @@ use trefoil_matching::{
 use crate::clock::Clock;
 use crate::request::{Probe, Refusal};
 use crate::steps::{ProvenLane, Run};
-use crate::tenant::{Registry, Tenant};
+use crate::tenant::{Tenant, Tenants};
 
 /// What a match needs besides its lanes.
-pub(crate) struct Round<'a> {
-    pub(crate) tenants: &'a Registry,
+pub(crate) struct Round<'a, C> {
+    pub(crate) tenants: &'a dyn Tenants<C>,
     pub(crate) tenant: &'a Tenant,
     pub(crate) keyholder: &'a dyn KeyHolding,
     pub(crate) matcher: &'a mut Matcher,
@@ -25,17 +25,16 @@ pub(crate) struct Round<'a> {
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// Lanes of one epoch of the tenant's keys, which are matched together.
-struct Group<R> {
+/// What lanes of one epoch of the tenant's keys are matched with, together.
+struct Keys {
     key: PublicKey,
-    lanes: Vec<ProvenLane<R>>,
     /// What the key-holder made of the shares sealed to it: it opens each once, so this serves for every attempt to match them.
     probes: Option<EncryptedProbes>,
     /// The keys were fetched again.
     renewed: bool,
 }
 
-/// Why a group of lanes is not decided as it is.
+/// Why lanes are not decided as they are.
 enum Obstacle {
     /// These lanes are to be left out, for this reason.
     Lanes(LaneSet, Refusal),
@@ -47,7 +46,7 @@ enum Obstacle {
     All(Refusal),
 }
 
-impl Round<'_> {
+impl<C> Round<'_, C> {
     /// The lanes that were decided, ascending, and the decisions; the others are refused. Lanes of one epoch of the tenant's
     /// keys are matched together: two rounds while the keys are rotated, otherwise one.
     pub(crate) fn decide<R>(
@@ -73,8 +72,8 @@ impl Round<'_> {
                 run.refuse(lanes, Refusal::Template);
                 continue;
             };
-            let group = Group { key, lanes, probes: None, renewed: false };
-            accepted |= self.decide_group(run, group, &mut decided).bits();
+            let keys = Keys { key, probes: None, renewed: false };
+            accepted |= self.decide_epoch(run, keys, lanes, &mut decided).bits();
         }
         decided.sort_unstable_by_key(|lane| lane.request.template.lane);
         (decided, Decisions::from_lanes(LaneSet::from_bits(accepted)))
@@ -82,14 +81,15 @@ impl Round<'_> {
 
     /// Encrypted match and decision: adds what was decided to `decided`, and returns the lanes that were accepted. Lanes that stand in the
     /// way are taken out and the others masked again, so that one of them does not cost its neighbours their answer.
-    fn decide_group<R>(
+    fn decide_epoch<R>(
         &mut self,
         run: &mut Run<R>,
-        mut group: Group<R>,
+        mut keys: Keys,
+        mut lanes: Vec<ProvenLane<R>>,
         decided: &mut Vec<ProvenLane<R>>,
     ) -> LaneSet {
-        while !group.lanes.is_empty() {
-            let answer = self.mask(run, &mut group).and_then(|job| {
+        while !lanes.is_empty() {
+            let answer = self.mask(run, &mut keys, &lanes).and_then(|job| {
                 let started = self.clock.monotonic_ns();
                 let answer = self.keyholder.decide(job).map_err(obstacle);
                 run.times.keyholder_ns += self.clock.monotonic_ns() - started;
@@ -97,39 +97,46 @@ impl Round<'_> {
             });
             match answer {
                 Ok(decisions) => {
-                    decided.append(&mut group.lanes);
+                    decided.append(&mut lanes);
                     return decisions.lanes();
                 }
-                Err(Obstacle::Lanes(out, why)) if group.has_any_of(out) => run.refuse(group.take(out), why),
-                Err(Obstacle::Spent(out)) if group.has_any_of(out) => {
+                Err(Obstacle::Lanes(out, why)) if has_any_of(&lanes, out) => {
+                    run.refuse(take(&mut lanes, out), why)
+                }
+                Err(Obstacle::Spent(out)) if has_any_of(&lanes, out) => {
                     let now = self.clock.monotonic_ns();
-                    let gone = group.take(out);
+                    let gone = take(&mut lanes, out);
                     gone.iter().for_each(|lane| self.spent.note(&lane.request.template, now));
                     decided.extend(gone);
                 }
-                Err(Obstacle::Keys) if !group.renewed && self.renew_keys(&mut group) => {}
-                Err(Obstacle::All(why)) => run.refuse(std::mem::take(&mut group.lanes), why),
-                Err(_) => run.refuse(std::mem::take(&mut group.lanes), Refusal::KeyHolder),
+                Err(Obstacle::Keys) if !keys.renewed && self.renew_keys(&mut keys) => {}
+                Err(Obstacle::All(why)) => run.refuse(std::mem::take(&mut lanes), why),
+                Err(_) => run.refuse(std::mem::take(&mut lanes), Refusal::KeyHolder),
             }
         }
         LaneSet::EMPTY
     }
 
-    /// Fetches the tenant's public keys again, for everybody; whether that of the group's epoch is among them.
-    fn renew_keys<R>(&self, group: &mut Group<R>) -> bool {
+    /// Fetches the tenant's public keys again, for everybody; whether that of the lanes' epoch is among them.
+    fn renew_keys(&self, renewing: &mut Keys) -> bool {
         let Ok(keys) = self.keyholder.public_keys(self.tenant.id) else { return false };
         self.tenants.renew_keys(&self.tenant.id, &keys);
-        let same_epoch = keys.into_iter().find(|key| key.epoch() == group.key.epoch());
-        group.renewed = true;
-        same_epoch.map(|key| group.key = key).is_some()
+        let same_epoch = keys.into_iter().find(|key| key.epoch() == renewing.key.epoch());
+        renewing.renewed = true;
+        same_epoch.map(|key| renewing.key = key).is_some()
     }
 
-    /// The job of a group of lanes. In the shared mode the key-holder encrypts its shares first.
-    fn mask<R>(&mut self, run: &mut Run<R>, group: &mut Group<R>) -> Result<MatchJob, Obstacle> {
+    /// The job of the lanes of an epoch. In the shared mode the key-holder encrypts its shares first.
+    fn mask<R>(
+        &mut self,
+        run: &mut Run<R>,
+        keys: &mut Keys,
+        lanes: &[ProvenLane<R>],
+    ) -> Result<MatchJob, Obstacle> {
         let (batch, tenant) = (run.batch_id, self.tenant.id);
         let fault = |_: MatchError| Obstacle::All(Refusal::KeyHolder);
         let started = self.clock.monotonic_ns();
-        let Group { key, lanes, probes, .. } = group;
+        let Keys { key, probes, .. } = keys;
         if self.tenant.policy.probe != ProbeMode::Shared {
             let plain: Vec<(&Template, &Embedding)> = lanes
                 .iter()
@@ -168,14 +175,12 @@ impl Round<'_> {
     }
 }
 
-impl<R> Group<R> {
-    fn has_any_of(&self, lanes: LaneSet) -> bool {
-        self.lanes.iter().any(|lane| lanes.contains(lane.request.template.lane))
-    }
+fn has_any_of<R>(lanes: &[ProvenLane<R>], out: LaneSet) -> bool {
+    lanes.iter().any(|lane| out.contains(lane.request.template.lane))
+}
 
-    fn take(&mut self, out: LaneSet) -> Vec<ProvenLane<R>> {
-        self.lanes.extract_if(.., |lane| out.contains(lane.request.template.lane)).collect()
-    }
+fn take<R>(lanes: &mut Vec<ProvenLane<R>>, out: LaneSet) -> Vec<ProvenLane<R>> {
+    lanes.extract_if(.., |lane| out.contains(lane.request.template.lane)).collect()
 }
 
 fn obstacle(cause: KeyHolderError) -> Obstacle {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use trefoil_attest::{Decision, ProbeMode, Reveal};
 use trefoil_matching::{Embedding, SharedProbe, Template};
+use trefoil_zkp::chain::ChainError;
 
 use crate::TenantId;
-use crate::verdict::Stale;
+use crate::verdict::{Stale, Verdict};
 
 /// Identifies a session: the digest of its proven statement.
 pub type SessionId = [u8; 32];
 
-/// One authentication, already authenticated and well-formed. `R` is where its answer goes.
+/// One well-formed authentication, before its session's verdict is known. `R` is where its answer goes, and what the service's
+/// [`Door`](crate::Door) checks it by.
 pub struct LaneRequest<R> {
     /// Session whose proof covers this request.
     pub session: SessionId,
@@ -25,8 +27,10 @@ pub struct LaneRequest<R> {
     pub nonce: Vec<u8>,
     /// SHA3-256 of the request as its client authenticated it.
     pub request_digest: [u8; 32],
-    /// What the holder revealed of the session's hash chain, accepted; present exactly if the session has one.
+    /// What the holder reveals of the session's hash chain, if it has one.
     pub reveal: Option<Reveal>,
+    /// The session's verdict as the service read it from its row after a miss: it is not looked up a second time.
+    pub revived: Option<Box<Verdict>>,
     /// Where the answer goes.
     pub reply: R,
 }
@@ -55,11 +59,12 @@ impl Probe {
 }
 
 /// Up to 32 requests of one tenant, one per lane, lanes ascending.
-pub struct Batch<R> {
+#[derive(Debug)]
+pub struct Batch<T> {
     /// Whose they are.
     pub tenant: TenantId,
     /// The requests.
-    pub lanes: Vec<LaneRequest<R>>,
+    pub lanes: Vec<T>,
 }
 
 /// A lane with its decision, bound to the statement that will be attested.
@@ -80,6 +85,18 @@ pub enum Refusal {
     /// The session does not carry the request: open it again.
     #[error("session refused: {0}")]
     Session(#[from] Stale),
+    /// The request's MAC is not that of its session's holder.
+    #[error("the request is not its session holder's")]
+    Mac,
+    /// The nonce was used in this session.
+    #[error("the nonce was used in this session")]
+    NonceUsed,
+    /// No more nonces are remembered now.
+    #[error("too many nonces are remembered")]
+    NoncesFull,
+    /// The request reveals no value of its session's hash chain, or not the next one.
+    #[error("hash chain: {0}")]
+    Reveal(#[from] RevealRefused),
     /// The template was deleted while the request waited.
     #[error("the subject's template no longer exists")]
     Template,
@@ -101,4 +118,21 @@ pub enum Refusal {
     /// A fault of this service; the request was not decided.
     #[error("internal fault, the request was not decided")]
     Fault,
+}
+
+/// Why what a request reveals of a hash chain, or does not, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RevealRefused {
+    /// The session has a chain.
+    #[error("the session has a hash chain: reveal its next value")]
+    Wanted,
+    /// The session has none.
+    #[error("the session has no hash chain: send no `reveal`")]
+    Unwanted,
+    /// Where the session is in its chain is not known.
+    #[error("the place in this session's chain is not known; prove again")]
+    Unknown,
+    /// The value is not one of the next.
+    #[error(transparent)]
+    Value(#[from] ChainError),
 }

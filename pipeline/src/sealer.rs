@@ -125,10 +125,12 @@ impl ChainHead {
     }
 }
 
-/// A batch whose lanes are decided.
+/// A batch after the worker: its decided lanes, ready to be sealed, and the others.
 pub struct Bound<R> {
-    /// The lanes.
+    /// Decided lanes in random order.
     pub lanes: Vec<BoundLane<R>>,
+    /// Lanes without a decision, until they are told.
+    pub refused: Vec<(R, Refusal)>,
     /// Time per step so far.
     pub times: StageTimes,
 }

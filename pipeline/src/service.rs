@@ -19,8 +19,9 @@ use trefoil_sign::SigningKeys;
 
 use crate::TenantId;
 use crate::affinity::Placement;
-use crate::batcher::{Batcher, Delay, Gathered};
+use crate::batcher::{Batcher, Delay};
 use crate::clock::Clock;
+use crate::door::Door;
 use crate::pool::{Pool, PoolError};
 use crate::request::{Batch, LaneRequest, Refusal};
 use crate::sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealer, Sequence};
@@ -63,12 +64,15 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
-/// A request was not taken; it comes back with the error.
-pub enum SubmitError<R> {
-    /// The intake is full: retry later.
-    Busy(LaneRequest<R>),
+/// A request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// The intake is full.
+    #[error("too many requests wait: retry later")]
+    Busy,
     /// The service is shutting down.
-    Draining(LaneRequest<R>),
+    #[error("the service is shutting down")]
+    Draining,
 }
 
 /// A running pipeline.
@@ -91,12 +95,11 @@ impl<R> Intake<R> {
     /// Hands a request of `tenant` over without waiting.
     ///
     /// # Errors
-    /// When the service is full or draining; the request comes back.
-    #[expect(clippy::result_large_err, reason = "the request goes back to its owner, without an allocation")]
-    pub fn submit(&self, tenant: TenantId, request: LaneRequest<R>) -> Result<(), SubmitError<R>> {
+    /// When the service is full or draining; the request is dropped.
+    pub fn submit(&self, tenant: TenantId, request: LaneRequest<R>) -> Result<(), SubmitError> {
         self.0.try_send((tenant, request)).map_err(|error| match error {
-            TrySendError::Full((_, request)) => SubmitError::Busy(request),
-            TrySendError::Disconnected((_, request)) => SubmitError::Draining(request),
+            TrySendError::Full(_) => SubmitError::Busy,
+            TrySendError::Disconnected(_) => SubmitError::Draining,
         })
     }
 
@@ -117,6 +120,7 @@ impl<R: Send + 'static> Service<R> {
         head: ChainHead,
         config: Config,
         clock: Arc<dyn Clock>,
+        door: Arc<dyn Door<R>>,
         release: Arc<dyn Release<R>>,
     ) -> Result<Self, StartError>
     where
@@ -149,6 +153,7 @@ impl<R: Send + 'static> Service<R> {
             delay: config.delay,
             intake_max: config.intake.max(1),
             clock,
+            door,
             release,
             bound,
             events,
@@ -212,11 +217,12 @@ impl Drop for Sealing {
 
 struct Dispatcher<C: Cache<Verdict>, R> {
     batcher: Batcher<LaneRequest<R>>,
-    pool: Arc<Pool<Worker<C::Session>>>,
+    pool: Arc<Pool<Worker<C>>>,
     pipeline: Arc<Pipeline<C>>,
     delay: Delay,
     intake_max: usize,
     clock: Arc<dyn Clock>,
+    door: Arc<dyn Door<R>>,
     release: Arc<dyn Release<R>>,
     bound: Sender<Bound<R>>,
     events: Sender<Event>,
@@ -275,32 +281,30 @@ where
         }
     }
 
-    fn dispatch(&mut self, gathered: Gathered<LaneRequest<R>>) {
+    fn dispatch(&mut self, batch: Batch<LaneRequest<R>>) {
         if !self.sealing {
             // Without a sealer no decision would be released.
-            for (_, request) in gathered.lanes {
+            for request in batch.lanes {
                 self.release.refused(request.reply, Refusal::Fault);
             }
             return;
         }
         self.computing += 1;
         self.unsealed += 1;
-        let batch =
-            Batch { tenant: gathered.tenant, lanes: gathered.lanes.into_iter().map(|(_, r)| r).collect() };
         let (pool, pipeline) = (Arc::clone(&self.pool), Arc::clone(&self.pipeline));
         let (clock, release) = (Arc::clone(&self.clock), Arc::clone(&self.release));
+        let door = Arc::clone(&self.door);
         let (bound, events) = (self.bound.clone(), self.events.clone());
         self.pool.spawn(move || {
             // A panic must not take the process down at once (rayon aborts). The batch's replies are dropped,
             // which their owners see as a fault. The worker's buffers may be half written now.
             let to_sealer = catch_unwind(AssertUnwindSafe(|| {
                 let mut worker = pool.worker(|| pipeline.worker());
-                let outcome = pipeline.run(batch, &mut worker, clock.as_ref());
-                for (reply, why) in outcome.refused {
+                let mut ran = pipeline.run(batch, &mut worker, clock.as_ref(), door.as_ref());
+                for (reply, why) in ran.refused.drain(..) {
                     release.refused(reply, why);
                 }
-                !outcome.bound.is_empty()
-                    && bound.send(Bound { lanes: outcome.bound, times: outcome.times }).is_ok()
+                !ran.lanes.is_empty() && bound.send(ran).is_ok()
             }))
             .unwrap_or_else(|panic| {
                 release.panicked("worker", &*panic);

@@ -15,9 +15,12 @@ use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_entropy};
 
 use crate::clock::Clock;
+use crate::door::Door;
 use crate::matching::{Round, Spent};
 use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
-use crate::tenant::{Registry, Tenant};
+use crate::sealer::Bound;
+use crate::sessions::Sessions;
+use crate::tenant::{Tenant, Tenants};
 use crate::verdict::{AudienceId, Stale, Verdict};
 
 /// Time spent in each step, nanoseconds per batch.
@@ -33,30 +36,19 @@ pub struct StageTimes {
     pub digest_ns: u64,
 }
 
-/// What came of a batch.
-pub struct Outcome<R> {
-    /// Decided lanes in random order, ready to be sealed.
-    pub bound: Vec<BoundLane<R>>,
-    /// Lanes without a decision.
-    pub refused: Vec<(R, Refusal)>,
-    /// Time per step.
-    pub times: StageTimes,
-}
-
 /// What one worker owns. Nothing in it is shared.
-pub struct Worker<S> {
+pub struct Worker<C: Cache<Verdict>> {
     matcher: Matcher,
     spent: Spent,
-    verdicts: S,
+    verdicts: Sessions<C>,
     rng: StdRng,
 }
 
 /// The shared, read-only parts of the pipeline.
 pub struct Pipeline<C> {
     issuer: String,
-    tenants: Registry,
+    tenants: Box<dyn Tenants<C>>,
     keyholder: Arc<dyn KeyHolding>,
-    verdicts: Arc<C>,
     tier: Tier,
 }
 
@@ -64,12 +56,11 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     /// A pipeline that attests as `issuer` (1 to 255 bytes) and computes on at most `tier`.
     pub fn new(
         issuer: String,
-        tenants: Registry,
+        tenants: impl Tenants<C> + 'static,
         keyholder: Arc<dyn KeyHolding>,
-        verdicts: Arc<C>,
         tier: Tier,
     ) -> Self {
-        Pipeline { issuer, tenants, keyholder, verdicts, tier }
+        Pipeline { issuer, tenants: Box::new(tenants), keyholder, tier }
     }
 
     /// Name under which this pipeline attests.
@@ -78,13 +69,21 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     }
 
     /// State for one more worker, seeded from the operating system.
-    pub fn worker(&self) -> Worker<C::Session> {
+    pub fn worker(&self) -> Worker<C> {
         let matcher = Matcher::new(self.tier, Box::new(system_entropy));
-        Worker { matcher, spent: Spent::default(), verdicts: self.verdicts.session(), rng: rand::make_rng() }
+        Worker { matcher, spent: Spent::default(), verdicts: Sessions::default(), rng: rand::make_rng() }
     }
 
-    /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound.
-    pub fn run<R>(&self, batch: Batch<R>, worker: &mut Worker<C::Session>, clock: &dyn Clock) -> Outcome<R> {
+    /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound, in random order.
+    ///
+    /// The tenant's snapshot is read once, and each lane's verdict is looked up once, unless the lane brings it along.
+    pub fn run<R>(
+        &self,
+        batch: Batch<LaneRequest<R>>,
+        worker: &mut Worker<C>,
+        clock: &dyn Clock,
+        door: &dyn Door<R>,
+    ) -> Bound<R> {
         let mut run = Run {
             now: clock.unix_s(),
             cpu: Cpu::at_most(self.tier),
@@ -92,16 +91,17 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             refused: Vec::new(),
             times: StageTimes::default(),
         };
-        let Some(tenant) = self.tenants.get(&batch.tenant) else {
+        let Some(served) = self.tenants.get(&batch.tenant) else {
             run.refuse_all(batch.lanes, Refusal::Tenant);
-            return Outcome { bound: Vec::new(), refused: run.refused, times: run.times };
+            return Bound { lanes: Vec::new(), refused: run.refused, times: run.times };
         };
         let started = clock.monotonic_ns();
-        let lanes = run.check_proofs(batch.lanes, &tenant, &mut worker.verdicts);
+        let tenant = &served.tenant;
+        let lanes = run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door);
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
         let mut round = Round {
-            tenants: &self.tenants,
-            tenant: &tenant,
+            tenants: &*self.tenants,
+            tenant,
             keyholder: &*self.keyholder,
             matcher: &mut worker.matcher,
             spent: &mut worker.spent,
@@ -109,9 +109,9 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         };
         let (lanes, decisions) = round.decide(&mut run, lanes);
         let decided = clock.monotonic_ns();
-        let bound = run.bind(lanes, decisions, &tenant, &self.issuer, &mut worker.rng);
+        let lanes = run.bind(lanes, decisions, tenant, &self.issuer, &mut worker.rng);
         run.times.digest_ns = clock.monotonic_ns() - decided;
-        Outcome { bound, refused: run.refused, times: run.times }
+        Bound { lanes, refused: run.refused, times: run.times }
     }
 }
 
@@ -147,8 +147,9 @@ impl<R> Run<R> {
         lanes: Vec<LaneRequest<R>>,
         tenant: &Tenant,
         verdicts: &mut S,
+        door: &dyn Door<R>,
     ) -> Vec<ProvenLane<R>> {
-        verdicts.announce(lanes.iter().map(|lane| &lane.session));
+        verdicts.announce(lanes.iter().filter(|lane| lane.revived.is_none()).map(|lane| &lane.session));
         let mut proven = Vec::with_capacity(lanes.len());
         // Most batches have one audience.
         let mut last: Option<(Arc<str>, AudienceId)> = None;
@@ -158,15 +159,16 @@ impl<R> Run<R> {
                 _ => AudienceId::of(&request.audience),
             };
             last = Some((Arc::clone(&request.audience), audience));
-            let admitted =
-                verdicts.get(&request.session, self.now).ok_or(Stale::Missing).and_then(|verdict| {
-                    let root = verdict.admits(tenant, &request.template.handle, audience, self.now)?;
-                    verdict.covers(request.reveal.is_some())?;
-                    Ok((verdict, root))
-                });
+            let verdict = match &request.revived {
+                Some(verdict) => Some(**verdict),
+                None => verdicts.get(&request.session, self.now),
+            };
+            let admitted = verdict.ok_or(Refusal::Session(Stale::Missing)).and_then(|verdict| {
+                Ok((verdict, admit(&request, &verdict, tenant, audience, self.now, door)?))
+            });
             match admitted {
                 Ok((verdict, root)) => proven.push(ProvenLane { request, verdict, root }),
-                Err(stale) => self.refused.push((request.reply, Refusal::Session(stale))),
+                Err(why) => self.refused.push((request.reply, why)),
             }
         }
         proven
@@ -231,6 +233,25 @@ impl<R> Run<R> {
         digest(self.cpu, &mut bound);
         bound
     }
+}
+
+/// Whether a verdict carries a request, and if so the credential root that it was proven under. The MAC comes first, so that only the
+/// session's holder learns more, and what can be spent once is spent last.
+fn admit<R>(
+    request: &LaneRequest<R>,
+    verdict: &Verdict,
+    tenant: &Tenant,
+    audience: AudienceId,
+    now: u64,
+    door: &dyn Door<R>,
+) -> Result<[u8; 32], Refusal> {
+    if !door.is_holders(request, verdict) {
+        return Err(Refusal::Mac);
+    }
+    let root = verdict.admits(tenant, &request.template.handle, audience, now)?;
+    verdict.covers(request.reveal.is_some())?;
+    door.spend(request, now)?;
+    Ok(root)
 }
 
 /// Fills in each lane's digest, [`trefoil_attest::statement_digest`] of its statement, eight lanes side by side.

@@ -56,39 +56,70 @@ impl Tenant {
     }
 }
 
-/// All tenants, read once per batch without a lock and replaced as a whole: tenants change by the hour,
-/// requests by the microsecond.
-#[derive(Clone, Default)]
-pub struct Registry {
-    tenants: Arc<ArcSwap<HashMap<TenantId, Arc<Tenant>>>>,
+/// A tenant, and the verdicts of its sessions in a partition of their own: nothing that another tenant stores displaces them.
+pub struct Served<C> {
+    /// The snapshot.
+    pub tenant: Tenant,
+    /// The partition, which stays the same while the tenant's snapshot is replaced.
+    pub verdicts: Arc<C>,
 }
 
-impl Registry {
-    /// The present snapshot of a tenant.
-    pub fn get(&self, id: &TenantId) -> Option<Arc<Tenant>> {
+/// Where a pipeline reads its tenants.
+pub trait Tenants<C>: Send + Sync {
+    /// The present snapshot of a tenant. A batch reads it once.
+    fn get(&self, id: &TenantId) -> Option<Arc<Served<C>>>;
+
+    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
+    fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]);
+}
+
+/// All tenants, read once per batch without a lock and replaced as a whole: tenants change by the hour,
+/// requests by the microsecond.
+pub struct Registry<C> {
+    tenants: Arc<ArcSwap<Present<C>>>,
+}
+
+type Present<C> = HashMap<TenantId, Arc<Served<C>>>;
+
+impl<C> Clone for Registry<C> {
+    fn clone(&self) -> Self {
+        Registry { tenants: Arc::clone(&self.tenants) }
+    }
+}
+
+impl<C> Default for Registry<C> {
+    fn default() -> Self {
+        Registry { tenants: Arc::new(ArcSwap::from_pointee(HashMap::new())) }
+    }
+}
+
+impl<C: Send + Sync> Tenants<C> for Registry<C> {
+    fn get(&self, id: &TenantId) -> Option<Arc<Served<C>>> {
         self.tenants.load().get(id).cloned()
     }
 
-    /// Adds or replaces a tenant.
-    pub fn put(&self, tenant: Tenant) {
-        let tenant = Arc::new(tenant);
-        self.tenants.rcu(|old| {
-            let mut all = HashMap::clone(old);
-            all.insert(tenant.id, Arc::clone(&tenant));
-            all
-        });
-    }
-
-    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
-    pub fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
+    fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
         let newest =
             |key: &PublicKey| keys.iter().find(|newer| newer.epoch() == key.epoch()).unwrap_or(key).clone();
         self.tenants.rcu(|old| {
-            let mut all = HashMap::clone(old);
-            if let Some(tenant) = all.get_mut(id) {
-                let keys = tenant.keys.iter().map(newest).collect();
-                *tenant = Arc::new(Tenant { keys, ..Tenant::clone(tenant) });
+            let mut all = Present::clone(old);
+            if let Some(served) = all.get_mut(id) {
+                let keys = served.tenant.keys.iter().map(newest).collect();
+                let tenant = Tenant { keys, ..served.tenant.clone() };
+                *served = Arc::new(Served { tenant, verdicts: Arc::clone(&served.verdicts) });
             }
+            all
+        });
+    }
+}
+
+impl<C> Registry<C> {
+    /// Adds or replaces a tenant.
+    pub fn put(&self, tenant: Tenant, verdicts: Arc<C>) {
+        let served = Arc::new(Served { tenant, verdicts });
+        self.tenants.rcu(|old| {
+            let mut all = Present::clone(old);
+            all.insert(served.tenant.id, Arc::clone(&served));
             all
         });
     }
@@ -96,7 +127,7 @@ impl Registry {
     /// Removes a tenant.
     pub fn remove(&self, id: &TenantId) {
         self.tenants.rcu(|old| {
-            let mut all = HashMap::clone(old);
+            let mut all = Present::clone(old);
             all.remove(id);
             all
         });

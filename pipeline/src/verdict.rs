@@ -11,6 +11,7 @@ use trefoil_zkp::Verified;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 
+use crate::request::RevealRefused;
 use crate::tenant::Tenant;
 
 /// Version of the verifier that produced a verdict. Raised when a soundness fault is mended upstream:
@@ -59,8 +60,7 @@ pub enum Stale {
     /// The proof names a root older than the tenant now accepts.
     #[error("the credential root of this session is no longer accepted")]
     Root,
-    /// The verdict belongs to another tenant, audience, handle or policy, proves too low a level, or commits to a hash
-    /// chain of which the request reveals nothing (or the reverse).
+    /// The verdict belongs to another tenant, audience, handle or policy, or proves too low a level.
     #[error("the session does not cover this request")]
     Scope,
     /// The verdict was reached by an older verifier.
@@ -129,9 +129,13 @@ impl Verdict {
     /// Whether a request that reveals a value of a hash chain, or does not, fits the session.
     ///
     /// # Errors
-    /// [`Stale::Scope`] if it does not.
-    pub fn covers(&self, reveals: bool) -> Result<(), Stale> {
-        if self.has_chain == reveals { Ok(()) } else { Err(Stale::Scope) }
+    /// If it does not.
+    pub fn covers(&self, reveals: bool) -> Result<(), RevealRefused> {
+        match (self.has_chain, reveals) {
+            (true, false) => Err(RevealRefused::Wanted),
+            (false, true) => Err(RevealRefused::Unwanted),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! One suite, mounted once per cache: engine and baseline must give identical outcomes.
 
+#[path = "suite/counted.rs"]
+mod counted;
 #[path = "suite/service.rs"]
 mod service;
 #[path = "suite/steps.rs"]
@@ -19,6 +21,8 @@ macro_rules! mount {
                 missing_and_expired_sessions_are_refused,
                 withdrawn_root_is_refused_at_the_next_batch,
                 session_covers_only_its_subject_audience_and_level,
+                a_batch_reads_one_snapshot_and_looks_each_verdict_up_once,
+                what_is_not_its_holders_is_refused_and_spends_nothing,
                 shredded_template_costs_only_its_own_lane,
                 lanes_of_two_epochs_are_matched_apart_and_answered_in_order,
                 probe_of_another_mode_costs_only_its_own_lane,

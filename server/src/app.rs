@@ -1,8 +1,11 @@
 //! What request handlers share.
 
+#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
+
 use crate::chains::Chains;
 use crate::config::Config;
 use crate::directory::{Directory, STORAGE_DAMAGED};
+use crate::door::Login;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::connections::Connections;
 use crate::log_store::LogError;
@@ -12,13 +15,12 @@ use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
 use crate::proofs::quota::Quota;
-use crate::replay::ReplayGuard;
 use crate::retention::Retained;
 use crate::rotation::Rotations;
-use crate::seal_log::{Reply, Standing};
+use crate::seal_log::Standing;
+use crate::sessions::Reviving;
 use crate::store::{Store, TenantId};
 use crate::templates::Templates;
-use crate::verdicts::Verdicts;
 use arc_swap::ArcSwapOption;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,17 +54,17 @@ pub(crate) struct App {
     pub(crate) keyholder: Arc<dyn KeyHolding>,
     /// What is known of it.
     pub(crate) key_holder: Arc<KeyHolderWatch>,
-    pub(crate) verdicts: Verdicts,
-    pub(crate) chains: Chains,
+    /// Rows that are read now.
+    pub(crate) reviving: Reviving,
+    pub(crate) chains: Arc<Chains>,
     pub(crate) proofs: ProofPool,
     /// How many requests of a tenant may be in flight.
     pub(crate) pace: Pace,
     /// What callers may spend on proof uploads.
     pub(crate) quota: Arc<Quota>,
-    pub(crate) replay: ReplayGuard,
     pub(crate) templates: Templates,
     /// Empty once the service drains, so that the pipeline can end.
-    pub(crate) intake: ArcSwapOption<Intake<Reply>>,
+    pub(crate) intake: ArcSwapOption<Intake<Login>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) trust_root: TrustRoot,
     pub(crate) admin_token: Zeroizing<String>,
@@ -164,7 +166,6 @@ impl App {
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
-            cache: self.verdicts.occupancy(),
             intake_depth: self.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             in_flight_limit: self.pace.limit(),
             work_limit: self.pace.share(),

@@ -5,10 +5,15 @@
 //! row (see [`crate::sessions`]); where it is in neither, the session ends and its holder proves again, because a service
 //! that lost its place could be shown the same value twice.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "on the path of a login whose session has a hash chain, see ARCHITECTURE.md"
+)]
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_pipeline::{SessionId, TenantId};
-use trefoil_zkp::chain::{ChainError, ChainTip, Reveal};
+use trefoil_pipeline::{RevealRefused, SessionId, TenantId};
+use trefoil_zkp::chain::{ChainTip, Reveal};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
@@ -24,17 +29,6 @@ struct Open {
     tip: ChainTip,
     /// Unix seconds after which nobody asks for it.
     until: u64,
-}
-
-/// Why a value is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
-    /// The session's place in its chain is not known here.
-    #[error("the place in this session's chain is not known; prove again")]
-    Unknown,
-    /// The value is not one of the next.
-    #[error(transparent)]
-    Value(#[from] ChainError),
 }
 
 /// Too many chains are open.
@@ -65,9 +59,9 @@ impl Chains {
     }
 
     /// Accepts one of the next values; an error changes nothing.
-    pub(crate) fn accept(&self, id: &SessionId, reveal: &Reveal) -> Result<(), Refused> {
+    pub(crate) fn accept(&self, id: &SessionId, reveal: &Reveal) -> Result<(), RevealRefused> {
         let mut shard = self.shard(id);
-        let open = shard.get_mut(id).ok_or(Refused::Unknown)?;
+        let open = shard.get_mut(id).ok_or(RevealRefused::Unknown)?;
         Ok(open.tip.accept(reveal)?)
     }
 
@@ -98,7 +92,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng as _;
     use rand::rngs::StdRng;
-    use trefoil_zkp::chain::Chain;
+    use trefoil_zkp::chain::{Chain, ChainError};
 
     const CONTEXT: [u8; 32] = [1; 32];
     const TENANT: TenantId = [3; 16];
@@ -116,12 +110,12 @@ mod tests {
         let id = [2; 32];
         let mut next = || chain.reveal().unwrap();
         let (first, second) = (next(), next());
-        assert_eq!(chains.accept(&id, &first), Err(Refused::Unknown));
+        assert_eq!(chains.accept(&id, &first), Err(RevealRefused::Unknown));
         chains.open(&TENANT, &id, tip, 50).unwrap();
         chains.accept(&id, &first).unwrap();
         assert_eq!(
             chains.accept(&id, &first),
-            Err(Refused::Value(ChainError::Used { position: 1, last: 1 }))
+            Err(RevealRefused::Value(ChainError::Used { position: 1, last: 1 }))
         );
         let third = next();
         chains.accept(&id, &third).unwrap();
@@ -129,9 +123,9 @@ mod tests {
         chains.open(&TENANT, &id, tip, 50).unwrap();
         assert!(chains.accept(&id, &first).is_err(), "opening again takes nothing back");
         let forged = Reveal { position: 4, value: [0; 32] };
-        assert_eq!(chains.accept(&id, &forged), Err(Refused::Value(ChainError::Mismatch)));
+        assert_eq!(chains.accept(&id, &forged), Err(RevealRefused::Value(ChainError::Mismatch)));
         chains.sweep(50);
-        assert_eq!(chains.accept(&id, &next()), Err(Refused::Unknown));
+        assert_eq!(chains.accept(&id, &next()), Err(RevealRefused::Unknown));
     }
 
     #[test]

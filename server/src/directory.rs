@@ -3,6 +3,8 @@
 //! Changes are rare. Each takes the one lock, becomes durable, and then replaces the snapshot, so a reader sees either
 //! the state before or the state after. Calls that change something block; async code makes them on the blocking pool.
 
+#![expect(clippy::disallowed_types, reason = "for whoever changes a tenant; readers have a snapshot")]
+
 mod api_keys;
 mod tenants;
 
@@ -12,10 +14,12 @@ use crate::credentials::{ChainError, IssuerPublicKey, RootError, RootLog, RootSt
 use crate::problem::{Code, Problem};
 use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
 use crate::tenant::{POLICY_ID, Pepper, Policy, Tenant, policy};
+use crate::verdicts::Verdicts;
 use crate::wire::{
     Base64, CreateTenant, CreatedTenant, Hex, LoggedKey, LoggedRoot, PublishRoot, PublishedRoot,
     RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
 };
+use crate::wiring::VerdictCache;
 use crate::wrap::WrapKey;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
@@ -36,7 +40,9 @@ pub(crate) struct Directory {
     keyholder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
-    registry: Registry,
+    registry: Registry<VerdictCache>,
+    /// Verdicts that are held of a tenant whose policy does not say how many.
+    verdicts_default: usize,
     snapshot: ArcSwap<Snapshot>,
     changing: Mutex<()>,
 }
@@ -54,6 +60,7 @@ impl Directory {
         keyholder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
+        verdicts_default: usize,
     ) -> Result<Directory, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys } =
             store.registry().map_err(|cause| cause.to_string())?;
@@ -63,13 +70,14 @@ impl Directory {
             master,
             pepper,
             registry: Registry::default(),
+            verdicts_default,
             snapshot: ArcSwap::default(),
             changing: Mutex::default(),
         };
         let mut snapshot = Snapshot::default();
         for record in tenants {
             let tenant = directory.open(&record, &roots, &issuer_keys)?;
-            directory.registry.put(tenant.attested());
+            directory.registry.put(tenant.attested(), tenant.verdicts.cache());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         }
         snapshot.api_keys = api_keys.into_iter().map(|key| (key.id, Arc::new(HeldKey::new(key)))).collect();
@@ -78,7 +86,7 @@ impl Directory {
     }
 
     /// The pipeline's view of the tenants, kept up to date.
-    pub(crate) fn registry(&self) -> Registry {
+    pub(crate) fn registry(&self) -> Registry<VerdictCache> {
         self.registry.clone()
     }
 
@@ -151,7 +159,13 @@ impl Directory {
         }
         let answer = published(&record)?;
         self.store.publish_root(record).map_err(stale)?;
-        self.publish(Tenant { roots, ..Tenant::clone(&current) });
+        let withdrew = roots.len() <= current.roots.len();
+        let next = Tenant { roots, ..Tenant::clone(&current) };
+        self.publish(next.clone());
+        if withdrew {
+            // No batch from now on takes what was proven under them; their places and their session keys are given up.
+            next.verdicts.withdraw(|generation| next.accepts(generation));
+        }
         Ok(answer)
     }
 
@@ -220,6 +234,11 @@ impl Directory {
         Ok(())
     }
 
+    /// The present snapshots of all tenants.
+    pub(crate) fn all(&self) -> Vec<Arc<Tenant>> {
+        self.snapshot.load().tenants.values().cloned().collect()
+    }
+
     /// A tenant's present snapshot.
     pub(crate) fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Problem> {
         let current = self.snapshot.load().tenants.get(tenant).cloned();
@@ -231,7 +250,7 @@ impl Directory {
     }
 
     fn publish(&self, tenant: Tenant) {
-        self.registry.put(tenant.attested());
+        self.registry.put(tenant.attested(), tenant.verdicts.cache());
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
         snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         self.snapshot.store(Arc::new(snapshot));
@@ -256,6 +275,7 @@ impl Directory {
             return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
+        let quota = policy.sessions_in_memory.map_or(self.verdicts_default, |quota| quota as usize);
         Ok(Tenant {
             id: *id,
             name: name.clone(),
@@ -267,6 +287,7 @@ impl Directory {
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::default(),
+            verdicts: Arc::new(Verdicts::new(quota)),
         })
     }
 }

@@ -1,10 +1,11 @@
 //! What is known of the key-holder: asked for once a second, so that no request waits for it.
 
+use crate::wiring::VerdictCache;
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use trefoil_attest::{VAULTS_MAX, VaultState};
 use trefoil_matching::{KeyHolding, Status};
-use trefoil_pipeline::{Registry, SeenVaults};
+use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 
 /// See the module.
 pub(crate) struct KeyHolderWatch {
@@ -67,7 +68,7 @@ impl KeyHolderWatch {
     }
 
     /// Asks, and takes what public keys were renewed.
-    pub(crate) fn look(&self, keyholder: &dyn KeyHolding, tenants: &Registry) {
+    pub(crate) fn look(&self, keyholder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
         for tenant in keyholder.stale() {
             match keyholder.public_keys(tenant) {
                 Ok(keys) => tenants.renew_keys(&tenant, &keys),

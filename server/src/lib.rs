@@ -14,6 +14,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 mod directory;
+mod door;
 mod key_holder_watch;
 mod listener;
 mod log_audit;

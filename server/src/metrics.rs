@@ -2,6 +2,8 @@
 //!
 //! Requests are counted by each thread for itself ([`requests`]). Stage times and decisions are written by one thread, the seal log.
 
+#![expect(clippy::disallowed_methods, reason = "the seal log alone counts here")]
+
 pub(crate) mod process;
 pub(crate) mod requests;
 
@@ -11,6 +13,7 @@ use crate::proofs::metrics::{ProofGauges, ProofMetrics};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use thread_local::ThreadLocal;
 use trefoil_attest::Decision;
 use trefoil_cache::Histogram;
 use trefoil_key_holder::logging;
@@ -27,7 +30,8 @@ pub(crate) type Durations = Histogram<32>;
 #[derive(Default)]
 pub(crate) struct Metrics {
     requests: requests::Requests,
-    submitted: AtomicU64,
+    /// Of each thread that handles requests.
+    submitted: ThreadLocal<AtomicU64>,
     matches: AtomicU64,
     denials: AtomicU64,
     batches: AtomicU64,
@@ -43,8 +47,6 @@ pub(crate) struct Metrics {
 
 /// What is read at scrape time rather than counted.
 pub(crate) struct Gauges<'a> {
-    /// Verdicts in the cache, and how many it can hold.
-    pub cache: [usize; 2],
     /// Requests that wait for a batch.
     pub intake_depth: usize,
     /// Requests of one tenant that may be in flight.
@@ -84,7 +86,8 @@ impl Metrics {
 
     /// A request was handed to the pipeline.
     pub(crate) fn submitted(&self) {
-        self.submitted.fetch_add(1, Ordering::Relaxed);
+        let own = self.submitted.get_or_default();
+        own.store(own.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Authentications answered.
@@ -107,7 +110,7 @@ impl Metrics {
         add(&self.seals, 1);
         let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
         seal.record(seal_ns);
-        for Bound { lanes, times } in batches {
+        for Bound { lanes, times, .. } in batches {
             let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, lanes.len() as u64);
@@ -125,7 +128,7 @@ impl Metrics {
         let mut text = Text(String::with_capacity(4096));
         self.process.render(&mut text);
         self.requests.render(&mut text);
-        let submitted = read(&self.submitted);
+        let submitted = self.submitted.iter().map(read).fold(0.0, |sum, own| sum + own);
         text.single("trefoil_submitted_total", "counter", "Requests handed to the pipeline", submitted);
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
@@ -143,11 +146,7 @@ impl Metrics {
         render_disk(&mut text, gauges);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
-        let Gauges { cache, intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } =
-            gauges;
-        let [entries, capacity] = cache.map(|count| count as f64);
-        text.single("trefoil_verdict_cache_entries", "gauge", "Verdicts in the cache", entries);
-        text.single("trefoil_verdict_cache_capacity", "gauge", "Verdicts that it can hold", capacity);
+        let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);
@@ -324,7 +323,8 @@ mod tests {
             };
             let lane =
                 || BoundLane { reply: (), decision: Decision::Match, statement: vec![], digest: [0; 32] };
-            metrics.sealed(&[Bound { lanes: vec![lane(), lane()], times }], 1_000_000 * n);
+            metrics
+                .sealed(&[Bound { lanes: vec![lane(), lane()], refused: Vec::new(), times }], 1_000_000 * n);
         }
         assert_eq!(
             [&metrics.batches, &metrics.lanes].map(|count| count.load(Ordering::Relaxed)),

@@ -5,6 +5,12 @@
 //! erases the old one. Nothing is lost by a kill: the store names the next key from the beginning to the end, every template
 //! says its epoch, and a process that starts and finds a next key goes on.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "for rotations of keys, off the path of a login"
+)]
+
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::store::{Handle, StoreError, TenantId};

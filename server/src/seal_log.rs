@@ -13,6 +13,7 @@
 //! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
 //! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
+use crate::door::Login;
 use crate::metrics::Metrics;
 use crate::store::StoreError;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -80,7 +81,7 @@ pub(crate) struct Answer {
 
 /// The pipeline's way out.
 pub(crate) struct SealLog {
-    queue: Sender<Sealed<Reply>>,
+    queue: Sender<Sealed<Login>>,
     supervisor: Supervisor,
 }
 
@@ -106,14 +107,14 @@ impl SealLog {
     }
 }
 
-impl Release<Reply> for SealLog {
-    fn sealed(&self, sealed: Sealed<Reply>) {
+impl Release<Login> for SealLog {
+    fn sealed(&self, sealed: Sealed<Login>) {
         // The thread outlives the sender; if it panicked the replies are dropped, which their owners see as a fault.
         let _ = self.queue.send(sealed);
     }
 
-    fn refused(&self, reply: Reply, why: Refusal) {
-        let _ = reply.send(Err(Unanswered::Refused(why)));
+    fn refused(&self, login: Login, why: Refusal) {
+        let _ = login.reply.send(Err(Unanswered::Refused(why)));
     }
 
     fn panicked(&self, thread: &str, panic: &(dyn Any + Send)) {
@@ -129,7 +130,7 @@ struct Unstored {
 }
 
 struct Writer<'a, F> {
-    queue: &'a Receiver<Sealed<Reply>>,
+    queue: &'a Receiver<Sealed<Login>>,
     frontier: Frontier,
     store: F,
     metrics: Arc<Metrics>,
@@ -154,7 +155,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     }
 
     /// What is stored of a seal, which is the next one of the log.
-    fn next(&mut self, sealed: &Sealed<Reply>) -> Unstored {
+    fn next(&mut self, sealed: &Sealed<Login>) -> Unstored {
         let seal = &sealed.under.seal;
         self.metrics.sealed(&sealed.batches, sealed.seal_ns);
         let completed = self.frontier.push(&seal.header.digest());
@@ -169,7 +170,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     /// door is closed meanwhile, so no more seals come than requests were in flight.
     fn wait_for_store(
         &mut self,
-        sealed: Sealed<Reply>,
+        sealed: Sealed<Login>,
         seal: Unstored,
         cause: StoreError,
     ) -> Result<(), StoreError> {
@@ -218,19 +219,19 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         Ok(())
     }
 
-    fn answer(&self, Sealed { under, batches, .. }: Sealed<Reply>) {
+    fn answer(&self, Sealed { under, batches, .. }: Sealed<Login>) {
         for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
             let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
             self.metrics.decided(decision);
             let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
-            let _ = reply.send(Ok(answer));
+            let _ = reply.reply.send(Ok(answer));
         }
     }
 }
 
-fn refuse(sealed: Sealed<Reply>) {
+fn refuse(sealed: Sealed<Login>) {
     for lane in sealed.batches.into_iter().flat_map(|batch| batch.lanes) {
-        let _ = lane.reply.send(Err(Unanswered::Unstored));
+        let _ = lane.reply.reply.send(Err(Unanswered::Unstored));
     }
 }
 

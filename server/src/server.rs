@@ -1,10 +1,13 @@
 //! A running service: what is opened, started and joined, in which order.
 
+#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
+
 use crate::app::{App, InFlight, STORE_FILE};
 use crate::chains::Chains;
 use crate::config::{self, Config, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
+use crate::door::{FrontDoor, Login};
 use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
@@ -16,13 +19,13 @@ use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::{AHEAD_S, ReplayGuard};
 use crate::retention::{self, Pruner, Retained};
 use crate::rotation::{self, Rotations};
-use crate::seal_log::{Reply, SealLog, Standing};
+use crate::seal_log::{SealLog, Standing};
+use crate::sessions::Reviving;
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
-use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
 use crate::{api, log_store, seal_log, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
@@ -116,7 +119,7 @@ pub enum StartError {
 /// A running service. Call [`Server::shutdown`]: dropping it abandons requests in flight.
 pub struct Server {
     app: Arc<App>,
-    pipeline: Service<Reply>,
+    pipeline: Service<Login>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
     death: watch::Receiver<Option<Death>>,
@@ -170,6 +173,7 @@ impl Server {
             Arc::clone(&keyholder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
+            config.proofs.cache_capacity,
         )
         .map_err(|cause| stored("tenants", &cause))?;
 
@@ -177,14 +181,7 @@ impl Server {
         let standing = Arc::<Standing>::default();
         let pruner =
             Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let verdicts = Verdicts::new(config.proofs.cache_capacity);
-        let pipeline = Pipeline::new(
-            issuer,
-            accounts.registry(),
-            Arc::clone(&keyholder),
-            verdicts.cache(),
-            Tier::detected(),
-        );
+        let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&keyholder), Tier::detected());
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
@@ -195,7 +192,9 @@ impl Server {
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, release, told)?;
+        let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
+        let door = FrontDoor { replay: ReplayGuard::new(NONCES_MAX), chains: Arc::clone(&chains) };
+        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let app = Arc::new(App {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
@@ -203,7 +202,7 @@ impl Server {
             directory: accounts,
             keyholder,
             key_holder: Arc::new(watch),
-            verdicts,
+            reviving: Reviving::default(),
             proofs: ProofPool::start(
                 proof_pool(&config.proofs),
                 Arc::clone(&clock),
@@ -211,10 +210,9 @@ impl Server {
                 &supervisor,
             )
             .map_err(|cause| StartError::Thread(cause.to_string()))?,
-            chains: Chains::new(config.proofs.cache_capacity),
+            chains,
             pace: Pace::of(&config.limits),
             quota: Quota::new(config.proofs.quota()),
-            replay: ReplayGuard::new(NONCES_MAX),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
             metrics,
@@ -239,7 +237,7 @@ impl Server {
 
     async fn listen(
         app: Arc<App>,
-        pipeline: Service<Reply>,
+        pipeline: Service<Login>,
         seal_log: std::thread::JoinHandle<()>,
         pruner: Option<Pruner>,
         tls: Arc<rustls::ServerConfig>,
@@ -263,6 +261,7 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
             rotation::resume(&resumed);
+            sessions::warm(&resumed);
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
         let public_router = api::public(Arc::clone(&app));
@@ -501,9 +500,9 @@ fn start_pipeline(
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,
-    release: SealLog,
+    (door, release): (FrontDoor, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
-) -> Result<Service<Reply>, StartError> {
+) -> Result<Service<Login>, StartError> {
     let config::Pipeline { workers, cadence, seal_floor_ms, seal_floor_logins, batch_delay_us, queue } =
         config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
@@ -522,7 +521,8 @@ fn start_pipeline(
         vaults,
         restored,
     };
-    Service::start(Arc::new(pipeline), keys, head, config, Arc::clone(clock), Arc::new(release))
+    let (clock, door, release) = (Arc::clone(clock), Arc::new(door), Arc::new(release));
+    Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
@@ -615,7 +615,9 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
         let now = app.now();
         let app = Arc::clone(&app);
         let swept = blocking(move || {
-            app.verdicts.sweep(now);
+            for tenant in app.directory.all() {
+                tenant.verdicts.sweep(now);
+            }
             app.chains.sweep(now);
             let noted = app.directory.note_uses();
             app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)

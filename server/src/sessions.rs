@@ -8,14 +8,18 @@
 //! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
 //! places are unknown, and sessions with a chain end.
 
+#![expect(clippy::disallowed_types, reason = "off the path of a hit: who missed reads a row next")]
+
 use crate::app::{App, blocking};
 use crate::chains::Full;
 use crate::problem::{Code, Problem};
-use crate::store::{Session, SessionId};
+use crate::store::{Session, SessionId, TenantId};
 use crate::tenant::Tenant;
 use crate::wrap::SessionName;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use tokio::sync::OnceCell;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_zkp::chain::ChainTip;
@@ -28,6 +32,9 @@ const SPREAD: u64 = 10;
 /// Words of a verdict in a row.
 type Words = <Verdict as trefoil_cache::Value>::Words;
 const VERDICT_BYTES: usize = size_of::<Words>();
+
+/// Rows that are read at a time when it starts.
+const ROWS_PER_READ: usize = 1000;
 
 /// Rows that are written in one transaction when the service stops.
 const ROWS_PER_WRITE: usize = 1000;
@@ -42,10 +49,11 @@ pub(crate) fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) 
 }
 
 /// What is known of a session whose verdict is not in memory.
+#[derive(Clone, Copy)]
 pub(crate) enum Kept {
     /// It goes on; its verdict is in memory again.
     Live(Verdict),
-    /// It ended, or its row does not open.
+    /// It ended, its root was withdrawn, or its row does not open.
     Over,
     /// There is none.
     Unknown,
@@ -74,8 +82,91 @@ pub(crate) async fn keep(
     put(app, seal(tenant, id, verdict, None)).await
 }
 
-/// Looks a session up in the store, and puts its verdict back into the cache. No proof is verified.
+/// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
+#[derive(Default)]
+pub(crate) struct Reviving(Mutex<Rows>);
+
+type Rows = HashMap<(TenantId, SessionId), Arc<OnceCell<Kept>>>;
+
+/// One who reads, or waits for one who reads.
+struct Waiting<'a> {
+    reviving: &'a Reviving,
+    of: (TenantId, SessionId),
+    row: Arc<OnceCell<Kept>>,
+}
+
+impl Reviving {
+    async fn once(
+        &self,
+        of: (TenantId, SessionId),
+        read: impl Future<Output = Result<Kept, Problem>>,
+    ) -> Result<Kept, Problem> {
+        let row = Arc::clone(self.rows().entry(of).or_default());
+        let waiting = Waiting { reviving: self, of, row };
+        let mut read = Some(read);
+        // After an error, and where the reader went away, the next one who waits reads.
+        let take = async || match read.take() {
+            Some(read) => read.await,
+            None => Err(Problem::internal("a row is read twice")),
+        };
+        let kept = *waiting.row.get_or_try_init(take).await?;
+        drop(waiting);
+        match read {
+            // What another did not find may have been stored since it began.
+            Some(read) if !matches!(kept, Kept::Live(_)) => read.await,
+            _ => Ok(kept),
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    /// Who comes later reads again. The last who gives up leaves nothing behind.
+    fn drop(&mut self) {
+        let mut rows = self.reviving.rows();
+        let is_over = self.row.initialized() || Arc::strong_count(&self.row) <= 2;
+        if is_over && rows.get(&self.of).is_some_and(|present| Arc::ptr_eq(present, &self.row)) {
+            rows.remove(&self.of);
+        }
+    }
+}
+
+/// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
 pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
+    app.reviving.once((tenant.id, *id), read(app, tenant, id, now)).await
+}
+
+/// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
+/// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
+pub(crate) fn warm(app: &App) {
+    let now = app.now();
+    for tenant in app.directory.all() {
+        let (mut after, mut room) = (None, tenant.verdicts.capacity());
+        while room > 0 {
+            let rows = match app.store.live_sessions(&tenant.id, after.as_ref(), now, room.min(ROWS_PER_READ))
+            {
+                Ok(rows) => rows,
+                Err(cause) => {
+                    tracing::warn!(%cause, "the cache is not warmed: each session's next request reads its row");
+                    return;
+                }
+            };
+            let Some(last) = rows.last() else { break };
+            (after, room) = (Some(last.id), room - rows.len());
+            let is_live = |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
+            for row in &rows {
+                if let Some((verdict, _)) = open(&tenant, row).filter(|(verdict, _)| is_live(verdict)) {
+                    tenant.verdicts.insert(row.id, verdict, now);
+                }
+            }
+        }
+    }
+}
+
+async fn read(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
     let missed_at = Instant::now();
     let (store, tenant_id, session) = (Arc::clone(&app.store), tenant.id, *id);
     let row = blocking(move || Ok(store.session(&tenant_id, &session)?)).await?;
@@ -90,11 +181,14 @@ pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64)
         );
         return Ok(Kept::Over);
     };
+    if !tenant.accepts(verdict.root_generation) {
+        return Ok(Kept::Over);
+    }
     if let Some(tip) = tip {
         put(app, seal(tenant, *id, &verdict, None)).await?;
         app.chains.open(&tenant.id, id, tip, row.expires_at).map_err(too_many_chains)?;
     }
-    app.verdicts.fill(*id, verdict, now, missed_at);
+    tenant.verdicts.fill(*id, verdict, now, missed_at);
     Ok(Kept::Live(verdict))
 }
 

@@ -4,6 +4,11 @@
 //! and when that is full it becomes the older and the older is dropped. A template is 48 or 96 KiB in a slot of an arena of its
 //! key structure, shared by reference count, so the entries themselves are small.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "on the path of a login: one of 16 locks for one look-up, see ARCHITECTURE.md"
+)]
+
 use crate::store::{Handle, TenantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

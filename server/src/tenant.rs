@@ -2,6 +2,7 @@
 
 use crate::pace::Room;
 use crate::store::{self, IssuerKey, Root, TenantId};
+use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -69,12 +70,19 @@ pub struct Tenant {
     pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
     pub(crate) in_flight: Arc<Room>,
+    /// What is remembered of its sessions, the same for all snapshots.
+    pub(crate) verdicts: Arc<Verdicts>,
 }
 
 impl Tenant {
     /// How its templates are encrypted.
     pub fn structure(&self) -> KeyStructure {
         policy::keys(self.policy.probe)
+    }
+
+    /// Whether proofs under the root of this generation count.
+    pub(crate) fn accepts(&self, generation: u32) -> bool {
+        self.roots.iter().any(|root| root.generation == generation)
     }
 
     /// The pipeline's view.

@@ -224,6 +224,7 @@ fn policy() -> Policy {
         level_min: 2,
         attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        sessions_in_memory: None,
         probe: Probe::Plain,
     }
 }

@@ -219,7 +219,7 @@ fn batch(number: usize) -> Bound<Sent> {
         digest[8] = lane as u8;
         BoundLane { reply: [0; 2], decision: Decision::Match, statement: Vec::new(), digest }
     };
-    Bound { lanes: (0..LANES).map(lane).collect(), times: StageTimes::default() }
+    Bound { lanes: (0..LANES).map(lane).collect(), refused: Vec::new(), times: StageTimes::default() }
 }
 
 impl Outcome {

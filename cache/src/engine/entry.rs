@@ -33,12 +33,6 @@ pub(super) struct Held<W> {
     pub(super) generation: u64,
 }
 
-impl<W> Held<W> {
-    pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
-        now < self.expires_at && self.generation == generation
-    }
-}
-
 impl<W: Words> Entry<W> {
     pub(super) fn empty() -> Self {
         Self {

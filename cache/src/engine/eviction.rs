@@ -43,6 +43,17 @@ pub(super) struct Standing {
     pub(super) main: Ways,
 }
 
+/// Who makes room, and how that was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Displacement {
+    /// Whose entry goes.
+    pub(super) way: usize,
+    /// Entries that moved from the window to main.
+    pub(super) migrations: u8,
+    /// Whether the oldest of the window stayed, where it competed with one of main.
+    pub(super) stayed: Option<bool>,
+}
+
 /// The lowest `n` ways.
 pub(super) fn lowest(n: usize) -> Ways {
     if n >= WAYS { Ways::MAX } else { (1 << n) - 1 }
@@ -74,9 +85,11 @@ impl Standing {
         main: 0,
     };
 
-    /// Makes room in a set whose `usable` ways are all taken; returns the way whose entry goes.
-    pub(super) fn displace(&mut self, usable: Ways, window: usize, tactic: Tactic) -> usize {
+    /// Makes room in a set whose `usable` ways are all taken; says whose entry goes, and why.
+    pub(super) fn displace(&mut self, usable: Ways, window: usize, tactic: Tactic) -> Displacement {
         let held = (usable & !self.main).count_ones() as usize;
+        let main = self.main;
+        let moved = |standing: &Self| (standing.main & !main).count_ones() as u8;
         if held > window {
             // The window shrinks: what is oldest in it moves to main, two for the one that comes.
             for _ in 0..2 {
@@ -86,21 +99,24 @@ impl Standing {
             }
         }
         let Some(victim) = self.least_of_main(usable, tactic) else {
-            return self.oldest_of_window(usable).unwrap_or(0);
+            let way = self.oldest_of_window(usable).unwrap_or(0);
+            return Displacement { way, migrations: moved(self), stayed: None };
         };
         if held == window {
-            let Some(candidate) = self.oldest_of_window(usable) else { return victim };
+            let Some(candidate) = self.oldest_of_window(usable) else {
+                return Displacement { way: victim, migrations: moved(self), stayed: None };
+            };
             if !self.outdoes(candidate, victim, tactic.lead) {
-                return candidate;
+                return Displacement { way: candidate, migrations: moved(self), stayed: Some(false) };
             }
             self.end_round_if_over(usable, tactic);
             self.main |= 1 << candidate;
             self.recent &= !(1 << candidate);
             self.renew(candidate);
-        } else {
-            self.end_round_if_over(usable, tactic);
+            return Displacement { way: victim, migrations: moved(self), stayed: Some(true) };
         }
-        victim
+        self.end_round_if_over(usable, tactic);
+        Displacement { way: victim, migrations: moved(self), stayed: None }
     }
 
     /// Gives `way` to a new entry.
@@ -231,7 +247,7 @@ mod tests {
             let window = tactic.window_of(usable, dither);
             let mut standing = Standing { heat, recent, main, ..Standing::INITIAL };
             let held = (lowest(usable) & !main).count_ones() as usize;
-            let way = standing.displace(lowest(usable), window, tactic);
+            let way = standing.displace(lowest(usable), window, tactic).way;
             prop_assert!(way < usable);
             standing.seat(way, 1, false);
             prop_assert!(ranks_are_an_order(&standing));
@@ -246,24 +262,27 @@ mod tests {
     fn the_more_frequent_stays() {
         let mut cold = standing();
         (cold.heat[20], cold.heat[7]) = (2, 3);
-        assert_eq!(cold.displace(ALL, 8, PLAIN), 20);
+        assert_eq!(cold.displace(ALL, 8, PLAIN), Displacement { way: 20, migrations: 1, stayed: Some(true) });
         assert!(cold.main >> 7 & 1 == 1 && cold.rank[7] == 0, "the candidate moved to main as its newest");
         let mut equal = standing();
         (equal.heat[20], equal.heat[7]) = (2, 2);
-        assert_eq!(equal.displace(ALL, 8, PLAIN), 7);
+        assert_eq!(
+            equal.displace(ALL, 8, PLAIN),
+            Displacement { way: 7, migrations: 0, stayed: Some(false) }
+        );
         let mut asked = standing();
         (asked.heat[20], asked.heat[7], asked.recent) = (2, 2, 1 << 7);
-        assert_eq!(asked.displace(ALL, 8, PLAIN), 20);
+        assert_eq!(asked.displace(ALL, 8, PLAIN).way, 20);
         let mut led = standing();
         (led.heat[20], led.heat[7]) = (2, 3);
-        assert_eq!(led.displace(ALL, 8, Tactic { lead: 1, ..PLAIN }), 7);
+        assert_eq!(led.displace(ALL, 8, Tactic { lead: 1, ..PLAIN }).way, 7);
     }
 
     #[test]
     fn among_equals_the_oldest_goes() {
         let mut standing = standing();
         standing.heat[7] = 6;
-        assert_eq!(standing.displace(ALL, 8, PLAIN), 31);
+        assert_eq!(standing.displace(ALL, 8, PLAIN).way, 31);
     }
 
     #[test]
@@ -271,11 +290,11 @@ mod tests {
         let sparing = Tactic { spares_recent: true, ..PLAIN };
         let mut some = standing();
         (some.recent, some.heat[7]) = (ALL << 9, 9);
-        assert_eq!(some.displace(ALL, 8, sparing), 8);
+        assert_eq!(some.displace(ALL, 8, sparing).way, 8);
         assert_ne!(some.recent, 0);
         let mut all = standing();
         (all.recent, all.heat[7]) = (ALL << 8, 9);
-        assert_eq!(all.displace(ALL, 8, sparing), 31);
+        assert_eq!(all.displace(ALL, 8, sparing).way, 31);
         assert_eq!(all.recent, 0, "a new round");
     }
 

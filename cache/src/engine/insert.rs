@@ -95,15 +95,14 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     }
 }
 
-/// An entry went: its frequency is remembered, it is counted, and the listener is told, all outside the set.
+/// An entry went: its frequency is remembered and it is counted, outside the set.
 fn after<V: Value, O: Observer>(
     engine: &Engine<V, O>,
     recorder: &mut O::Worker,
     tenant: Tenant,
-    displaced: &Displaced<V::Words>,
+    displaced: &Displaced,
 ) {
     engine.partition(tenant).sketch.raise(engine.hash(&displaced.key), displaced.heat);
-    engine.tell_listener(tenant, displaced);
     recorder.record_in(
         tenant,
         match displaced.cause {
@@ -111,4 +110,10 @@ fn after<V: Value, O: Observer>(
             Cause::Expired | Cause::Invalidated => Event::Expiration,
         },
     );
+    for _ in 0..displaced.migrations {
+        recorder.record_in(tenant, Event::Migration);
+    }
+    if let Some(stayed) = displaced.stayed {
+        recorder.record_in(tenant, if stayed { Event::AdmissionWon } else { Event::AdmissionLost });
+    }
 }

@@ -1,10 +1,11 @@
 //! A worker's handle on the engine: look-ups, removals, sweeps. What inserts do is in [`super::insert`].
 
 use super::Engine;
+use super::eviction::WAYS;
 use super::partition::{Partition, Spot};
 use super::set::{Failed, has_waited_enough};
 use crate::placement::KeyWords;
-use crate::value::pack;
+use crate::value::{pack, unpack};
 use crate::{
     Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value,
 };
@@ -238,10 +239,11 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         let mut removed = 0;
         for index in partition.sets() {
             let place = engine.place(index);
-            // Sets without a candidate are not disturbed. One entry at a time, so that the listener runs outside.
+            // Sets without a candidate are not disturbed. One entry at a time, so that readers are not kept out for long.
             while place.may_have_dead(now, partition.generation()) {
-                let Some(dead) = place.write().remove_dead(now, partition.generation()) else { break };
-                engine.tell_listener(tenant, &dead);
+                if !place.write().remove_dead(now, partition.generation()) {
+                    break;
+                }
                 self.recorder.record_in(tenant, Event::Expiration);
                 removed += 1;
             }
@@ -291,6 +293,22 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
         self.remove_in(Tenant(0), key)
     }
 
+    fn retain(&mut self, keep: &dyn Fn(&V) -> bool) -> usize {
+        let engine = self.engine.clone();
+        let mut removed = 0;
+        for tenant in engine.tenants() {
+            for set in engine.partition(tenant).sets() {
+                for way in 0..WAYS {
+                    let Some((key, held)) = engine.show(set).copy(way) else { continue };
+                    if !keep(&V::from_words(&held.words)) {
+                        removed += usize::from(self.remove_in(tenant, &unpack(&key)));
+                    }
+                }
+            }
+        }
+        removed
+    }
+
     fn sweep(&mut self, now: u64) -> usize {
         let engine = self.engine.clone();
         engine.tenants().map(|tenant| self.sweep_partition(tenant, engine.partition(tenant), now)).sum()
@@ -300,8 +318,6 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(not(miri))]
-    use crate::value::unpack;
     use crate::{Cache as _, PerWorker};
 
     #[cfg(not(miri))]

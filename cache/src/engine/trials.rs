@@ -134,7 +134,7 @@ impl MiniCache {
         let free = set.keys[..usable].iter().position(|&k| k == 0);
         let way = free.unwrap_or_else(|| {
             let window = tactic.window_of(usable, super::dither(index));
-            let way = set.standing.displace(lowest(usable), window, tactic);
+            let way = set.standing.displace(lowest(usable), window, tactic).way;
             self.sketch.raise(placed(index, set.keys[way]), set.standing.heat[way]);
             way
         });

@@ -1,7 +1,7 @@
 //! What the only writer in a set does: stores, removes, makes room.
 
 use super::entry::Held;
-use super::eviction::{Standing, Tactic, WAYS, lowest};
+use super::eviction::{Displacement, Standing, Tactic, WAYS, lowest};
 use super::set::{HEATS_PER_WORD, Place, Set, Shown, heat_position};
 use crate::Cause;
 use crate::placement::KeyWords;
@@ -41,11 +41,14 @@ impl Terms {
 }
 
 /// What had to go for a new entry.
-pub(super) struct Displaced<W> {
+pub(super) struct Displaced {
     pub(super) cause: Cause,
     pub(super) key: KeyWords,
-    pub(super) held: Held<W>,
     pub(super) heat: u8,
+    /// Entries that moved from the window to main meanwhile.
+    pub(super) migrations: u8,
+    /// See [`super::eviction::Displacement`].
+    pub(super) stayed: Option<bool>,
 }
 
 /// A set with its only writer in it. Dropping it publishes what was written.
@@ -60,12 +63,6 @@ impl<W: Words> Writer<'_, W> {
         self.place.find(tag, key)
     }
 
-    /// What is held at `way`, and its key.
-    fn entry(&self, way: usize) -> (KeyWords, Held<W>) {
-        let entry = &self.place.entries[way];
-        (entry.key(), entry.held())
-    }
-
     /// Writes what is held at `way`, which has its key already, if the weight is what it was.
     pub(super) fn replace(&mut self, way: usize, held: &Held<W>, weight: u8) -> bool {
         let same = self.place.ledger.weights[way].load(Relaxed) == weight;
@@ -76,7 +73,7 @@ impl<W: Words> Writer<'_, W> {
     }
 
     /// Writes a new entry; if there is no room, takes out one other. Not stored means that more must go: try again.
-    pub(super) fn add(&mut self, new: &Newcomer<'_, W>, terms: &Terms) -> (bool, Option<Displaced<W>>) {
+    pub(super) fn add(&mut self, new: &Newcomer<'_, W>, terms: &Terms) -> (bool, Option<Displaced>) {
         let Place { shown: Shown { set, .. }, ledger } = self.place;
         let mut standing = self.standing(terms.epoch);
         let fits = |load: u32| load + u32::from(new.weight) <= terms.usable as u32;
@@ -108,14 +105,12 @@ impl<W: Words> Writer<'_, W> {
         self.place.entries[way].wipe();
     }
 
-    /// Takes out one entry that has expired at `now` or is not of `generation`.
-    pub(super) fn remove_dead(&mut self, now: u64, generation: u64) -> Option<Displaced<W>> {
+    /// Takes out one entry that has expired at `now` or is not of `generation`, if there is one.
+    pub(super) fn remove_dead(&mut self, now: u64, generation: u64) -> bool {
         let way = (0..WAYS).find(|&way| self.has_expired(way, now));
-        let way = way.or_else(|| self.of_another_generation(generation))?;
-        let (key, held) = self.entry(way);
-        let cause = if held.generation == generation { Cause::Expired } else { Cause::Invalidated };
+        let Some(way) = way.or_else(|| self.of_another_generation(generation)) else { return false };
         self.remove(way);
-        Some(Displaced { cause, key, held, heat: 0 })
+        true
     }
 
     fn store(&self, way: usize, held: &Held<W>) {
@@ -155,21 +150,23 @@ impl<W: Words> Writer<'_, W> {
     }
 
     /// The way to empty: dead entries go before live ones.
-    fn make_room(&self, standing: &mut Standing, terms: &Terms) -> (usize, Displaced<W>) {
+    fn make_room(&self, standing: &mut Standing, terms: &Terms) -> (usize, Displaced) {
         let Terms { now, generation, tactic, usable, dither, .. } = *terms;
         let expired = || (0..usable).find(|&way| self.has_expired(way, now)).map(|way| (way, Cause::Expired));
         let dead = expired().or_else(|| {
             let way = self.of_another_generation(generation)?;
             Some((way, Cause::Invalidated))
         });
-        let (way, cause) = dead.unwrap_or_else(|| {
-            let set = self.place.set;
-            let taken = set.taken() & lowest(usable);
-            let window = tactic.window_of(usable, dither);
-            (standing.displace(taken, window, tactic), Cause::Evicted)
-        });
-        let (key, held) = self.entry(way);
-        (way, Displaced { cause, key, held, heat: standing.heat[way] })
+        let (way, cause, migrations, stayed) =
+            dead.map(|(way, cause)| (way, cause, 0, None)).unwrap_or_else(|| {
+                let set = self.place.set;
+                let taken = set.taken() & lowest(usable);
+                let window = tactic.window_of(usable, dither);
+                let Displacement { way, migrations, stayed } = standing.displace(taken, window, tactic);
+                (way, Cause::Evicted, migrations, stayed)
+            });
+        let key = self.place.entries[way].key();
+        (way, Displaced { cause, key, heat: standing.heat[way], migrations, stayed })
     }
 
     fn standing(&self, epoch: u32) -> Standing {

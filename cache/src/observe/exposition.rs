@@ -1,83 +1,63 @@
-//! The text that monitoring systems read.
+//! The text that Prometheus reads. No key of a session is ever in it.
 
-use super::{Latency, Observer, Operation, PerWorker, Phase};
-use crate::{Stats, Tenant};
+use super::{Latency, Observer, Operation, PatternCounts, PerWorker, Phase};
+use crate::Stats;
 use std::fmt::Write as _;
 use std::time::Instant;
-
-/// A form of the text. Both have every metric with its help; the keys of sessions are never in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exposition {
-    /// Prometheus text format 0.0.4.
-    Prometheus,
-    /// OpenMetrics 1.0, which also has units and an end mark.
-    OpenMetrics,
-}
 
 /// Histogram bounds: powers of two from 16 ns to 17 s, where buckets of the histogram begin.
 const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 4..=34;
 
-impl Exposition {
-    /// The value of the header `Content-Type`.
-    #[must_use]
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
-    }
+/// One tenant's cache, as a scraper sees it.
+pub struct Watched<'a, const EVERY: u64> {
+    /// The value of the label `tenant`: letters, digits and hyphens.
+    pub tenant: String,
+    /// What its sessions have counted.
+    pub observer: &'a PerWorker<EVERY>,
+    /// Entries held, expired ones included.
+    pub entries: usize,
+    /// Entries that it can hold.
+    pub capacity: usize,
+    /// Memory of its table, bytes, where it is known.
+    pub bytes: Option<usize>,
+}
 
-    /// All that `observer` has counted by `now`, as metrics whose names begin with `prefix`.
-    #[must_use]
-    pub fn render<const EVERY: u64>(self, observer: &PerWorker<EVERY>, prefix: &str, now: Instant) -> String {
-        let mut page = Page { form: self, prefix, text: String::with_capacity(16 << 10) };
-        page.counts(observer);
-        page.family("duration", "histogram", "seconds", "Sampled durations by operation");
-        for operation in Operation::ALL {
-            page.histogram(operation, &observer.durations(operation));
-        }
-        page.traffic(observer, now);
-        if self == Self::OpenMetrics {
-            page.text.push_str("# EOF\n");
-        }
-        page.text
+/// What these caches have counted by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts by
+/// tenant, durations and patterns over all.
+#[must_use]
+pub fn exposition<const EVERY: u64>(caches: &[Watched<'_, EVERY>], prefix: &str, now: Instant) -> String {
+    let mut page = Page { prefix, text: String::with_capacity(16 << 10) };
+    page.sizes(caches);
+    page.counts(caches);
+    page.family("duration_seconds", "histogram", "Sampled durations by operation");
+    for operation in Operation::ALL {
+        let mut durations = Latency::default();
+        caches.iter().for_each(|cache| durations.merge(&cache.observer.durations(operation)));
+        page.histogram(operation, &durations);
     }
+    page.traffic(caches, now);
+    page.text
 }
 
 struct Page<'a> {
-    form: Exposition,
     prefix: &'a str,
     text: String,
 }
 
 impl Page<'_> {
-    fn counts<const EVERY: u64>(&mut self, observer: &PerWorker<EVERY>) {
-        self.family("operations", "counter", "", "Operations by tenant and outcome");
-        for tenant in (0..=u16::MAX).take(observer.tenants()) {
-            let Stats {
-                hits,
-                misses,
-                stale,
-                contended,
-                insertions,
-                replacements,
-                rejections,
-                evictions,
-                expirations,
-                removals,
-            } = observer.tenant_stats(Tenant(tenant));
-            for (outcome, count) in [
-                ("hit", hits),
-                ("absent", misses - stale - contended),
-                ("stale", stale),
-                ("contended", contended),
-                ("insertion", insertions),
-                ("replacement", replacements),
-                ("rejection", rejections),
-                ("eviction", evictions),
-                ("expiration", expirations),
-                ("removal", removals),
-            ] {
+    fn sizes<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>]) {
+        self.family("entries", "gauge", "Verdicts in the cache, expired ones included");
+        self.by_tenant("entries", caches, |cache| Some(cache.entries as f64));
+        self.family("capacity", "gauge", "Verdicts that it can hold");
+        self.by_tenant("capacity", caches, |cache| Some(cache.capacity as f64));
+        self.family("bytes", "gauge", "Memory of its table");
+        self.by_tenant("bytes", caches, |cache| cache.bytes.map(|bytes| bytes as f64));
+    }
+
+    fn counts<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>]) {
+        self.family("operations_total", "counter", "Operations by tenant and outcome");
+        for Watched { tenant, observer, .. } in caches {
+            for (outcome, count) in outcomes(&observer.stats()) {
                 let labels = format!("tenant=\"{tenant}\",outcome=\"{outcome}\"");
                 self.sample("operations_total", &labels, count as f64);
             }
@@ -106,9 +86,16 @@ impl Page<'_> {
         self.sample("duration_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
     }
 
-    fn traffic<const EVERY: u64>(&mut self, observer: &PerWorker<EVERY>, now: Instant) {
-        let counts = observer.pattern_counts();
-        self.family("patterns", "counter", "", "Windows of sampled traffic, and what was found in them");
+    fn traffic<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>], now: Instant) {
+        let mut counts = PatternCounts::default();
+        for cache in caches {
+            let PatternCounts { windows, hot_keys, shifts, scans } = cache.observer.pattern_counts();
+            counts.windows += windows;
+            counts.hot_keys += hot_keys;
+            counts.shifts += shifts;
+            counts.scans += scans;
+        }
+        self.family("patterns_total", "counter", "Windows of sampled traffic, and what was found in them");
         for (kind, count) in [
             ("window", counts.windows),
             ("hot_key", counts.hot_keys),
@@ -117,29 +104,35 @@ impl Page<'_> {
         ] {
             self.sample("patterns_total", &format!("kind=\"{kind}\""), count as f64);
         }
-        let patterns = observer.patterns();
+        let patterns: Vec<_> = caches.iter().flat_map(|cache| cache.observer.patterns()).collect();
         let scanning = patterns.iter().filter(|pattern| pattern.phase == Phase::Scan).count();
-        self.family("sessions_in_scan", "gauge", "", "Sessions whose last window was a scan");
+        self.family("sessions_in_scan", "gauge", "Sessions whose last window was a scan");
         self.sample("sessions_in_scan", "", scanning as f64);
         let hottest = patterns.iter().map(|pattern| pattern.hottest_share).fold(0.0, f64::max);
-        self.family("hottest_key", "gauge", "ratio", "Largest share of one key in a session's last window");
+        self.family("hottest_key_ratio", "gauge", "Largest share of one key in a session's last window");
         self.sample("hottest_key_ratio", "", hottest);
-        if let Some(rate) = observer.operations_per_second(now) {
-            self.family("throughput", "gauge", "", "Look-ups and inserts per second over the last seconds");
-            self.sample("throughput", "", rate);
+        self.family("throughput", "gauge", "Look-ups and inserts per second over the last seconds");
+        self.by_tenant("throughput", caches, |cache| cache.observer.operations_per_second(now));
+    }
+
+    /// A value of each tenant that has one.
+    fn by_tenant<const EVERY: u64>(
+        &mut self,
+        name: &str,
+        caches: &[Watched<'_, EVERY>],
+        value: impl Fn(&Watched<'_, EVERY>) -> Option<f64>,
+    ) {
+        for cache in caches {
+            if let Some(value) = value(cache) {
+                self.sample(name, &format!("tenant=\"{}\"", cache.tenant), value);
+            }
         }
     }
 
-    /// Announces a metric. Prometheus names a counter with its suffix, OpenMetrics without.
-    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
-        let separated = if unit.is_empty() { String::new() } else { format!("_{unit}") };
-        let suffix = if kind == "counter" && self.form == Exposition::Prometheus { "_total" } else { "" };
-        let name = format!("{}_{name}{separated}{suffix}", self.prefix);
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let name = format!("{}_{name}", self.prefix);
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}.\n# TYPE {name} {kind}");
-        if self.form == Exposition::OpenMetrics && !unit.is_empty() {
-            let _ = writeln!(self.text, "# UNIT {name} {unit}");
-        }
     }
 
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
@@ -148,63 +141,101 @@ impl Page<'_> {
     }
 }
 
+fn outcomes(stats: &Stats) -> [(&'static str, u64); 13] {
+    let Stats {
+        hits,
+        misses,
+        stale,
+        contended,
+        insertions,
+        replacements,
+        rejections,
+        evictions,
+        expirations,
+        removals,
+        admissions_won,
+        admissions_lost,
+        migrations,
+    } = *stats;
+    [
+        ("hit", hits),
+        ("absent", misses - stale - contended),
+        ("stale", stale),
+        ("contended", contended),
+        ("insertion", insertions),
+        ("replacement", replacements),
+        ("rejection", rejections),
+        ("eviction", evictions),
+        ("expiration", expirations),
+        ("removal", removals),
+        ("admission_won", admissions_won),
+        ("admission_lost", admissions_lost),
+        ("migration", migrations),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Event, Recorder};
     use std::time::Duration;
 
-    fn page(form: Exposition) -> String {
-        let observer = PerWorker::<64>::new(2);
+    fn page() -> String {
+        let (one, other) = (PerWorker::<64>::default(), PerWorker::<64>::default());
         let began = Instant::now();
-        observer.operations_per_second(began);
-        let mut worker = observer.worker();
-        worker.record(Event::Hit);
-        worker.record_in(Tenant(1), Event::Stale);
+        one.operations_per_second(began);
+        one.worker().record(Event::Hit);
+        let mut worker = other.worker();
+        worker.record(Event::Stale);
+        worker.record(Event::AdmissionLost);
         worker.end(Operation::Put, began.checked_sub(Duration::from_millis(3)).unwrap_or(began));
-        form.render(&observer, "cache", began + Duration::from_secs(1))
+        let watched = |tenant: &str, observer, bytes| Watched {
+            tenant: tenant.to_owned(),
+            observer,
+            entries: 3,
+            capacity: 64,
+            bytes,
+        };
+        let caches = [watched("a", &one, Some(4096)), watched("b", &other, None)];
+        exposition(&caches, "cache", began + Duration::from_secs(1))
     }
 
-    /// Every sample belongs to the metric announced last, and histograms are cumulative.
+    /// Every sample belongs to the metric announced last, each metric is announced once, and histograms are cumulative.
     #[test]
     fn pages_are_well_formed() {
-        for form in [Exposition::Prometheus, Exposition::OpenMetrics] {
-            let page = page(form);
-            let (mut family, mut rising) = (String::new(), 0.0);
-            for line in page.lines() {
-                if let Some(rest) = line.strip_prefix("# TYPE ") {
-                    family = rest.split(' ').next().unwrap_or_default().to_owned();
-                } else if !line.starts_with('#') {
-                    assert!(line.starts_with(&family), "{line} after {family}");
-                    let value: f64 = line.rsplit(' ').next().unwrap_or_default().parse().expect("number");
-                    let first = line.contains("le=\"0.000000016\"");
-                    assert!(!line.contains("_bucket") || first || value >= rising, "{line}");
-                    rising = value;
-                }
+        let (mut family, mut families, mut rising) = (String::new(), Vec::new(), 0.0);
+        for line in page().lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                family = rest.split(' ').next().unwrap_or_default().to_owned();
+                assert!(!families.contains(&family), "{family} is announced twice");
+                families.push(family.clone());
+            } else if !line.starts_with('#') {
+                assert!(line.starts_with(&family), "{line} after {family}");
+                let value: f64 = line.rsplit(' ').next().unwrap_or_default().parse().expect("number");
+                let first = line.contains("le=\"0.000000016\"");
+                assert!(!line.contains("_bucket") || first || value >= rising, "{line}");
+                rising = value;
             }
-            assert_eq!(page.ends_with("# EOF\n"), form == Exposition::OpenMetrics);
         }
     }
 
     #[test]
-    fn forms_differ_where_they_must() {
-        let (old, new) = (page(Exposition::Prometheus), page(Exposition::OpenMetrics));
-        assert!(old.contains("# TYPE cache_operations_total counter\n"));
-        assert!(new.contains("# TYPE cache_operations counter\n"));
-        assert!(new.contains("# UNIT cache_duration_seconds seconds\n") && !old.contains("# UNIT"));
-        for page in [old, new] {
-            for line in [
-                "cache_operations_total{tenant=\"0\",outcome=\"hit\"} 1\n",
-                "cache_operations_total{tenant=\"1\",outcome=\"stale\"} 1\n",
-                "cache_operations_total{tenant=\"1\",outcome=\"absent\"} 0\n",
-                "cache_duration_seconds_bucket{operation=\"put\",le=\"0.001048576\"} 0\n",
-                "cache_duration_seconds_bucket{operation=\"put\",le=\"+Inf\"} 1\n",
-                "cache_duration_seconds_count{operation=\"put\"} 1\n",
-                "cache_throughput 2\n",
-            ] {
-                assert!(page.contains(line), "{line}{page}");
-            }
+    fn tenants_are_apart_and_durations_together() {
+        let page = page();
+        for line in [
+            "cache_entries{tenant=\"a\"} 3\n",
+            "cache_capacity{tenant=\"b\"} 64\n",
+            "cache_bytes{tenant=\"a\"} 4096\n",
+            "cache_operations_total{tenant=\"a\",outcome=\"hit\"} 1\n",
+            "cache_operations_total{tenant=\"b\",outcome=\"hit\"} 0\n",
+            "cache_operations_total{tenant=\"b\",outcome=\"stale\"} 1\n",
+            "cache_operations_total{tenant=\"b\",outcome=\"admission_lost\"} 1\n",
+            "cache_duration_seconds_bucket{operation=\"put\",le=\"0.001048576\"} 0\n",
+            "cache_duration_seconds_bucket{operation=\"put\",le=\"+Inf\"} 1\n",
+            "cache_throughput{tenant=\"a\"} 1\n",
+        ] {
+            assert!(page.contains(line), "{line}{page}");
         }
-        assert_ne!(Exposition::Prometheus.content_type(), Exposition::OpenMetrics.content_type());
+        assert!(!page.contains("cache_bytes{tenant=\"b\"}"), "{page}");
     }
 }

@@ -47,6 +47,14 @@ impl Latency {
         self.sum_ns
     }
 
+    /// Adds what another cache's sessions have recorded.
+    pub(super) fn merge(&mut self, other: &Latency) {
+        for (total, count) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *total += count;
+        }
+        self.sum_ns += other.sum_ns;
+    }
+
     /// Adds what one session has recorded.
     pub(super) fn add(&mut self, session: &Histogram<STEPS>) {
         for (total, count) in self.counts.iter_mut().zip(session.counts()) {

@@ -53,6 +53,56 @@ impl Seal {
     pub fn reference(&self) -> SealReference {
         SealReference { seal_number: self.header.seal_number, digest: self.header.digest() }
     }
+
+    /// The encoding of the full attestation of a statement under this seal, as [`Attestation::encode`] gives it. The seal is written
+    /// once, into the answer, and not copied before.
+    #[must_use]
+    pub fn attestation(&self, statement: &[u8], leaf_index: u64, path: &[Hash]) -> Vec<u8> {
+        encode(statement, leaf_index, self.header.tree_size, path, Written::Full(self))
+    }
+
+    /// The same with this seal's name only.
+    #[must_use]
+    pub fn compact_attestation(&self, statement: &[u8], leaf_index: u64, path: &[Hash]) -> Vec<u8> {
+        encode(statement, leaf_index, self.header.tree_size, path, Written::Compact(self.reference()))
+    }
+}
+
+/// Evidence that is to be written.
+enum Written<'a> {
+    Full(&'a Seal),
+    Compact(SealReference),
+}
+
+fn encode(
+    statement: &[u8],
+    leaf_index: u64,
+    tree_size: u64,
+    path: &[Hash],
+    evidence: Written<'_>,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(match evidence {
+        Written::Full(_) => ATTESTATION_BYTES_MAX,
+        Written::Compact(_) => STATEMENT_BYTES_MAX,
+    });
+    let mut w = Writer(&mut out);
+    w.map(6);
+    w.key(0).text(ATTESTATION_FORMAT);
+    w.key(1).bytes(statement);
+    w.key(2).uint(tree_size);
+    w.key(3).uint(leaf_index);
+    write_path(w.key(4), path);
+    match evidence {
+        Written::Full(seal) => {
+            seal.write(w.key(5));
+        }
+        Written::Compact(SealReference { seal_number, digest }) => {
+            w.key(6).array(2);
+            w.uint(seal_number);
+            w.bytes(&digest);
+        }
+    }
+    out
 }
 
 impl<'a> Attestation<'a> {
@@ -60,28 +110,11 @@ impl<'a> Attestation<'a> {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self { statement, leaf_index, tree_size, path, evidence } = self;
-        let mut out = Vec::with_capacity(match evidence {
-            Evidence::Full(_) => ATTESTATION_BYTES_MAX,
-            Evidence::Compact(_) => STATEMENT_BYTES_MAX,
-        });
-        let mut w = Writer(&mut out);
-        w.map(6);
-        w.key(0).text(ATTESTATION_FORMAT);
-        w.key(1).bytes(statement);
-        w.key(2).uint(*tree_size);
-        w.key(3).uint(*leaf_index);
-        write_path(w.key(4), path);
-        match evidence {
-            Evidence::Full(seal) => {
-                seal.write(w.key(5));
-            }
-            Evidence::Compact(SealReference { seal_number, digest }) => {
-                w.key(6).array(2);
-                w.uint(*seal_number);
-                w.bytes(digest);
-            }
-        }
-        out
+        let evidence = match evidence {
+            Evidence::Full(seal) => Written::Full(seal),
+            Evidence::Compact(reference) => Written::Compact(*reference),
+        };
+        encode(statement, *leaf_index, *tree_size, path, evidence)
     }
 
     /// Decodes the one canonical encoding of an attestation. Nothing is verified: see [`verify`](crate::verify).

@@ -12,7 +12,7 @@ use trefoil_cache::Cache;
 use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Cadence, ChainHead, Clock, Config, Delay, Floor, LaneRequest, Refusal, Release, Sealed, SealedTree,
+    Cadence, ChainHead, Clock, Config, Delay, Floor, LaneRequest, Open, Refusal, Release, Sealed, SealedTree,
     Service, SubmitError, UNSEALED_MAX, Verdict,
 };
 
@@ -83,23 +83,24 @@ where
         restored: None,
     };
     let pipeline = world.pipeline_with(keyholder);
-    let service = Service::start(pipeline, keys, ChainHead::GENESIS, config, clock(), Arc::new(Outbox(send)))
-        .expect("service");
+    let service = Service::start(
+        pipeline,
+        keys,
+        ChainHead::GENESIS,
+        config,
+        clock(),
+        Arc::new(Open),
+        Arc::new(Outbox(send)),
+    )
+    .expect("service");
     Running { service, out, trust_root }
 }
 
-fn submit(running: &Running, request: LaneRequest<u64>) {
+fn submit(running: &Running, request: impl Fn() -> LaneRequest<u64>) {
     let intake = running.service.intake();
-    let mut request = Some(request);
-    while let Some(next) = request.take() {
-        match intake.submit(TENANT, next) {
-            Ok(()) => {}
-            Err(SubmitError::Busy(back)) => {
-                std::thread::yield_now();
-                request = Some(back);
-            }
-            Err(SubmitError::Draining(_)) => panic!("the service is not draining"),
-        }
+    while let Err(refused) = intake.submit(TENANT, request()) {
+        assert_eq!(refused, SubmitError::Busy, "the service is not draining");
+        std::thread::yield_now();
     }
 }
 
@@ -144,7 +145,7 @@ where
     let running = start(&world, real(&world), Cadence::Group, 64);
     let trust_root = running.trust_root.clone();
     for i in 0..500 {
-        submit(&running, world.request(i % PEOPLE, i % PEOPLE, i as u64));
+        submit(&running, || world.request(i % PEOPLE, i % PEOPLE, i as u64));
     }
     let (sealed, refused) = finish(running);
     assert!(refused.is_empty());
@@ -178,7 +179,7 @@ where
     world.prove_all();
     let running = start(&world, real(&world), Cadence::PerBatch, 1024);
     for i in 0..4 * PEOPLE {
-        submit(&running, world.request(i % PEOPLE, i % PEOPLE, i as u64));
+        submit(&running, || world.request(i % PEOPLE, i % PEOPLE, i as u64));
     }
     let (sealed, refused) = finish(running);
     assert!(refused.is_empty());
@@ -230,15 +231,14 @@ where
     let running = start(&world, gate, Cadence::Group, 4);
     let intake = running.service.intake();
     let mut taken = 0u64;
-    let refused_request = (0..10_000u64).find_map(|i| match intake.submit(TENANT, world.request(0, 0, i)) {
-        Ok(()) => {
-            taken += 1;
-            None
+    let refused = loop {
+        match intake.submit(TENANT, world.request(0, 0, taken)) {
+            Ok(()) => taken += 1,
+            Err(refused) => break refused,
         }
-        Err(SubmitError::Busy(request)) => Some(request.reply),
-        Err(SubmitError::Draining(_)) => panic!("not draining"),
-    });
-    assert_eq!(refused_request, Some(taken), "the refused request comes back to its owner");
+        assert!(taken < 10_000);
+    };
+    assert_eq!(refused, SubmitError::Busy);
     drop((open, intake));
     let (sealed, refused) = finish(running);
     assert!(refused.is_empty());
@@ -276,11 +276,11 @@ where
             taken += 1;
             true
         }
-        Err(SubmitError::Busy(_)) => {
+        Err(SubmitError::Busy) => {
             after(Duration::from_millis(1)).recv().expect("it comes");
             false
         }
-        Err(SubmitError::Draining(_)) => panic!("not draining"),
+        Err(SubmitError::Draining) => panic!("not draining"),
     };
     let reached = (0..60_000).any(|_| {
         offer();
@@ -327,7 +327,7 @@ where
     let fragile = Arc::new(Fragile { inner: Arc::clone(&world.keyholder), first });
     let running = start(&world, fragile, Cadence::Group, 1024);
     for i in 0..50 {
-        submit(&running, world.request(0, 0, i));
+        submit(&running, || world.request(0, 0, i));
     }
     let (sealed, refused, panicked) = finish_after_panics(running);
     assert!(refused.is_empty());
@@ -387,6 +387,7 @@ where
             ChainHead::GENESIS,
             config,
             Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::new(Open),
             Arc::new(Outbox(send)),
         )
         .expect("service");
@@ -424,7 +425,7 @@ where
     world.prove_all();
     let running = start(&world, real(&world), Cadence::PerBatch, 1024);
     for i in 0..6 {
-        submit(&running, world.request(0, 0, i));
+        submit(&running, || world.request(0, 0, i));
     }
     let (sealed, _) = finish(running);
     let seals: Vec<&Seal> = sealed.iter().map(|s| &s.under.seal).collect();

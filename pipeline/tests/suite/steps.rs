@@ -15,8 +15,12 @@ use trefoil_matching::{
     LaneSet, Local, MatchJob, Matcher, MemoryVault, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
     Tier, blind, unblind,
 };
-use trefoil_pipeline::{Batch, Clock as _, Outcome, Pipeline, Probe, Refusal, Stale, Verdict};
+use trefoil_pipeline::{
+    Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, RevealRefused, Stale,
+    Verdict,
+};
 
+use super::counted::{Count, CountedCache, CountedTenants, taken};
 use super::world::{
     AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, named, verdict_of,
 };
@@ -24,15 +28,15 @@ use super::world::{
 fn run<C: Cache<Verdict>>(
     pipeline: &Pipeline<C>,
     clock: &TestClock,
-    lanes: Vec<trefoil_pipeline::LaneRequest<usize>>,
-) -> Outcome<usize> {
-    let mut outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), clock);
+    lanes: Vec<LaneRequest<usize>>,
+) -> Bound<usize> {
+    let mut outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), clock, &Open);
     // They come in random order.
-    outcome.bound.sort_by_key(|lane| lane.reply);
+    outcome.lanes.sort_by_key(|lane| lane.reply);
     outcome
 }
 
-fn refusals(outcome: &Outcome<usize>) -> Vec<(usize, Refusal)> {
+fn refusals(outcome: &Bound<usize>) -> Vec<(usize, Refusal)> {
     outcome.refused.clone()
 }
 
@@ -45,12 +49,12 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     let lanes = (0..PEOPLE).map(|i| world.request(i, shown(i), i)).collect();
     let outcome = run(&world.pipeline(), &clock, lanes);
     assert!(outcome.refused.is_empty());
-    assert_eq!(outcome.bound.len(), PEOPLE);
-    let first = Statement::decode(&outcome.bound[0].statement).expect("canonical");
+    assert_eq!(outcome.lanes.len(), PEOPLE);
+    let first = Statement::decode(&outcome.lanes[0].statement).expect("canonical");
     let again = run(&world.pipeline(), &clock, vec![world.request(CHAINED, CHAINED, 0)]);
-    let again = Statement::decode(&again.bound[0].statement).expect("canonical");
+    let again = Statement::decode(&again.lanes[0].statement).expect("canonical");
     assert_ne!(again.batch_id, first.batch_id);
-    for (i, lane) in outcome.bound.iter().enumerate() {
+    for (i, lane) in outcome.lanes.iter().enumerate() {
         assert_eq!(lane.reply, i);
         let expected = if i.is_multiple_of(2) { Decision::Match } else { Decision::NoMatch };
         assert_eq!(lane.decision, expected, "lane {i}");
@@ -82,9 +86,9 @@ pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) 
     let (mut places_of_one, mut leaves_of_one) = (HashSet::new(), HashSet::new());
     for _ in 0..20 {
         let lanes = (0..PEOPLE).map(|i| world.request(i, i, i)).collect();
-        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock);
+        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock, &Open);
         let mut places = HashSet::new();
-        for (leaf, lane) in outcome.bound.iter().enumerate() {
+        for (leaf, lane) in outcome.lanes.iter().enumerate() {
             let place = Statement::decode(&lane.statement).expect("canonical").place;
             assert!(usize::from(place) < PEOPLE && places.insert(place), "everybody has a place");
             assert_eq!(lane.decision, Decision::Match, "everybody gets the own decision");
@@ -93,7 +97,7 @@ pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) 
                 leaves_of_one.insert(leaf);
             }
         }
-        assert_eq!(outcome.bound.len(), PEOPLE);
+        assert_eq!(outcome.lanes.len(), PEOPLE);
     }
     // All the same by chance: once in PEOPLE^19.
     assert!(places_of_one.len() > 1 && leaves_of_one.len() > 1, "{places_of_one:?}, {leaves_of_one:?}");
@@ -105,7 +109,7 @@ pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache:
     let missing = Refusal::Session(Stale::Missing);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(0, 0, 0)])), [(0, missing)]);
     world.prove_all();
-    assert_eq!(run(&pipeline, &clock, vec![world.request(0, 0, 0)]).bound.len(), 1);
+    assert_eq!(run(&pipeline, &clock, vec![world.request(0, 0, 0)]).lanes.len(), 1);
     clock.unix_s.store(NOW + 600, Ordering::Relaxed);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(0, 0, 0)])), [(0, missing)]);
     assert_eq!(clock.unix_s(), NOW + 600);
@@ -121,7 +125,7 @@ pub(crate) fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cac
     world.prove_all();
     let (pipeline, clock) = (world.pipeline(), clock());
     world.put_tenant(vec![(2, [9; 32]), (1, PEOPLE_ONCE.1)], 2);
-    assert_eq!(run(&pipeline, &clock, vec![world.request(0, 0, 0)]).bound.len(), 1, "grace window");
+    assert_eq!(run(&pipeline, &clock, vec![world.request(0, 0, 0)]).lanes.len(), 1, "grace window");
     world.put_tenant(vec![(2, [9; 32])], 2);
     let outcome = run(&pipeline, &clock, vec![world.request(0, 0, 0)]);
     assert_eq!(refusals(&outcome), [(0, Refusal::Session(Stale::Root))]);
@@ -142,10 +146,71 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     revealing_nothing.reveal = None;
     let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain, revealing_nothing];
     let outcome = run(&pipeline, &clock, lanes);
-    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, scope), (CHAINED, scope)]);
-    assert_eq!(outcome.bound.len(), 1);
+    let [unwanted, wanted] = [RevealRefused::Unwanted, RevealRefused::Wanted].map(Refusal::Reveal);
+    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, unwanted), (CHAINED, wanted)]);
+    assert_eq!(outcome.lanes.len(), 1);
     world.put_tenant(vec![(1, PEOPLE_ONCE.1)], 3);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(2, 2, 2)])), [(2, scope)]);
+}
+
+pub(crate) fn a_batch_reads_one_snapshot_and_looks_each_verdict_up_once<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(CountedCache::new(cache));
+    world.prove_all();
+    let (look_ups, snapshots) = (Arc::clone(&world.cache.look_ups), Count::default());
+    let tenants = CountedTenants { inner: world.registry.clone(), snapshots: Arc::clone(&snapshots) };
+    let pipeline = world.pipeline_of(tenants, Arc::new(Local::new(Arc::clone(&world.keyholder), || NOW)));
+    let clock = clock();
+    for lanes in [1, 5, PEOPLE] {
+        let requests: Vec<_> = (0..lanes).map(|i| world.request(i, i, i)).collect();
+        assert_eq!(run(&pipeline, &clock, requests).lanes.len(), lanes);
+        assert_eq!((taken(&look_ups), taken(&snapshots)), (lanes, 1), "{lanes} lanes");
+    }
+    // A verdict that the service read from the session's row comes with the lane.
+    let mut revived = world.request(0, 0, 0);
+    revived.revived = Some(Box::new(verdict_of(&PEOPLE_ONCE.0[0], NOW + 600)));
+    world.cache.session().remove(&PEOPLE_ONCE.0[0].session);
+    assert_eq!(run(&pipeline, &clock, vec![revived, world.request(1, 1, 1)]).lanes.len(), 2);
+    assert_eq!((taken(&look_ups), taken(&snapshots)), (1, 1));
+}
+
+/// Lets in the requests whose nonces begin with these bytes, and notes whose are spent.
+struct Guarded {
+    holders: Vec<u8>,
+    refuses: Option<u8>,
+    spent: Sender<usize>,
+}
+
+impl Door<usize> for Guarded {
+    fn is_holders(&self, request: &LaneRequest<usize>, verdict: &Verdict) -> bool {
+        verdict.handle == request.template.handle && self.holders.contains(&request.nonce[0])
+    }
+
+    fn spend(&self, request: &LaneRequest<usize>, now: u64) -> Result<(), Refusal> {
+        assert_eq!(now, NOW);
+        if self.refuses == Some(request.nonce[0]) {
+            return Err(Refusal::NonceUsed);
+        }
+        self.spent.send(request.reply).map_err(|_| Refusal::Fault)
+    }
+}
+
+/// In the order in which a stranger would learn least: the MAC, the conditions of the verdict, and last what is used once.
+pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let (note, spent) = unbounded();
+    let door = Guarded { holders: vec![1, 2, 3], refuses: Some(3), spent: note };
+    let mut elsewhere = world.request(2, 2, 2);
+    elsewhere.audience = "elsewhere.example".into();
+    let mut forged = world.request(0, 0, 0);
+    forged.audience = "elsewhere.example".into();
+    let lanes = vec![forged, world.request(1, 1, 1), elsewhere, world.request(3, 3, 3)];
+    let (pipeline, clock) = (world.pipeline(), clock());
+    let ran = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock, &door);
+    let refused = [(0, Refusal::Mac), (2, Refusal::Session(Stale::Scope)), (3, Refusal::NonceUsed)];
+    assert_eq!(refusals(&ran), refused);
+    assert_eq!(ran.lanes.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [1]);
+    assert_eq!(spent.try_iter().collect::<Vec<_>>(), [1]);
 }
 
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
@@ -155,8 +220,8 @@ pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache
     let lanes = (0..8).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(4, Refusal::Template)]);
-    assert_eq!(outcome.bound.len(), 7);
-    assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
+    assert_eq!(outcome.lanes.len(), 7);
+    assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
 }
 
 /// While keys are rotated there are two matches, and each answers for its own lanes.
@@ -175,14 +240,14 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
     let lanes = |reply: usize| world.request(reply, if reply < 2 { reply } else { reply + 1 }, reply);
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert!(outcome.refused.is_empty());
-    let answered: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    let answered: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
     let expected = |i| (i, if i < 2 { Decision::Match } else { Decision::NoMatch });
     assert_eq!(answered, (0..6).map(expected).collect::<Vec<_>>());
     // The rotation ends while requests wait: only what is under the keys that are left is matched.
     world.put_tenant_with(vec![next], live, 2);
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert_eq!(refusals(&outcome), [1, 2, 5].map(|i| (i, Refusal::Template)));
-    assert_eq!(outcome.bound.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [0, 3, 4]);
+    assert_eq!(outcome.lanes.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [0, 3, 4]);
 }
 
 pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
@@ -197,8 +262,8 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(1, Refusal::ProbeMode)]);
-    assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
-    assert_eq!(outcome.bound.len(), 2);
+    assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
+    assert_eq!(outcome.lanes.len(), 2);
 }
 
 /// A key-holder that answers jobs with these, in turn.
@@ -231,7 +296,7 @@ pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
         let (send, refusing) = unbounded();
         answers.into_iter().for_each(|answer| send.send(answer).expect("the receiver is here"));
         let outcome = run(&world.pipeline_with(Arc::new(Refusing(refusing))), &clock(), lanes);
-        assert!(outcome.bound.is_empty());
+        assert!(outcome.lanes.is_empty());
         assert_eq!(refusals(&outcome), expected);
     }
 }
@@ -265,9 +330,9 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
     let clock = clock();
     let mut decide = |people: std::ops::Range<usize>| {
         let lanes = people.map(|i| world.request(i, i, i)).collect();
-        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock);
+        let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock, &Open);
         assert!(outcome.refused.is_empty());
-        let mut replies: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+        let mut replies: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
         replies.sort_by_key(|(reply, _)| *reply);
         replies
     };
@@ -298,8 +363,8 @@ pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdic
     for jobs_so_far in [2, 3] {
         let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
         let outcome = run(&pipeline, &clock(), lanes);
-        assert!(outcome.bound.iter().all(|lane| lane.decision == Decision::Match));
-        assert_eq!((outcome.bound.len(), jobs.len()), (3, jobs_so_far), "once, for everybody");
+        assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
+        assert_eq!((outcome.lanes.len(), jobs.len()), (3, jobs_so_far), "once, for everybody");
     }
 }
 
@@ -355,7 +420,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
     send.send(LaneSet::from_bits(0b10)).expect("the receiver is here");
     let outcome = run(&pipeline, &clock(), (0..4).map(&mut shared).collect());
     assert_eq!(refusals(&outcome), [(1, Refusal::Template)]);
-    let decided: Vec<_> = outcome.bound.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    let decided: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
     assert_eq!(decided, [0, 2, 3].map(|i| (i, Decision::Match)));
 }
 
@@ -385,7 +450,7 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
     world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
-    let decisions: Vec<Decision> = outcome.bound.iter().map(|lane| lane.decision).collect();
+    let decisions: Vec<Decision> = outcome.lanes.iter().map(|lane| lane.decision).collect();
     assert_eq!(decisions, [Decision::NoMatch, Decision::Match, Decision::NoMatch]);
 }
 
@@ -396,7 +461,7 @@ pub(crate) fn request_that_cannot_be_attested_is_answered_as_a_fault<C: Cache<Ve
     long.nonce = vec![0; 65];
     let outcome = run(&world.pipeline(), &clock(), vec![long, world.request(1, 1, 1)]);
     assert_eq!(refusals(&outcome), [(0, Refusal::Fault)]);
-    assert_eq!(outcome.bound.len(), 1);
+    assert_eq!(outcome.lanes.len(), 1);
 }
 
 #[test]

@@ -11,7 +11,9 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, Local,
     MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
-use trefoil_pipeline::{Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict};
+use trefoil_pipeline::{
+    Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants, Verdict,
+};
 use trefoil_sign::SigningKeys;
 use trefoil_zkp::chain::{Chain, Reveal};
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -126,7 +128,7 @@ pub(crate) fn named(person: &Person, generation: u32) -> TemplateName {
 
 /// One deployment over the cache `C`.
 pub(crate) struct World<C> {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Registry<C>,
     pub(crate) keyholder: Arc<KeyHolder>,
     pub(crate) cache: Arc<C>,
     pub(crate) templates: Vec<Template>,
@@ -171,7 +173,7 @@ impl<C: Cache<Verdict>> World<C> {
 
     /// The same with these public keys.
     pub(crate) fn put_tenant_with(&self, keys: Vec<PublicKey>, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
-        self.registry.put(Tenant {
+        let tenant = Tenant {
             id: TENANT,
             keys,
             policy: Policy {
@@ -187,7 +189,8 @@ impl<C: Cache<Verdict>> World<C> {
                 },
             },
             roots,
-        });
+        };
+        self.registry.put(tenant, Arc::clone(&self.cache));
     }
 
     /// Verifies every person's proof and caches the verdicts.
@@ -204,8 +207,15 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
-        let (registry, cache) = (self.registry.clone(), Arc::clone(&self.cache));
-        Arc::new(Pipeline::new(ISSUER.into(), registry, keyholder, cache, Tier::detected()))
+        self.pipeline_of(self.registry.clone(), keyholder)
+    }
+
+    pub(crate) fn pipeline_of(
+        &self,
+        tenants: impl Tenants<C> + 'static,
+        keyholder: Arc<dyn KeyHolding>,
+    ) -> Arc<Pipeline<C>> {
+        Arc::new(Pipeline::new(ISSUER.into(), tenants, keyholder, Tier::detected()))
     }
 
     /// A request by `person` showing the face of `shown`.
@@ -219,6 +229,7 @@ impl<C: Cache<Verdict>> World<C> {
             audience: AUDIENCE.into(),
             nonce: vec![person as u8; 16],
             request_digest: [person as u8; 32],
+            revived: None,
             reply,
         }
     }

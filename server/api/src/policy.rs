@@ -6,6 +6,8 @@ use trefoil_attest::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, Prob
 
 /// Audiences of one tenant.
 const AUDIENCES_MAX: usize = 256;
+/// Verdicts of one tenant in memory, 2 GB.
+const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
 /// Largest possible score of two unit vectors at scale 175.
 pub const SCORE_MAX: i32 = 32_768;
 
@@ -31,6 +33,10 @@ pub struct Policy {
     /// How probes and templates reach the service.
     #[serde(default)]
     pub probe: Probe,
+    /// Verdicts of this tenant's sessions held in memory, about 200 bytes each, in a partition that no other tenant uses; 1 to
+    /// 10,000,000. Without it as many as the service is configured for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_in_memory: Option<u32>,
 }
 
 /// How probes and templates reach the service, and with that how templates are encrypted; for good.
@@ -158,6 +164,9 @@ impl Policy {
         if !(1..=LIFETIME_SECONDS_MAX).contains(&self.attestation_lifetime_s) {
             return wrong("/attestation_lifetime_s", "expected 1 to 120 seconds".to_owned());
         }
+        if self.sessions_in_memory.is_some_and(|quota| !(1..=SESSIONS_IN_MEMORY_MAX).contains(&quota)) {
+            return wrong("/sessions_in_memory", format!("expected 1 to {SESSIONS_IN_MEMORY_MAX}"));
+        }
         let Some((score, _)) = self.threshold_score() else {
             let known: Vec<String> =
                 CALIBRATED.iter().map(|(name, class, _)| format!("{name} {class}")).collect();
@@ -196,6 +205,7 @@ mod tests {
             attempts: Attempts::default(),
             attestation_lifetime_s: 120,
             probe: Probe::Plain,
+            sessions_in_memory: None,
         }
     }
 
@@ -211,6 +221,8 @@ mod tests {
         refused(Policy { audiences: vec!["a".to_owned(), "\n".to_owned()], ..policy() }, "/audiences/1");
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/attestation_lifetime_s");
         refused(Policy { threshold: Threshold::FmrClass(9), ..policy() }, "/threshold");
+        refused(Policy { sessions_in_memory: Some(0), ..policy() }, "/sessions_in_memory");
+        refused(Policy { sessions_in_memory: Some(10_000_001), ..policy() }, "/sessions_in_memory");
         let threshold = Threshold::Calibrated { score: 32_769, fmr_class: 3 };
         refused(Policy { threshold, ..policy() }, "/threshold/calibrated/score");
     }

@@ -6,6 +6,7 @@ use crate::app::{App, blocking};
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use crate::rotation;
+use crate::verdicts;
 use crate::wire::{CreateApiKey, CreateTenant};
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
@@ -188,6 +189,6 @@ fn counted(status: &Status) -> String {
 
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.render(&app.gauges()) + &app.verdicts.observations();
+    let page = app.metrics.render(&app.gauges()) + &verdicts::observations(&app.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }

@@ -5,10 +5,10 @@ use super::caller::Caller;
 use super::templates::Shown;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
 use crate::app::App;
-use crate::chains;
 use crate::directory::KEY_HOLDER_UNAVAILABLE;
+use crate::door::{Claim, Login};
 use crate::problem::{Code, Problem};
-use crate::replay::{AHEAD_S, FRESHNESS_S, Use};
+use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::seal_log::{Answer, Unanswered};
 use crate::sessions::{self, Kept};
 use crate::tenant::{Scope, Tenant, policy};
@@ -19,15 +19,17 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use trefoil_attest::{Attestation, Evidence};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
-use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, SealedTree, Stale, SubmitError, Verdict};
-use trefoil_zkp::session::verify_request_mac;
+use trefoil_pipeline::{
+    AudienceId, LaneRequest, Probe, Refusal, RevealRefused, SealedTree, Stale, SubmitError, Verdict,
+};
 
-/// Submissions of one request: another follows when its verdict was evicted, or its template renewed, while it waited.
-const SUBMISSIONS_MAX: usize = 3;
+/// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
+/// the template was renewed while the request waited.
+const SUBMISSIONS_MAX: usize = 4;
 
-/// `POST /v1/authentications`
+/// `POST /v1/authentications`. The worker that decides looks the session's verdict up, once, and checks the MAC beside it
+/// ([`crate::door`]); here is what needs no verdict.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -45,26 +47,15 @@ pub(super) async fn authenticate(
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
     app.check_decidable()?;
-    let now = app.now();
-    check_fresh(&app, request.issued_at, now)?;
+    check_fresh(&app, request.issued_at, app.now())?;
     let probe = probe(tenant, &request)?;
-    let verdict = match app.verdicts.get(&request.session_id.0, now) {
-        Some(verdict) => verdict,
-        None => revived(&app, tenant, &request, now).await?,
-    };
-    let digest = check_mac(&request, &verdict)?;
-    admit(&app, tenant, &request, &verdict, now)?;
-    spend_nonce(&app, &request, now)?;
-    accept_reveal(&app, &request, &verdict)?;
-    let template = templates::load(&app, tenant, &request.handle.0).await?;
-    let answer = match decide(&app, tenant, &request, template, &probe, digest).await {
-        Err(problem) if problem.code() == Code::Overloaded || problem.code() == Code::Draining => {
-            // Nothing was attempted, so the same request may come again.
-            app.replay.forget(&request.session_id.0, request.nonce.as_bytes());
-            return Err(problem);
+    let template = match templates::load(&app, tenant, &request.handle.0).await {
+        Err(problem) if problem.code() == Code::SubjectUnknown => {
+            return Err(without_template(&app, tenant, &request).await.err().unwrap_or(problem));
         }
-        other => other?,
+        template => template?,
     };
+    let answer = decide(&app, tenant, &request, template, &probe).await?;
     app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
     body::answer(StatusCode::OK, &authenticated(answer, request.attestation)?)
 }
@@ -118,56 +109,18 @@ fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether the request is the session holder's; the digest that the attestation will name.
-fn check_mac(request: &Authentication, verdict: &Verdict) -> Result<[u8; 32], Problem> {
+/// A request for which there is no template cannot become a lane. Only its session's holder is told so: for anybody else the error is
+/// the one that a worker would have given.
+async fn without_template(app: &App, tenant: &Tenant, request: &Authentication) -> Result<(), Problem> {
+    let now = app.now();
+    let verdict = revived(app, tenant, request, now).await?;
     let probe_digest = request.probe_digest();
-    let header = request.header(&probe_digest);
-    verify_request_mac(&verdict.session_key(), &header, &request.mac.0).map_err(|_| {
-        Problem::new(Code::RequestMacInvalid, "the mac is not that of this request under the session's key")
-    })?;
-    Ok(header.digest())
-}
-
-/// Whether the session carries the request under the tenant's present roots and policy.
-fn admit(
-    app: &App,
-    tenant: &Tenant,
-    request: &Authentication,
-    verdict: &Verdict,
-    now: u64,
-) -> Result<(), Problem> {
-    let present = app.directory.registry().get(&tenant.id);
-    let present = present.ok_or_else(|| refusal(Refusal::Tenant))?;
-    let admitted = verdict.admits(&present, &request.handle.0, AudienceId::of(&request.audience), now);
+    if !Claim::of(request, probe_digest).is_made_with(&verdict, &request.header(&probe_digest)) {
+        return Err(refusal(Refusal::Mac));
+    }
+    let audience = AudienceId::of(&request.audience);
+    let admitted = verdict.admits(&tenant.attested(), &request.handle.0, audience, now);
     admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
-}
-
-fn spend_nonce(app: &App, request: &Authentication, now: u64) -> Result<(), Problem> {
-    match app.replay.note(&request.session_id.0, request.nonce.as_bytes(), now) {
-        Use::First => Ok(()),
-        Use::Repeated => {
-            Err(Problem::new(Code::NonceReplayed, "this nonce was used in this session; get a new one"))
-        }
-        Use::Full => {
-            Err(Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second"))
-        }
-    }
-}
-
-/// Moves the session's hash chain to the value that the request reveals. A value that was accepted is used, even if the
-/// request is refused afterwards: the holder then reveals the next one.
-fn accept_reveal(app: &App, request: &Authentication, verdict: &Verdict) -> Result<(), Problem> {
-    let refused = |detail: String| Err(Problem::new(Code::ChainValueRefused, detail));
-    match (verdict.has_chain, request.reveal()) {
-        (false, None) => Ok(()),
-        (true, Some(reveal)) => match app.chains.accept(&request.session_id.0, &reveal) {
-            Ok(()) => Ok(()),
-            Err(chains::Refused::Unknown) => Err(sessions::ended()),
-            Err(cause) => refused(cause.to_string()),
-        },
-        (true, None) => refused("the session has a hash chain: reveal its next value".to_owned()),
-        (false, Some(_)) => refused("the session has no hash chain: send no `reveal`".to_owned()),
-    }
 }
 
 /// Hands the request to the pipeline and waits for its sealed decision.
@@ -177,8 +130,10 @@ async fn decide(
     request: &Authentication,
     mut template: Template,
     probe: &Probe,
-    request_digest: [u8; 32],
 ) -> Result<Answer, Problem> {
+    let probe_digest = request.probe_digest();
+    let request_digest = request.header(&probe_digest).digest();
+    let (mut revived_verdict, mut is_spent) = (None, false);
     for _ in 0..SUBMISSIONS_MAX {
         let (reply, answer) = oneshot::channel();
         let lane = LaneRequest {
@@ -189,7 +144,8 @@ async fn decide(
             nonce: request.nonce.as_bytes().to_vec(),
             request_digest,
             reveal: request.reveal(),
-            reply,
+            revived: revived_verdict.take(),
+            reply: Login { claim: Claim::of(request, probe_digest), is_spent, reply },
         };
         submit(app, tenant, lane)?;
         app.metrics.submitted();
@@ -197,10 +153,11 @@ async fn decide(
         match tokio::time::timeout(timeout, answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing))))) => {
-                revived(app, tenant, request, app.now()).await?;
+                revived_verdict = Some(Box::new(revived(app, tenant, request, app.now()).await?));
             }
             Ok(Ok(Err(Unanswered::Refused(Refusal::Template)))) => {
-                // Deleted, or renewed under other keys while it waited.
+                // Deleted, or renewed under other keys while it waited. Its nonce is spent.
+                is_spent = true;
                 app.templates.remove(&tenant.id, &request.handle.0);
                 let present = templates::load(app, tenant, &request.handle.0).await?;
                 if present.generation == template.generation {
@@ -222,19 +179,17 @@ async fn decide(
     }
     Err(Problem::new(
         Code::Overloaded,
-        "verdict or template changed again and again while the request waited; retry after a second",
+        "the template changed again and again while the request waited; retry after a second",
     ))
 }
 
-fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<crate::seal_log::Reply>) -> Result<(), Problem> {
+fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Login>) -> Result<(), Problem> {
     let draining = || Problem::new(Code::Draining, "retry at another instance");
     let intake = app.intake.load();
     let intake = intake.as_ref().ok_or_else(draining)?;
     intake.submit(tenant.id, lane).map_err(|error| match error {
-        SubmitError::Busy(_) => {
-            Problem::new(Code::Overloaded, "too many requests wait; retry after a second")
-        }
-        SubmitError::Draining(_) => draining(),
+        SubmitError::Busy => Problem::new(Code::Overloaded, "too many requests wait; retry after a second"),
+        SubmitError::Draining => draining(),
     })
 }
 
@@ -247,6 +202,18 @@ fn refusal(why: Refusal) -> Problem {
             Code::SessionScope,
             "the session was proven for another handle, audience, policy or level; open one for this request",
         ),
+        Refusal::Mac => Problem::new(
+            Code::RequestMacInvalid,
+            "the mac is not that of this request under the session's key",
+        ),
+        Refusal::NonceUsed => {
+            Problem::new(Code::NonceReplayed, "this nonce was used in this session; get a new one")
+        }
+        Refusal::NoncesFull => {
+            Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
+        }
+        Refusal::Reveal(RevealRefused::Unknown) => sessions::ended(),
+        Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
         Refusal::Template => Problem::new(
             Code::SubjectUnknown,
             "no template is active under this handle; enrol the subject first",
@@ -269,16 +236,9 @@ fn authenticated(answer: Answer, form: AttestationForm) -> Result<Authenticated,
     let Answer { decision, statement, digest, leaf_index, under } = answer;
     let SealedTree { seal, tree } = &*under;
     let path = tree.path(leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    let seal_number = seal.header.seal_number;
-    let attestation = Attestation {
-        statement: &statement,
-        leaf_index,
-        tree_size: seal.header.tree_size,
-        path,
-        evidence: match form {
-            AttestationForm::Full => Evidence::Full(seal.clone()),
-            AttestationForm::Compact => Evidence::Compact(seal.reference()),
-        },
+    let attestation = match form {
+        AttestationForm::Full => seal.attestation(&statement, leaf_index, &path),
+        AttestationForm::Compact => seal.compact_attestation(&statement, leaf_index, &path),
     };
     Ok(Authenticated {
         id: Hex(digest),
@@ -286,7 +246,7 @@ fn authenticated(answer: Answer, form: AttestationForm) -> Result<Authenticated,
             trefoil_attest::Decision::Match => wire::Decision::Match,
             trefoil_attest::Decision::NoMatch => wire::Decision::NoMatch,
         },
-        attestation: Base64(attestation.encode()),
-        seal_number,
+        attestation: Base64(attestation),
+        seal_number: seal.header.seal_number,
     })
 }

@@ -93,7 +93,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     let id = envelope.statement.digest();
     // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
     let missed_at = Instant::now();
-    let known = match app.verdicts.get(&id, now) {
+    let known = match tenant.verdicts.get(&id, now) {
         Some(verdict) => Kept::Live(verdict),
         None => sessions::revive(app, tenant, &id, now).await?,
     };
@@ -108,7 +108,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
         app.chains.open(&tenant.id, &id, tip, expires_at).map_err(sessions::too_many_chains)?;
     }
     sessions::keep(app, tenant, id, &verdict).await?;
-    app.verdicts.fill(id, verdict, now, missed_at);
+    tenant.verdicts.fill(id, verdict, now, missed_at);
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
 

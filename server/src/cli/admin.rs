@@ -253,6 +253,7 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
         level_min,
         attempts: crate::tenant::Attempts::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        sessions_in_memory: None,
         probe: Probe::Plain,
     }
 }

@@ -1,5 +1,7 @@
 //! The clients: everybody enrols, opens a session and logs in, over HTTPS.
 
+#![expect(clippy::disallowed_methods, reason = "the generator of load, which is no part of the service")]
+
 use super::plan::Plan;
 use super::progress::Stage;
 use super::{DemoError, unix_now};

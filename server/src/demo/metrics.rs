@@ -52,11 +52,17 @@ impl Scrape {
             Ok::<_, DemoError>(1e6 * median.ok_or_else(missing)?)
         };
         let cache = |outcome: &str| {
-            sample(&format!("trefoil_verdict_cache_operations_total{{tenant=\"0\",outcome=\"{outcome}\"}}"))
+            let outcome = format!("\",outcome=\"{outcome}\"}} ");
+            let of_tenants = text.lines().filter_map(|line| {
+                let (_, count) =
+                    line.strip_prefix("trefoil_verdict_cache_operations_total{")?.split_once(&*outcome)?;
+                count.parse::<f64>().ok()
+            });
+            of_tenants.sum::<f64>()
         };
         Ok(Scrape {
-            cache_hits: cache("hit")?,
-            cache_misses: cache("absent")? + cache("stale")? + cache("contended")?,
+            cache_hits: cache("hit"),
+            cache_misses: cache("absent") + cache("stale") + cache("contended"),
             batches: sample("trefoil_batches_total")? as u64,
             lanes: sample("trefoil_batch_lanes_total")? as u64,
             seals: sample("trefoil_seals_total")? as u64,
@@ -103,10 +109,11 @@ mod tests {
 trefoil_batches_total 4
 trefoil_batch_lanes_total 96
 trefoil_seals_total 2
-trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"hit\"} 9
-trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"absent\"} 1
-trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"stale\"} 0
-trefoil_verdict_cache_operations_total{tenant=\"0\",outcome=\"contended\"} 0
+trefoil_verdict_cache_operations_total{tenant=\"0a\",outcome=\"hit\"} 4
+trefoil_verdict_cache_operations_total{tenant=\"0b\",outcome=\"hit\"} 5
+trefoil_verdict_cache_operations_total{tenant=\"0a\",outcome=\"absent\"} 1
+trefoil_verdict_cache_operations_total{tenant=\"0a\",outcome=\"stale\"} 0
+trefoil_verdict_cache_operations_total{tenant=\"0a\",outcome=\"contended\"} 0
 trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"0.000001\"} 2
 trefoil_stage_seconds_bucket{stage=\"proof_lookup\",le=\"+Inf\"} 4
 trefoil_stage_seconds_bucket{stage=\"match\",le=\"0.000002\"} 2
@@ -125,7 +132,7 @@ trefoil_stage_seconds_bucket{stage=\"total\",le=\"+Inf\"} 4
     fn samples_are_found_by_their_full_name() {
         let scrape = Scrape::parse(TEXT).unwrap();
         assert_eq!((scrape.batches, scrape.lanes, scrape.seals), (4, 96, 2));
-        let later = Scrape::parse(&TEXT.replace("} 9\n", "} 18\n")).unwrap();
+        let later = Scrape::parse(&TEXT.replace("} 5\n", "} 14\n")).unwrap();
         assert!((later.cache_hit_ratio_since(&scrape) - 1.0).abs() < 1e-12);
         assert!((scrape.batch_fill() - 0.75).abs() < 1e-12);
         assert!((scrape.stages_us.keyholder - 3.0).abs() < 1e-9);

@@ -195,6 +195,7 @@ fn policy() -> Policy {
         level_min: LEVEL,
         attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        sessions_in_memory: None,
         probe: Probe::Plain,
     }
 }

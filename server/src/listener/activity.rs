@@ -7,6 +7,8 @@
 //!
 //! All of it belongs to one connection, so requests of different connections share nothing.
 
+#![expect(clippy::disallowed_methods, reason = "between the tasks of one connection")]
+
 use crate::config::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};

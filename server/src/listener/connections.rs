@@ -7,6 +7,8 @@
 //!
 //! Peers are counted by address, IPv6 by network of 64 bits, which is the least that a provider gives to one customer.
 
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "when a connection comes or goes")]
+
 use super::activity::{Activity, State};
 use super::turns::Turns;
 use crate::config::Limits;

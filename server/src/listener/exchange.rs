@@ -4,6 +4,8 @@
 //! curl before 8.x then reports the reset. So the rest of a body is read and thrown away before the answer, within bounds.
 //! A client that waits for `100 Continue` has sent no body, and is answered at once.
 
+#![expect(clippy::disallowed_types, reason = "between the two ends of one exchange")]
+
 use super::activity::{Activity, Turn, Unsent};
 use super::turns::Turns;
 use axum::Router;
@@ -222,6 +224,7 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
     use tokio::task::yield_now;
 
+    #[expect(clippy::disallowed_methods, reason = "counts in a test")]
     #[tokio::test]
     async fn requests_that_were_sent_at_once_let_others_go_between() {
         let (count, answered) = (32, Arc::<AtomicUsize>::default());

@@ -1,6 +1,11 @@
 //! Durations of requests by route, status and problem. Each thread counts for itself: a counter that all threads share travels from core
 //! to core with every request.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "taken when a thread counts something for the first time, and by scrapes"
+)]
+
 use super::Text;
 use crate::problem::Code;
 use std::cell::RefCell;

@@ -1,5 +1,7 @@
 //! Counters of the proof intake, in Prometheus text. Never labelled by caller or subject.
 
+#![expect(clippy::disallowed_methods, reason = "for uploads of proofs, which take a thousand times longer")]
+
 use crate::metrics::{Durations, Text};
 use std::sync::atomic::{AtomicU64, Ordering};
 

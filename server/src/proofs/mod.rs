@@ -9,6 +9,8 @@
 //! Uploads of one statement wait for each other. An accepted proof answers all of them, because the verdict is about
 //! the statement; a refused one answers only those that sent the same bytes.
 
+#![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
+
 pub(crate) mod metrics;
 pub(crate) mod quota;
 

@@ -7,6 +7,8 @@
 //! at which its credit grows back, while nothing is remembered about the rubbish itself.
 //! The number of uploads that one caller has open is bounded as well, which bounds the memory that their bodies take.
 
+#![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

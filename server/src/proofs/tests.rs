@@ -1,3 +1,4 @@
+#![expect(clippy::disallowed_methods, reason = "tests count what several threads do")]
 use super::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;

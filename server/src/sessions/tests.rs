@@ -1,5 +1,7 @@
 use super::*;
+use crate::verdicts::Verdicts;
 use crate::wrap::WrapKey;
+use std::cell::Cell;
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 
@@ -38,6 +40,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         roots: Vec::new(),
         issuer_keys: Vec::new(),
         in_flight: Arc::default(),
+        verdicts: Arc::new(Verdicts::new(1)),
     }
 }
 
@@ -119,4 +122,49 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
             assert!(open(&tenant_1, &edited).is_none(), "byte {at}");
         }
     }
+}
+
+/// What a store knows of a session, which others ask for before it answers.
+async fn slow(reads: &Cell<u32>, kept: Result<Kept, Problem>) -> Result<Kept, Problem> {
+    reads.set(reads.get() + 1);
+    tokio::task::yield_now().await;
+    kept
+}
+
+#[tokio::test]
+async fn of_many_who_miss_one_session_one_reads_its_row() {
+    let (reviving, reads) = (Reviving::default(), Cell::new(0));
+    let live = || Ok(Kept::Live(verdict(START)));
+    let of = ([1; 16], ID);
+    let ask = |of| reviving.once(of, slow(&reads, live()));
+    let (one, two, other) = tokio::join!(ask(of), ask(of), ask(([2; 16], ID)));
+    for kept in [one, two, other] {
+        assert!(matches!(kept, Ok(Kept::Live(found)) if found == verdict(START)));
+    }
+    assert_eq!(reads.get(), 2, "one for each tenant's session");
+    assert!(reviving.rows().is_empty());
+    // It is not remembered: the row may be another by now.
+    assert!(ask(of).await.is_ok());
+    assert_eq!(reads.get(), 3);
+}
+
+#[tokio::test]
+async fn who_waited_for_a_read_that_failed_or_was_given_up_reads_for_himself() {
+    let (reviving, reads) = (Reviving::default(), Cell::new(0));
+    let of = ([1; 16], ID);
+    let failing = reviving.once(of, slow(&reads, Err(Problem::internal("disk"))));
+    let waiting = reviving.once(of, slow(&reads, Ok(Kept::Unknown)));
+    let (failed, found) = tokio::join!(failing, waiting);
+    assert!(failed.is_err() && matches!(found, Ok(Kept::Unknown)));
+    assert_eq!(reads.get(), 2);
+    let mut given_up = Box::pin(reviving.once(of, slow(&reads, Ok(Kept::Over))));
+    tokio::select! {
+        biased;
+        _ = &mut given_up => panic!("it reads"),
+        () = std::future::ready(()) => {}
+    }
+    drop(given_up);
+    assert!(reviving.rows().is_empty(), "nothing is left of it");
+    assert!(matches!(reviving.once(of, slow(&reads, Ok(Kept::Unknown))).await, Ok(Kept::Unknown)));
+    assert!(reviving.rows().is_empty());
 }

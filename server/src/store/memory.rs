@@ -1,5 +1,7 @@
 //! A store in memory: the reference that the database is compared with, and the store of tests without a disk.
 
+#![expect(clippy::disallowed_types, reason = "a store for tests")]
+
 use super::{
     ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
     StoreError, Template, Tenant, TenantId,
@@ -193,6 +195,22 @@ impl Store for Memory {
         let sessions = sessions.into_iter().map(|session| ((session.tenant, session.id), session));
         self.tables().sessions.extend(sessions);
         Ok(())
+    }
+
+    fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<&SessionId>,
+        now: u64,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreError> {
+        let tables = self.tables();
+        let live = tables.sessions.values().filter(|session| {
+            session.tenant == *tenant
+                && session.expires_at > now
+                && after.is_none_or(|after| session.id > *after)
+        });
+        Ok(live.take(limit).cloned().collect())
     }
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {

@@ -228,6 +228,14 @@ pub trait Store: Send + Sync + 'static {
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions, all or none.
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
+    /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, from behind `after` on.
+    fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<&SessionId>,
+        now: u64,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreError>;
     /// A proof session, expired or not.
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
     /// The answer that was given under an idempotency key.

@@ -306,13 +306,21 @@ impl Store for Sqlite {
     }
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
-        self.find("SELECT * FROM sessions WHERE tenant = ? AND id = ?", (tenant, id), |row| {
-            Ok(Session {
-                tenant: row.get("tenant")?,
-                id: row.get("id")?,
-                expires_at: row.get("expires_at")?,
-                wrapped: row.get("wrapped")?,
-            })
+        self.find("SELECT * FROM sessions WHERE tenant = ? AND id = ?", (tenant, id), read_session)
+    }
+
+    fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<&SessionId>,
+        now: u64,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreError> {
+        let sql = "SELECT * FROM sessions WHERE tenant = ? AND id > ? AND expires_at > ? ORDER BY id LIMIT ?";
+        let after: &[u8] = after.map_or(&[], |after| after);
+        self.0.read(|connection| {
+            let values = (tenant, after, now, limit as u64);
+            connection.prepare_cached(sql)?.query_map(values, read_session)?.collect()
         })
     }
 
@@ -451,6 +459,15 @@ fn all<T>(
     read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
     connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
+}
+
+fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        tenant: row.get("tenant")?,
+        id: row.get("id")?,
+        expires_at: row.get("expires_at")?,
+        wrapped: row.get("wrapped")?,
+    })
 }
 
 fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {

@@ -83,6 +83,13 @@ fn holds(store: &dyn Store) {
     store.put_sessions(vec![session.clone()]).unwrap();
     let other = Session { id: [6; 32], ..session.clone() };
     store.put_sessions(vec![session.clone(), other.clone()]).unwrap();
+    let live = |tenant, after: Option<&SessionId>, now, limit| {
+        store.live_sessions(tenant, after, now, limit).unwrap()
+    };
+    assert_eq!(live(&T, None, 99, 10), [session.clone(), other.clone()]);
+    assert_eq!(live(&T, None, 99, 1), std::slice::from_ref(&session));
+    assert_eq!(live(&T, Some(&[5; 32]), 99, 10), std::slice::from_ref(&other));
+    assert_eq!((live(&T, None, 100, 10), live(&U, None, 99, 10)), (vec![], vec![]));
     assert_eq!(store.session(&T, &[6; 32]), Ok(Some(other)));
     assert_eq!(store.session(&T, &[5; 32]), Ok(Some(session)));
     assert_eq!(store.session(&U, &[5; 32]), Ok(None), "a session belongs to its tenant");

@@ -148,6 +148,7 @@ impl Service {
             level_min: 1,
             attempts: Attempts::default(),
             attestation_lifetime_s: 60,
+            sessions_in_memory: None,
             probe: Probe::Plain,
         };
         let tenant = CreateTenant { name: "shop".to_owned(), policy };

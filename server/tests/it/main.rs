@@ -1,5 +1,11 @@
 //! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "tests count what several threads do"
+)]
+
 mod admin;
 mod backup;
 mod callers;
@@ -28,6 +34,7 @@ mod logging;
 mod malformed;
 mod members;
 mod modes;
+mod partitions;
 mod program;
 mod quorum;
 mod retention;

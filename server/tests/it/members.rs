@@ -36,7 +36,7 @@ pub(crate) struct Proven {
 }
 
 impl Members {
-    pub(crate) fn new(service: &Service, count: usize, seed: u64) -> Members {
+    pub(crate) fn new(service: &Customer, count: usize, seed: u64) -> Members {
         let mut rng = StdRng::seed_from_u64(seed);
         let epoch = trefoil_zkp::epoch_at(service.clock.unix_s());
         let (mut tree, mut members) = (CredentialTree::new(), Vec::new());

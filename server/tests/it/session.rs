@@ -88,7 +88,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     }
     let foreign = serde_json::to_value(good()).unwrap();
     let refused = other_tenant(&service).await.post("/v1/authentications", &foreign).await;
-    refused.problem(410, "session-expired");
+    refused.problem(404, "session-unknown");
     assert_eq!(
         answer(&service.authenticate(&good()).await).decision,
         Decision::Match,

@@ -164,6 +164,58 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     assert!(service.server.shutdown().await);
 }
 
+/// What the verdict cache counted of the tenant since the process started.
+#[cfg(feature = "cache-engine")]
+async fn counted(service: &Service, outcome: &str) -> u64 {
+    let labels = format!("tenant=\"{}\",outcome=\"{outcome}\"", hex::encode(service.tenant));
+    service.metric(&format!("trefoil_verdict_cache_operations_total{{{labels}}}")).await
+}
+
+/// Verdict look-ups, whatever came of them.
+#[cfg(feature = "cache-engine")]
+async fn look_ups(service: &Service) -> u64 {
+    let mut count = 0;
+    for outcome in ["hit", "absent", "stale", "contended"] {
+        count += counted(service, outcome).await;
+    }
+    count
+}
+
+#[cfg(feature = "cache-engine")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_one_look_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, members) = service_with(&data, 2).await;
+    let mut wallets =
+        [members.open(&service, 0, 1, AUDIENCE).await, members.open(&service, 1, 1, AUDIENCE).await];
+    let before = look_ups(&service).await;
+    for _ in 0..5 {
+        for wallet in &mut wallets {
+            assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+        }
+    }
+    assert_eq!(look_ups(&service).await - before, 10);
+    // A refused one too.
+    let mut forged = wallets[0].request(&service);
+    forged.mac.0[0] ^= 1;
+    service.authenticate(&forged).await.problem(403, "request-mac-invalid");
+    assert_eq!(look_ups(&service).await - before, 11);
+    // After a restart the stored sessions are in the cache again: each login is a hit. One with a chain is left to its next request,
+    // which misses; its verdict then comes from its row and is not looked up again.
+    let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
+    service = service.restart(service::config(&data)).await;
+    for wallet in &mut wallets {
+        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!((look_ups(&service).await, counted(&service, "hit").await), (2, 2));
+    for _ in 0..2 {
+        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
+    assert!(service.server.shutdown().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn revocation_ends_a_session_after_a_restart_too() {
     let directory = tempfile::tempdir().unwrap();

@@ -52,6 +52,9 @@ fn encodings_read_back_equal() {
     let seal = issued.seal.encode();
     assert_eq!(trefoil_attest::Seal::decode(&seal).unwrap(), issued.seal);
     verify_seal(&issued.seal, &issued.trust_root()).unwrap();
+    let path = issued.tree.path(LEAF).unwrap();
+    assert_eq!(issued.seal.attestation(&issued.statement, LEAF, &path), full);
+    assert_eq!(issued.seal.compact_attestation(&issued.statement, LEAF, &path), compact);
 }
 
 /// Takes the exported receipts apart with an independent CBOR reader and follows RFC 9942: recompute the root from

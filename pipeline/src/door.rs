@@ -1,0 +1,32 @@
+//! What only the service can say of a request, asked by the worker once the session's verdict is known.
+
+use crate::request::{LaneRequest, Refusal};
+use crate::verdict::Verdict;
+
+/// The service's part of the prove step. The worker that looks a verdict up asks here, so that a request is looked up once and
+/// nothing is spent of a request that is not its session holder's. Called for each lane on the workers' threads.
+pub trait Door<R>: Send + Sync {
+    /// Whether the session's holder made this request: whether its MAC is right under the verdict's session key.
+    fn is_holders(&self, request: &LaneRequest<R>, verdict: &Verdict) -> bool;
+
+    /// Spends what a request may use once: its nonce and its value of the session's hash chain. Called after the MAC and every
+    /// condition of the verdict, and before the match.
+    ///
+    /// # Errors
+    /// Why it cannot be spent.
+    fn spend(&self, request: &LaneRequest<R>, now: u64) -> Result<(), Refusal>;
+}
+
+/// Admits every request: for benchmarks and tests, whose requests come from nobody and have no MAC.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open;
+
+impl<R> Door<R> for Open {
+    fn is_holders(&self, _: &LaneRequest<R>, _: &Verdict) -> bool {
+        true
+    }
+
+    fn spend(&self, _: &LaneRequest<R>, _: u64) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
