@@ -19,17 +19,21 @@ pub use serve::run_service;
 use std::process::ExitCode;
 pub use trefoil_key_holder::output::while_somebody_reads;
 
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TREFOIL_COMMIT"), ")");
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
 
 #[derive(Parser)]
 #[command(
     name = "trefoil",
-    version,
+    version = VERSION,
     about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
     after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
                   trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
                   trefoil quickstart                the first login on that service, from another terminal, command by command
+  \
+                  trefoil doctor                    what is wrong with an installation, and what to do
   \
                   trefoil key-holder                the keys and thresholds in a process of their own\n  \
                   trefoil keys export-trust-root    what relying parties pin\n  \
