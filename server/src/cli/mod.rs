@@ -3,6 +3,7 @@
 mod admin;
 mod backup;
 mod compare;
+mod doctor;
 mod issuer;
 mod keys;
 mod log;
@@ -56,6 +57,8 @@ enum Command {
     Quickstart(quickstart::Quickstart),
     /// Operate a running service: tenants, API keys, key rotation.
     Admin(admin::AdminCommand),
+    /// Say what is wrong with an installation, where, and what to do.
+    Doctor(doctor::Doctor),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),
     /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
@@ -82,6 +85,7 @@ pub fn main() -> ExitCode {
         Command::KeyHolder(arguments) => arguments.run(),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Admin(admin) => admin.run(),
+        Command::Doctor(doctor) => doctor.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Verify(verify) => verify.run(),
