@@ -7,6 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
+use trefoil_server::client::Admin;
 
 /// The lines of a log in JSON.
 fn lines(log: &Path) -> Vec<Value> {
@@ -101,11 +102,15 @@ async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
 async fn the_libraries_are_silent_at_debug_unless_the_filter_names_them() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    for (filter, speak) in [("debug", false), ("debug,rustls=debug", true)] {
+    for (filter, speak) in [("debug", false), ("debug,h2=debug", true)] {
         let log = directory.path().join("log");
         let program =
             Program::start(&data, File::create(&log).unwrap(), &[JSON, ("TREFOIL_LOG_FILTER", filter)]);
-        assert_eq!(program.public.get("/v1/fhe/parameters").await.status, 200);
+        // Over HTTP/2.
+        let certificate = std::fs::read(data.join("tls-certificate.pem")).unwrap();
+        let (url, token) =
+            (format!("https://{}", program.admin.address), program.admin.bearer.clone().unwrap());
+        Admin::new(&url, &certificate, &token).unwrap().metrics().await.unwrap();
         assert_eq!(program.terminate().code(), Some(0));
         let targets: Vec<String> = lines(&log).iter().map(|line| line["target"].to_string()).collect();
         let of_libraries =
