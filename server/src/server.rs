@@ -168,8 +168,7 @@ impl Server {
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
-        let kept = signing_keys::kept_issuer(&directory);
-        let issuer = config.issuer(kept.as_deref())?;
+        let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let store = open_store(&supervisor, &directory, config.store.migrate)?;

@@ -12,6 +12,7 @@ mod credentials;
 mod damage;
 mod demo;
 mod disk;
+mod doctor;
 mod enrolment;
 mod faces;
 mod first_login;
