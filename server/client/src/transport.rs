@@ -183,7 +183,9 @@ impl Transport {
 
     async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<(StatusCode, Bytes), ClientError> {
         let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
-        let unreachable = |cause: String| ClientError::Unreachable { route: route.to_owned(), cause };
+        // The address too: a wrong one is the most common cause.
+        let address = route.replacen(' ', &format!(" {}", self.base), 1);
+        let unreachable = |cause: String| ClientError::Unreachable { route: address.clone(), cause };
         exchange
             .await
             .map_err(|_| unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))?

@@ -224,7 +224,7 @@ struct Remote {
 
 impl Remote {
     fn new(service: &str, ca: &remote::Ca) -> Result<Remote, Failure> {
-        let roots = ca.roots().map_err(undecided)?;
+        let roots = ca.roots().map_err(|cause| undecided(format!("{service}: {cause}")))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(undecided)?;
         Ok(Remote {

@@ -70,7 +70,9 @@ impl Desk {
 
     /// What the program says about a mistake; it must fail.
     fn said(&self, line: &[&str], variables: &[(&str, &str)]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        // A mistake that is overlooked may start a service.
+        let output = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_trefoil")])
             .args(line)
             .current_dir(self.folder.path())
             .env("TREFOIL_LOG_FILTER", "off")

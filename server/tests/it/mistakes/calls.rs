@@ -132,7 +132,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             &[key],
             "[1, 2]",
             "field-invalid",
-            says("invalid", "", "Correct the fields"),
+            says("invalid", "pointer", "Correct the fields"),
         ),
         enrol(
             "a number for text",
@@ -475,7 +475,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "/v1/tenants",
             changed("threshold", json!(0.4)),
             "field-invalid",
-            says("", "/policy/threshold", "Correct the fields"),
+            says("a value of another kind", "/policy/threshold", "Correct the fields"),
         ),
         (
             "unknown class",

@@ -44,7 +44,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         answer.check(mistake, &said, &mut wrong);
         count += 1;
     };
-    answers("no --ca", hand_in(&public, &[]), says("certificate", "", "--ca"));
+    answers("no --ca", hand_in(&public, &[]), says("certificate", "https://", "--ca"));
     answers(
         "--ca missing",
         hand_in(&public, &["--ca", "/nowhere/c.pem"]),
