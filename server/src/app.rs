@@ -83,6 +83,8 @@ pub(crate) struct App {
     /// Held to read from the moment the key-holder encrypts a template until it is stored.
     pub(crate) enrolling: RwLock<()>,
     pub(crate) rotations: Rotations,
+    /// Which refusals the log shows.
+    pub(crate) refusals: crate::api::Refusals,
     /// Whose cosignatures of the log are taken.
     pub(crate) witnesses: Vec<Witness>,
 }

@@ -1,4 +1,4 @@
-//! One typed configuration from four layers: embedded defaults < file < environment < flags.
+//! One typed configuration from four layers, read by [`settings`]: embedded defaults < file < environment < flags.
 //!
 //! `config/default.toml` lists every key; it is parsed by the same code as a user's file, so a documented key that does
 //! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
@@ -6,23 +6,27 @@
 mod key_holder;
 mod sections;
 
+use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
     Cadence, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server, Store, Tls,
     Witnesses,
 };
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 pub use trefoil_key_holder::config::{Log, LogFormat};
+pub use trefoil_key_holder::settings::ConfigError;
+use trefoil_key_holder::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.
 pub const DEFAULTS: &str = include_str!("config/default.toml");
 
-/// Environment variables that start with this prefix and a section name set configuration keys.
-const ENV_PREFIX: &str = "TREFOIL_";
+/// How the service's settings are named.
+const PROGRAM: Program =
+    Program { defaults: DEFAULTS, prefix: "TREFOIL_", list: "trefoil serve --print-defaults" };
 
 /// The whole configuration, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,55 +58,6 @@ pub struct Config {
     pub log: Log,
 }
 
-/// What was wrong, where it was set, and what to do.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("configuration file {path}: {cause}; check the path given with --config")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// The operating system's words.
-        cause: String,
-    },
-    /// The file is not TOML or has a key that does not exist or of the wrong kind.
-    #[error(
-        "configuration file {path}: {cause}\n`trefoil serve --print-config` lists every key with its default"
-    )]
-    File {
-        /// The file.
-        path: String,
-        /// Line, column and reason.
-        cause: String,
-    },
-    /// A variable names no key.
-    #[error("environment variable {name} names no key of section [{section}]; its keys are {keys}")]
-    EnvironmentKey {
-        /// The variable.
-        name: String,
-        /// The section.
-        section: String,
-        /// What exists there.
-        keys: String,
-    },
-    /// A variable has a value of the wrong kind.
-    #[error("environment variable {name}: {cause}")]
-    EnvironmentValue {
-        /// The variable.
-        name: String,
-        /// Reason.
-        cause: String,
-    },
-    /// A value is out of its range.
-    #[error("{key}: {cause}")]
-    Range {
-        /// Dotted key.
-        key: &'static str,
-        /// Reason and remedy.
-        cause: String,
-    },
-}
-
 /// The flags of `trefoil serve` that override keys.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Overrides {
@@ -110,10 +65,13 @@ pub struct Overrides {
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Public listener, such as 0.0.0.0:8443.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = settings::listen_address)]
     pub listen: Option<SocketAddr>,
+    /// Where callers reach the public listener, such as https://auth.example; also the name in attestations unless server.issuer is set.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
     /// Admin listener, such as 127.0.0.1:9443.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = settings::listen_address)]
     pub admin_listen: Option<SocketAddr>,
     /// Matching threads; 0 means one for each physical core.
     #[arg(long, value_name = "N")]
@@ -135,33 +93,35 @@ pub struct Overrides {
 }
 
 impl Config {
-    /// Reads all layers. `environment` is the process environment; names without a section of ours are ignored.
+    /// Reads all layers. A variable of `environment` that begins as ours do and names no setting is refused.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the place, the key and the remedy.
     pub fn load(
         file: Option<&Path>,
-        environment: impl Iterator<Item = (String, String)>,
+        environment: impl Iterator<Item = (OsString, OsString)>,
         flags: &Overrides,
     ) -> Result<Config, ConfigError> {
-        let mut table = defaults();
+        let mut layers = Layers::new(PROGRAM);
         if let Some(path) = file {
-            overlay_file(&mut table, path)?;
+            layers.file(path)?;
         }
-        for (name, value) in environment {
-            overlay_variable(&mut table, &name, &value)?;
-        }
-        // Every leaf was checked against the type of its default, so what remains are enums and addresses, which
-        // `overlay_*` have tried as well; a failure here still names the key.
-        let mut config: Config = table.try_into().map_err(|cause: toml::de::Error| ConfigError::Range {
-            key: "configuration",
-            cause: cause.to_string(),
-        })?;
-        config.apply(flags);
-        config.check()?;
+        let is_the_key_holders = |(name, _): &(OsString, OsString)| {
+            name.to_str().is_some_and(|name| name.starts_with(KEY_HOLDER_PREFIX))
+        };
+        let (the_key_holders, ours): (Vec<_>, Vec<_>) = environment.partition(is_the_key_holders);
+        layers.environment(ours.into_iter())?;
+        trefoil_key_holder::config::Config::check_variables(the_key_holders.into_iter())?;
+        let read = layers.read().map_err(|cause| ConfigError::Range { key: "configuration", cause });
+        let mut config: Config = read?;
+        config.apply(flags, &mut layers);
+        config.check().map_err(|cause| layers.located(cause))?;
         Ok(config)
     }
 
     /// The embedded defaults.
     pub fn embedded() -> Config {
-        defaults().try_into().expect("default.toml is tested to parse")
+        Layers::new(PROGRAM).read().expect("default.toml is tested to parse")
     }
 
     /// The effective configuration as TOML; it holds no secret.
@@ -169,18 +129,40 @@ impl Config {
         toml::to_string_pretty(self).expect("every field has a TOML form")
     }
 
-    /// The issuer name in attestations.
-    pub fn issuer(&self) -> String {
-        match self.server.issuer.as_str() {
-            "" => format!("https://{}", self.server.listen),
-            name => name.to_owned(),
+    /// The issuer name in attestations: `server.issuer`, else `server.public_url`, else the one that the directory's trust root has
+    /// (`kept`), else one made from the address of the public listener.
+    ///
+    /// # Errors
+    /// When the address names no machine, so that a name has to be given.
+    pub fn issuer(&self, kept: Option<&str>) -> Result<String, ConfigError> {
+        let Server { listen, public_url, issuer, .. } = &self.server;
+        if let Some(name) = [issuer, public_url].into_iter().find(|name| !name.is_empty()) {
+            return Ok(name.clone());
+        }
+        if let Some(kept) = kept {
+            return Ok(kept.to_owned());
+        }
+        match (listen.ip(), listen.port()) {
+            (ip, _) if ip.is_unspecified() => Err(ConfigError::Range {
+                key: "server.public_url",
+                cause: format!(
+                    "{listen} names no machine, and attestations need the name of their issuer. Set it to the address that callers use, \
+                     such as --public-url https://auth.example:{}",
+                    listen.port()
+                ),
+            }),
+            // A free port is another one at the next start.
+            (IpAddr::V4(ip), 0) => Ok(format!("https://{ip}")),
+            (IpAddr::V6(ip), 0) => Ok(format!("https://[{ip}]")),
+            _ => Ok(format!("https://{listen}")),
         }
     }
 
-    fn apply(&mut self, flags: &Overrides) {
+    fn apply(&mut self, flags: &Overrides, layers: &mut Layers<Config>) {
         let Overrides {
             data_dir,
             listen,
+            public_url,
             admin_listen,
             workers,
             cadence,
@@ -193,17 +175,28 @@ impl Config {
         }
         if let Some(value) = listen {
             self.server.listen = *value;
+            layers.flag("server.listen", "--listen");
+        }
+        if let Some(value) = public_url {
+            self.server.public_url.clone_from(value);
+            layers.flag("server.public_url", "--public-url");
         }
         if let Some(value) = admin_listen {
             self.server.admin_listen = *value;
+            layers.flag("server.admin_listen", "--admin-listen");
         }
         if let Some(value) = workers {
             self.pipeline.workers = *value;
+            layers.flag("pipeline.workers", "--workers");
         }
         if let Some(value) = cadence {
             self.pipeline.cadence = *value;
         }
-        self.keyholder.apply(key_holder);
+        if !key_holder.is_empty() {
+            self.keyholder.apply(key_holder);
+            layers.flag("keyholder.url", "--key-holder");
+            layers.flag("keyholder.quorum", "--key-holder");
+        }
         self.keyholder.accept_older_vault |= accept_older_vault;
         self.store.migrate |= migrate;
     }
@@ -268,6 +261,7 @@ impl Config {
             let cause = "set both tls.certificate and tls.private_key, or neither for a self-signed one";
             return Err(ConfigError::Range { key: "tls.certificate", cause: cause.to_owned() });
         }
+        check_url(&self.server.public_url)?;
         if self.server.issuer.len() > 255 {
             let cause = "an issuer name has at most 255 bytes".to_owned();
             return Err(ConfigError::Range { key: "server.issuer", cause });
@@ -280,61 +274,27 @@ impl Config {
     }
 }
 
-fn defaults() -> toml::Table {
-    DEFAULTS.parse().expect("default.toml is tested to parse")
-}
-
-/// Puts the keys of a file over `table`, refusing those that have no default.
-fn overlay_file(table: &mut toml::Table, path: &Path) -> Result<(), ConfigError> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|cause| ConfigError::Unreadable { path: name.clone(), cause: cause.to_string() })?;
-    let refused = |cause: String| ConfigError::File { path: name.clone(), cause };
-    let file: toml::Table = text.parse().map_err(|cause: toml::de::Error| refused(cause.to_string()))?;
-    for (section, keys) in file {
-        let known = table.get_mut(&section).and_then(|value| value.as_table_mut());
-        let (Some(known), toml::Value::Table(keys)) = (known, keys) else {
-            return Err(refused(format!("unknown section or key `{section}`")));
-        };
-        for (key, value) in keys {
-            let slot =
-                known.get_mut(&key).ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))?;
-            if slot.type_str() != value.type_str() {
-                let (want, got) = (slot.type_str(), value.type_str());
-                return Err(refused(format!("key `{section}.{key}` is {got}, expected {want}")));
-            }
-            *slot = value;
-        }
-        let candidate: Result<Config, _> = table.clone().try_into();
-        candidate
-            .map_err(|cause| refused(format!("in section [{section}]: {}", cause.to_string().trim_end())))?;
+/// `https://HOST` or `https://HOST:PORT`, or empty.
+fn check_url(url: &str) -> Result<(), ConfigError> {
+    let refused = |why: &str| {
+        let cause = format!("`{url}` {why}; write it as https://auth.example or https://auth.example:8443");
+        Err(ConfigError::Range { key: "server.public_url", cause })
+    };
+    if url.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// Puts `TREFOIL_<SECTION>_<KEY>` over `table`. A list is written with commas.
-fn overlay_variable(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ConfigError> {
-    let Some(rest) = name.strip_prefix(ENV_PREFIX) else { return Ok(()) };
-    let Some((section, key)) = rest.split_once('_') else { return Ok(()) };
-    let (section, key) = (section.to_ascii_lowercase(), key.to_ascii_lowercase());
-    let Some(keys) = table.get_mut(&section).and_then(|value| value.as_table_mut()) else { return Ok(()) };
-    let Some(slot) = keys.get_mut(&key) else {
-        let keys = keys.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        return Err(ConfigError::EnvironmentKey { name: name.to_owned(), section, keys });
+    let Some(authority) = url.strip_prefix("https://") else {
+        return refused("does not begin with https://");
     };
-    let refused = |cause: String| ConfigError::EnvironmentValue { name: name.to_owned(), cause };
-    *slot = match slot {
-        toml::Value::Integer(_) => {
-            let number = value.parse().map_err(|_| refused(format!("`{value}` is not a whole number")))?;
-            toml::Value::Integer(number)
+    match authority.parse::<Authority>() {
+        Ok(authority) if authority.host().is_empty() || authority.as_str().contains('@') => {
+            refused("names no machine")
         }
-        toml::Value::Array(_) => {
-            toml::Value::Array(value.split(',').map(|item| item.trim().into()).collect())
-        }
-        _ => toml::Value::String(value.to_owned()),
-    };
-    let candidate: Result<Config, _> = table.clone().try_into();
-    candidate.map(drop).map_err(|cause| refused(cause.to_string().trim_end().to_owned()))
+        Ok(authority) if authority.port_u16() == Some(0) => refused("has port 0"),
+        Ok(_) if url.len() > 255 => refused("has more than 255 bytes"),
+        Ok(_) => Ok(()),
+        Err(_) => refused("is not a machine with an optional port, without a path"),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod api;
 mod app;
 pub mod backup;
+mod certificate;
 mod chains;
 pub mod cli;
 pub mod clock;

@@ -5,6 +5,8 @@
 //! the service is busy. An *error* is the service's fault. [`Code`] lists the last two exhaustively; its `type` URIs are an
 //! API contract and never change meaning.
 
+mod cure;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -303,6 +305,7 @@ impl Problem {
             status: u16,
             code: &'static str,
             detail: &'a str,
+            cure: &'static str,
             request_id: &'a str,
             #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
             errors: &'a [FieldError],
@@ -314,6 +317,7 @@ impl Problem {
             status: status.as_u16(),
             code,
             detail: &self.detail,
+            cure: self.code.cure(),
             request_id,
             errors: &self.errors,
         };

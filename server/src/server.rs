@@ -3,8 +3,9 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight, STORE_FILE};
+use crate::certificate::Certificate;
 use crate::chains::Chains;
-use crate::config::{self, Config, Place};
+use crate::config::{self, Config, ConfigError, Place};
 use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::door::{FrontDoor, Login};
@@ -19,7 +20,7 @@ use crate::proofs::{PoolConfig, ProofPool};
 use crate::replay::{AHEAD_S, ReplayGuard};
 use crate::retention::{self, Pruner, Retained};
 use crate::rotation::{self, Rotations};
-use crate::seal_log::{SealLog, Standing};
+use crate::seal_log::{self, SealLog};
 use crate::sessions::Reviving;
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::store::{Sqlite, Store, StoreError};
@@ -27,7 +28,7 @@ use crate::templates::Templates;
 use crate::tenant::Pepper;
 use crate::tls::{self, TlsError};
 use crate::wrap::WrapKey;
-use crate::{api, log_store, seal_log, sessions, signing_keys};
+use crate::{api, log_store, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
 use std::panic::resume_unwind;
@@ -38,7 +39,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
-use trefoil_attest::{Restoration, TrustRoot, VaultState};
+use trefoil_attest::{KeySetStatus, Restoration, TrustRoot, VaultState};
 use trefoil_key_holder::disk::{self, Disk};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
@@ -64,6 +65,9 @@ pub(crate) const ADMIN_TOKEN_FILE: &str = "admin.token";
 /// Why the service cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
+    /// A setting cannot be used here.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The data directory refused.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
@@ -136,6 +140,25 @@ pub struct Server {
     directory: DataDir,
 }
 
+/// What a service says of itself when it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The data directory.
+    pub directory: PathBuf,
+    /// The name in attestations.
+    pub issuer: String,
+    /// Where callers reach it, if that is configured.
+    pub public_url: String,
+    /// Where decisions are made.
+    pub key_holder: String,
+    /// How many tenants it has.
+    pub tenants: usize,
+    /// End of the TLS certificate, unix seconds.
+    pub certificate_until: Option<u64>,
+    /// End of the signing keys, unix seconds.
+    pub keys_until: Option<u64>,
+}
+
 impl Server {
     /// Opens the data directory, starts every thread, and serves on both listeners.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
@@ -148,7 +171,7 @@ impl Server {
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
-        let issuer = config.issuer();
+        let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let tls = tls::server_config(&config.tls, &directory)?;
         let store = open_store(&supervisor, &directory, config.store.migrate)?;
@@ -178,7 +201,7 @@ impl Server {
         .map_err(|cause| stored("tenants", &cause))?;
 
         let metrics = Arc::new(Metrics::default());
-        let standing = Arc::<Standing>::default();
+        let standing = Arc::<seal_log::Standing>::default();
         let pruner =
             Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&keyholder), Tier::detected());
@@ -228,6 +251,7 @@ impl Server {
             idempotency: InFlight::default(),
             enrolling: RwLock::default(),
             rotations: Rotations::default(),
+            refusals: api::Refusals::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             config,
             clock,
@@ -292,6 +316,26 @@ impl Server {
             vault,
             directory,
         })
+    }
+
+    /// What is worth knowing of it at its start.
+    pub fn standing(&self) -> Standing {
+        let App { config, trust_root, directory, .. } = &*self.app;
+        let active = trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+        Standing {
+            directory: std::path::absolute(self.directory.path())
+                .unwrap_or_else(|_| self.directory.path().to_owned()),
+            issuer: trust_root.issuer().to_owned(),
+            public_url: config.server.public_url.clone(),
+            key_holder: match config.keyholder.place() {
+                Ok(Place::Here) | Err(_) => "in this process".to_owned(),
+                Ok(Place::One(address)) => address.authority,
+                Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
+            },
+            tenants: directory.count(),
+            certificate_until: Certificate::read(&self.certificate_path()).ok().map(|read| read.not_after),
+            keys_until: active.map(|set| set.keys.not_after).max(),
+        }
     }
 
     /// Address of the public listener.

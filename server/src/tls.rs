@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 /// File names in the data directory.
 pub(crate) const CERTIFICATE_FILE: &str = "tls-certificate.pem";
-const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
+pub(crate) const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
 
 /// Why no TLS configuration can be made.
 #[derive(Debug, Error)]
@@ -36,34 +36,69 @@ pub enum TlsError {
     /// A self-signed certificate cannot be made.
     #[error("self-signed certificate for tls.names: {0}")]
     SelfSigned(#[from] rcgen::Error),
-    /// Certificate and key do not fit, or the key is of an unsupported kind.
+    /// The key is another certificate's.
+    #[error(
+        "{key} is not the key of the certificate in {certificate}; set tls.private_key to the key that it was made for"
+    )]
+    Mismatch {
+        /// The certificate's file.
+        certificate: String,
+        /// The key's file.
+        key: String,
+    },
+    /// TLS 1.3 is not supported by the library.
     #[error("TLS: {0}")]
     Rustls(#[from] rustls::Error),
 }
 
 /// The server's configuration for HTTP/2 and HTTP/1.1.
 pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::ServerConfig>, TlsError> {
-    let (chain, key) = if tls.certificate.as_os_str().is_empty() {
-        self_signed(&tls.names, directory)?;
-        let key = directory.join(PRIVATE_KEY_FILE);
-        (
-            read_chain(&directory.join(CERTIFICATE_FILE))?,
-            read_key(&key, PrivateKeyDer::from_pem_slice(&read_private(&key)?))?,
-        )
-    } else {
-        (
-            read_chain(&tls.certificate)?,
-            read_key(&tls.private_key, PrivateKeyDer::from_pem_file(&tls.private_key))?,
-        )
+    let is_own = tls.certificate.as_os_str().is_empty();
+    let (certificate_path, key_path) = match is_own {
+        true => (directory.join(CERTIFICATE_FILE), directory.join(PRIVATE_KEY_FILE)),
+        false => (tls.certificate.clone(), tls.private_key.clone()),
     };
-    let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+    let key = match is_own {
+        true => {
+            self_signed(&tls.names, directory)?;
+            PrivateKeyDer::from_pem_slice(&read_private(&key_path)?)
+        }
+        false => PrivateKeyDer::from_pem_file(&key_path),
+    };
+    let (chain, key) = (read_chain(&certificate_path)?, read_key(&key_path, key)?);
+    let mut config = with_pair(chain, key, &certificate_path, &key_path)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
+}
+
+/// Whether the key is the certificate's, and of a kind that is supported.
+///
+/// # Errors
+/// Why not, with the file.
+pub(crate) fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
+    let chain = read_chain(certificate)?;
+    let secret = read_key(key, PrivateKeyDer::from_pem_file(key))?;
+    with_pair(chain, secret, certificate, key).map(drop)
+}
+
+fn with_pair(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    certificate_path: &Path,
+    key_path: &Path,
+) -> Result<rustls::ServerConfig, TlsError> {
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth();
+    config.with_single_cert(chain, key).map_err(|cause| match cause {
+        rustls::Error::InconsistentKeys(_) => TlsError::Mismatch {
+            certificate: certificate_path.display().to_string(),
+            key: key_path.display().to_string(),
+        },
+        cause => TlsError::Pem { path: certificate_path.display().to_string(), cause: cause.to_string() },
+    })
 }
 
 /// Makes the pair of files the first time; later both must be there unchanged, because clients pin the certificate with

@@ -19,8 +19,10 @@ impl<const N: usize> Serialize for Hex<N> {
 impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Hex::parse(&text)
-            .ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
+        Hex::parse(&text).ok_or_else(|| {
+            let (digits, given) = (2 * N, text.chars().count());
+            D::Error::custom(format_args!("expected {digits} hexadecimal digits, got {given} characters"))
+        })
     }
 }
 
@@ -76,6 +78,10 @@ impl Serialize for Base64 {
 impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        BASE64.decode(text).map(Base64).map_err(|_| D::Error::custom("expected padded base64"))
+        BASE64.decode(text).map(Base64).map_err(|_| {
+            D::Error::custom(
+                "expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4",
+            )
+        })
     }
 }

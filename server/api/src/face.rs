@@ -67,7 +67,9 @@ impl<'de> Visitor<'de> for VectorVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
-        let mut bytes = BASE64.decode(text).map_err(|_| E::custom("expected padded base64"))?;
+        let mut bytes = BASE64.decode(text).map_err(|_| {
+            E::custom("expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4")
+        })?;
         if bytes.len() != 4 * DIM {
             return Err(E::custom(format_args!(
                 "expected {} bytes (f32 x {DIM}), got {}",
@@ -93,7 +95,13 @@ impl<'de> Visitor<'de> for VectorVisitor {
         }
         match numbers.next_element::<f64>()? {
             None => Ok(vector),
-            Some(_) => Err(A::Error::custom(format_args!("expected {DIM} numbers, got more"))),
+            Some(_) => Err({
+                let mut given = DIM + 1;
+                while numbers.next_element::<serde::de::IgnoredAny>()?.is_some() {
+                    given += 1;
+                }
+                A::Error::custom(format_args!("expected {DIM} numbers, got {given}"))
+            }),
         }
     }
 }

@@ -45,7 +45,7 @@ pub enum ClientError {
         cause: String,
     },
     /// No answer came.
-    #[error("{route} was not answered: {cause}")]
+    #[error("{route} was not answered: {cause}{}", advice(cause))]
     Unreachable {
         /// Method and path.
         route: String,
@@ -53,7 +53,9 @@ pub enum ClientError {
         cause: String,
     },
     /// The service's certificate cannot be pinned.
-    #[error("certificate: {0}; give the PEM file that the service wrote into its data directory")]
+    #[error(
+        "certificate: {0}; give a PEM file: the one that the service wrote into its data directory, or its authority's"
+    )]
     Certificate(String),
     /// The address or the credential cannot stand in a request.
     #[error("{0}")]
@@ -81,4 +83,32 @@ impl ClientError {
             _ => None,
         }
     }
+}
+
+/// What to do about a connection that failed with these words of the network or of TLS.
+fn advice(cause: &str) -> &'static str {
+    let advices = [
+        (
+            "UnknownIssuer",
+            "; the service showed a certificate that is neither the expected one nor signed by it. Give its own with --ca \
+             (tls-certificate.pem in its data directory), or check the address",
+        ),
+        (
+            "not valid for name",
+            "; its certificate is for other names. Use one of them in the address, or have the operator add this name (tls.names)",
+        ),
+        (
+            "certificate expired",
+            "; its certificate has expired, or the clock of this machine is ahead. Check the clock, then renew the certificate",
+        ),
+        (
+            "not valid yet",
+            "; its certificate is not valid yet, or the clock of this machine is behind. Check the clock",
+        ),
+        ("InvalidContentType", "; this port does not speak TLS. Check the port"),
+        ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
+        ("lookup", "; the name cannot be looked up. Correct it in the address"),
+        ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
+    ];
+    advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }

@@ -164,6 +164,14 @@ impl Admin {
         self.0.json(Outgoing::put_json(path, &body)).await
     }
 
+    /// Why the service takes no requests; nothing where it takes them.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn unready(&self) -> Result<Option<String>, ClientError> {
+        self.0.refusal(Outgoing::get("/readyz")).await
+    }
+
     /// The metrics in Prometheus text format.
     ///
     /// # Errors

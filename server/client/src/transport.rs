@@ -114,7 +114,7 @@ impl Outgoing {
 
 impl Transport {
     /// A transport to `base` (such as `https://127.0.0.1:8443`) over `connections` HTTP/2 connections. The service
-    /// must present the certificate in `certificate_pem`, or one that it signed.
+    /// must present a certificate in `certificate_pem`, or one that it signed.
     pub(super) fn new(
         base: &str,
         certificate_pem: &[u8],
@@ -156,15 +156,22 @@ impl Transport {
         serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
     }
 
+    /// Sends a request; the text of an answer of 503, and nothing for a success.
+    pub(super) async fn refusal(&self, outgoing: Outgoing) -> Result<Option<String>, ClientError> {
+        let route = outgoing.route();
+        match self.answer(&outgoing, &route).await? {
+            (status, _) if status.is_success() => Ok(None),
+            (StatusCode::SERVICE_UNAVAILABLE, body) => {
+                Ok(Some(String::from_utf8_lossy(&body).trim().to_owned()))
+            }
+            (status, _) => Err(ClientError::Status { route, status: status.as_u16() }),
+        }
+    }
+
     /// Sends a request and reads its answer, which must be a success.
     pub(super) async fn bytes(&self, outgoing: Outgoing) -> Result<Bytes, ClientError> {
         let route = outgoing.route();
-        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(&outgoing));
-        let unreachable = |cause: String| ClientError::Unreachable { route: route.clone(), cause };
-        let (status, body) = exchange
-            .await
-            .map_err(|_| unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))?
-            .map_err(|cause| unreachable(chain(cause.as_ref())))?;
+        let (status, body) = self.answer(&outgoing, &route).await?;
         if status.is_success() {
             return Ok(body);
         }
@@ -172,6 +179,17 @@ impl Transport {
             Ok(problem) => ClientError::Problem(Box::new(problem)),
             Err(_) => ClientError::Status { route, status: status.as_u16() },
         })
+    }
+
+    async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<(StatusCode, Bytes), ClientError> {
+        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
+        // The address too: a wrong one is the most common cause.
+        let address = route.replacen(' ', &format!(" {}", self.base), 1);
+        let unreachable = |cause: String| ClientError::Unreachable { route: address.clone(), cause };
+        exchange
+            .await
+            .map_err(|_| unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))?
+            .map_err(|cause| unreachable(chain(cause.as_ref())))
     }
 
     async fn exchange(
@@ -228,12 +246,16 @@ fn provider() -> CryptoProvider {
     }
 }
 
-/// TLS 1.3 with the service's own certificate as the only trust anchor.
+/// TLS 1.3 with these certificates, the service's own or its authorities', as the only trust anchors.
 fn pinned(certificate_pem: &[u8]) -> Result<rustls::ClientConfig, ClientError> {
     let refused = |cause: &dyn std::fmt::Display| ClientError::Certificate(cause.to_string());
-    let certificate = CertificateDer::from_pem_slice(certificate_pem).map_err(|cause| refused(&cause))?;
     let mut roots = RootCertStore::empty();
-    roots.add(certificate).map_err(|cause| refused(&cause))?;
+    for certificate in CertificateDer::pem_slice_iter(certificate_pem) {
+        roots.add(certificate.map_err(|cause| refused(&cause))?).map_err(|cause| refused(&cause))?;
+    }
+    if roots.is_empty() {
+        return Err(refused(&"there is no certificate in it"));
+    }
     let builder = rustls::ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|cause| refused(&cause))?;

@@ -4,15 +4,16 @@ mod backup;
 
 use crate::address::Address;
 use crate::clients::{Clients, Right};
-use crate::config::Config;
+use crate::config::{Config, DEFAULTS, Overrides};
 use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::job_log;
-use crate::logging::Logging;
+use crate::logging::{Logging, filter_refused};
 use crate::output;
 use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
+use crate::settings::listen_address;
 pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -43,6 +44,7 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
                   On two machines, run by two people:\n  trefoil key-holder fingerprint         at the gateway: makes its credential, prints its fingerprint\n  \
                   trefoil key-holder init --gateway-fingerprint FINGERPRINT   at the key-holder\n  \
                   trefoil key-holder --listen 0.0.0.0:7443\n\n\
+                  Settings: defaults < --config file < TREFOIL_KEY_HOLDER_<SECTION>_<KEY> < flags.\n\n\
                   Nothing that a gateway may ask for changes a policy or lifts a freeze. Those are set-policy and reset-malformed, which\n\
                   use the operator's credential in the key-holder's data directory.\n\
                   The process may be killed at any time: an answer is given after everything that it depends on is stored."
@@ -55,6 +57,9 @@ pub struct KeyHolderArgs {
     /// Print the effective configuration as TOML and exit.
     #[arg(long)]
     print_config: bool,
+    /// Print every setting with its meaning and its default as TOML and exit. Nothing is read.
+    #[arg(long)]
+    print_defaults: bool,
     /// Take a vault that is an older copy than the job log or the gateway's seals show. Budgets and templates are as they were
     /// then. Give it for one start: each start with it counts, and every seal shows the count.
     #[arg(long)]
@@ -67,12 +72,8 @@ struct Place {
     /// TOML file; unknown keys are refused.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Directory of vault, keys, list of clients and job log.
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Where gateways connect, such as 0.0.0.0:7443.
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    overrides: Overrides,
 }
 
 #[derive(Debug, Subcommand)]
@@ -109,7 +110,7 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = "gateway")]
         name: String,
         /// Where they listen, in the order of their seats.
-        #[arg(long, value_name = "ADDR", num_args = 3,
+        #[arg(long, value_name = "ADDR", num_args = 3, value_parser = listen_address,
               default_values = ["127.0.0.1:7443", "127.0.0.1:7444", "127.0.0.1:7445"])]
         listen: Vec<SocketAddr>,
     },
@@ -194,8 +195,12 @@ fn tenant(text: &str) -> Result<TenantArg, String> {
 impl KeyHolderArgs {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let KeyHolderArgs { command, place, print_config, accept_older_vault } = self;
+        let KeyHolderArgs { command, place, print_config, print_defaults, accept_older_vault } = self;
         let done = match command {
+            None if print_defaults => {
+                print!("{DEFAULTS}");
+                Ok(())
+            }
             None if print_config => place.load().map(|config| print!("{}", config.to_toml())),
             None => return serve(&place, accept_older_vault),
             Some(Command::Init { place, gateway, gateway_fingerprint, name }) => {
@@ -263,16 +268,8 @@ impl KeyHolderArgs {
 
 impl Place {
     fn load(&self) -> Result<Config, (String, u8)> {
-        let usage = |cause: crate::config::ConfigError| (cause.to_string(), USAGE);
-        let mut config = Config::load(self.config.as_deref()).map_err(usage)?;
-        if let Some(path) = &self.data_dir {
-            config.server.data_dir.clone_from(path);
-        }
-        if let Some(address) = self.listen {
-            config.server.listen = address;
-        }
-        config.check().map_err(usage)?;
-        Ok(config)
+        Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides)
+            .map_err(|cause| (cause.to_string(), USAGE))
     }
 }
 
@@ -283,7 +280,7 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
     };
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
-        Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
+        Err(cause) => return fail(&filter_refused(&config.log, &cause), USAGE),
     };
     let ended = run(&config, accept_older_vault);
     log.end(ended.as_ref().err().map(|why| format!("trefoil: {why}")).as_deref());

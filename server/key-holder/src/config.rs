@@ -1,17 +1,34 @@
-//! The key-holder's configuration: embedded defaults < file < flags.
+//! The key-holder's configuration, read by [`settings`]: embedded defaults < file < environment < flags.
 
 use crate::address::Address;
 use crate::database::Survives;
 use crate::disk::DiskLimits;
+pub use crate::settings::ConfigError;
+use crate::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 use trefoil_matching::DecisionPolicy;
 use trefoil_matching::quorum::Seat;
 
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// How its settings are named.
+const PROGRAM: Program =
+    Program { defaults: DEFAULTS, prefix: KEY_HOLDER_PREFIX, list: "trefoil key-holder --print-defaults" };
+
+/// The flags that override keys.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Overrides {
+    /// Directory of vault, keys, list of clients and job log.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Where gateways connect, such as 0.0.0.0:7443.
+    #[arg(long, value_name = "ADDR", value_parser = settings::listen_address)]
+    pub listen: Option<SocketAddr>,
+}
 
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +55,7 @@ pub struct Server {
     /// Directory of everything that must be kept.
     pub data_dir: PathBuf,
     /// Where gateways connect.
+    #[serde(deserialize_with = "settings::listen_address_of")]
     pub listen: SocketAddr,
     /// Connections of known clients.
     pub connections: usize,
@@ -166,65 +184,51 @@ pub enum LogFormat {
     Json,
 }
 
-/// What was wrong, where it was set, and what to do.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum ConfigError {
-    /// The file cannot be read or says something else.
-    #[error("configuration file {path}: {cause}\n`--print-config` lists every key with its default")]
-    File {
-        /// The file.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// A value is out of its range.
-    #[error("{key}: {cause}")]
-    Range {
-        /// Dotted key.
-        key: &'static str,
-        /// Reason and remedy.
-        cause: String,
-    },
-}
-
 impl Config {
     /// The embedded defaults.
     pub fn embedded() -> Config {
         toml::from_str(DEFAULTS).expect("default.toml is tested to parse")
     }
 
-    /// The defaults under the keys of `file`.
+    /// The defaults, under the keys of `file`, under the variables `TREFOIL_KEY_HOLDER_<SECTION>_<KEY>`, under the flags, checked.
     ///
     /// # Errors
-    /// [`ConfigError`] names the file, the key and the remedy.
-    pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
-        let Some(path) = file else { return Ok(Config::embedded()) };
-        let refused = |cause: String| ConfigError::File {
-            path: path.display().to_string(),
-            cause: cause.trim().to_owned(),
-        };
-        let text = std::fs::read_to_string(path).map_err(|cause| refused(cause.to_string()))?;
-        let over: toml::Table = text.parse().map_err(|cause: toml::de::Error| refused(cause.to_string()))?;
-        let mut table: toml::Table = DEFAULTS.parse().expect("default.toml is tested to parse");
-        for (section, keys) in over {
-            let (Some(known), toml::Value::Table(keys)) =
-                (table.get_mut(&section).and_then(toml::Value::as_table_mut), keys)
-            else {
-                return Err(refused(format!("unknown section or key `{section}`")));
-            };
-            for (key, value) in keys {
-                let slot = known.get_mut(&key);
-                *slot.ok_or_else(|| refused(format!("unknown key `{section}.{key}`")))? = value;
-            }
+    /// [`ConfigError`] names the place, the key and the remedy.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (OsString, OsString)>,
+        flags: &Overrides,
+    ) -> Result<Config, ConfigError> {
+        let mut layers = Layers::new(PROGRAM);
+        if let Some(path) = file {
+            layers.file(path)?;
         }
-        table.try_into().map_err(|cause: toml::de::Error| refused(cause.to_string()))
+        layers.environment(environment.filter(|(name, _)| !settings::is_of_the_service(name)))?;
+        let read = layers.read().map_err(|cause| ConfigError::Range { key: "configuration", cause });
+        let mut config: Config = read?;
+        if let Some(path) = &flags.data_dir {
+            config.server.data_dir.clone_from(path);
+        }
+        if let Some(address) = flags.listen {
+            config.server.listen = address;
+        }
+        config.check().map_err(|cause| layers.located(cause))?;
+        Ok(config)
     }
 
-    /// Whether every value is in its range. To be called after flags were applied.
+    /// Whether variables that begin with `TREFOIL_KEY_HOLDER_` each name a setting, and have a value of its kind.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn check_variables(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<(), ConfigError> {
+        Layers::<Config>::new(PROGRAM).environment(variables)
+    }
+
+    /// Whether every value is in its range.
     ///
     /// # Errors
     /// [`ConfigError::Range`].
-    pub fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ConfigError> {
         if !(1..=100_000).contains(&self.server.connections) {
             let cause = format!("{} is not between 1 and 100000", self.server.connections);
             return Err(ConfigError::Range { key: "server.connections", cause });
@@ -237,7 +241,8 @@ impl Config {
             [("disk.low_water_mib", self.disk.low_water_mib), ("disk.reserve_mib", self.disk.reserve_mib)]
         {
             if value > 1 << 32 {
-                return Err(ConfigError::Range { key, cause: format!("{value} is above {}", 1_u64 << 32) });
+                let cause = format!("{value} is not between 0 and {}", 1_u64 << 32);
+                return Err(ConfigError::Range { key, cause });
             }
         }
         for (key, value) in
@@ -307,7 +312,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key-holder.toml");
         std::fs::write(&path, text).unwrap();
-        Config::load(Some(&path))
+        Config::load(Some(&path), std::iter::empty(), &Overrides::default())
     }
 
     #[test]
@@ -328,7 +333,7 @@ mod tests {
             ("[server]\nlisen = \"0.0.0.0:1\"", "server.lisen"),
             ("[sever]\nlisten = \"0.0.0.0:1\"", "sever"),
             ("listen = \"0.0.0.0:1\"", "listen"),
-            ("[server]\nlisten = 7", "socket address"),
+            ("[server]\nlisten = 7", "is integer, expected string"),
             ("[vault]\nattempts_survive = \"fire\"", "power-cut"),
             ("[quorum]\nset = 1", "quorum.set"),
             ("[server", "line 1"),

@@ -8,9 +8,11 @@
 //! refused: made anew, a store would begin the seal log again at 0 under the same keys.
 
 mod high_water;
+mod inspect;
 mod record;
 
 pub use high_water::{HighWater, Reached};
+pub use inspect::inspect;
 
 use record::Record;
 use rustix::fs::OFlags;
@@ -40,7 +42,7 @@ impl Drop for DataDir {
 #[derive(Debug, Error)]
 pub enum DataDirError {
     /// An operation of the file system failed.
-    #[error("{path}: cannot {operation}: {cause}")]
+    #[error("{path}: cannot {operation}: {cause}; check the path, the disk, and that this user may do it")]
     Io {
         /// File or directory.
         path: String,

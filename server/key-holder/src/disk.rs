@@ -16,7 +16,7 @@ pub const INTERVAL: Duration = Duration::from_millis(500);
 /// Free bytes with which a process can start.
 const START_BYTES: u64 = 1 << 20;
 /// Holds room and no data.
-pub(crate) const RESERVE_FILE: &str = "disk.reserve";
+pub const RESERVE_FILE: &str = "disk.reserve";
 
 /// What is low, and what is kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,6 +29,7 @@ pub mod process;
 mod protocol;
 mod quorum;
 mod remote;
+pub mod settings;
 pub mod stretch;
 pub mod supervisor;
 pub mod tls;

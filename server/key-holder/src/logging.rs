@@ -61,7 +61,7 @@ impl Logging {
     /// # Errors
     /// When `log.filter` is not a filter.
     pub fn start(log: &Log) -> Result<Logging, ParseError> {
-        let filter = EnvFilter::builder().parse(&log.filter)?;
+        let filter = EnvFilter::builder().parse(with_silent_libraries(&log.filter))?;
         let lines = Lines::to(standard_error());
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
         match log.format {
@@ -86,6 +86,20 @@ impl Logging {
             let _ = wait.recv_timeout(left);
         }
     }
+}
+
+/// What a person reads whose filter is none.
+pub fn filter_refused(log: &Log, cause: &ParseError) -> String {
+    format!(
+        "log.filter: `{}` is not a filter ({cause}); write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
+        log.filter
+    )
+}
+
+/// The filter, and only warnings of the libraries that speak HTTP and TLS unless it names them: at `debug` they log every frame.
+fn with_silent_libraries(filter: &str) -> String {
+    let unnamed = ["h2", "hyper", "rustls"].into_iter().filter(|library| !filter.contains(library));
+    unnamed.fold(filter.to_owned(), |filter, library| format!("{filter},{library}=warn"))
 }
 
 impl Lines {

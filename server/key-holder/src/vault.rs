@@ -16,7 +16,8 @@ use trefoil_matching::{
 };
 use zeroize::Zeroizing;
 
-const VERSION: i64 = 3;
+/// Version of the schema.
+pub const VERSION: i64 = 3;
 const SCHEMA: &str = include_str!("vault.sql");
 
 /// See the module. Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed

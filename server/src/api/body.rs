@@ -39,8 +39,15 @@ pub(super) async fn bytes(
 ) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
     check_media_type(&parts.headers, media_type)?;
-    let too_large =
-        || Problem::new(Code::BodyTooLarge, format!("this route takes at most {bytes_max} bytes"));
+    let too_large = || {
+        // What most often is too large is an embedding of another model.
+        let embedding =
+            if bytes_max == super::EMBEDDING_JSON_BYTES_MAX { ": an embedding has 128 numbers" } else { "" };
+        Problem::new(
+            Code::BodyTooLarge,
+            format!("the body has more than the {bytes_max} bytes that this route takes{embedding}"),
+        )
+    };
     let too_small =
         || Problem::new(Code::ProofRejected, format!("no shorter than {bytes_min} bytes is possible"));
     if let Some(length) = content_length(&parts.headers) {
@@ -61,14 +68,52 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let pointer = pointer(error.path());
         let cause = error.into_inner();
-        if cause.is_data() {
-            Problem::field(Code::FieldInvalid, pointer, cause.to_string())
-        } else {
-            Problem::new(Code::MalformedJson, cause.to_string())
+        match is_well_formed(bytes) {
+            true => Problem::field(Code::FieldInvalid, pointer, field(&cause)),
+            false => not_json(bytes, &cause),
         }
     })?;
-    deserializer.end().map_err(|cause| Problem::new(Code::MalformedJson, cause.to_string()))?;
+    deserializer.end().map_err(|cause| not_json(bytes, &cause))?;
     Ok(value)
+}
+
+/// Whether it is JSON, of whatever shape: a number where a name is expected is not malformed, though the parser says so.
+fn is_well_formed(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+fn not_json(bytes: &[u8], cause: &serde_json::Error) -> Problem {
+    let detail = match bytes.iter().all(u8::is_ascii_whitespace) {
+        true => "the body is empty, and this route takes a JSON object".to_owned(),
+        false => format!("the body is not JSON at line {}, column {}: {cause}", cause.line(), cause.column()),
+    };
+    Problem::new(Code::MalformedJson, detail)
+}
+
+/// What is wrong with a field, without the parser's place in the text, which the pointer says better, and without names of our code.
+fn field(cause: &serde_json::Error) -> String {
+    let text = cause.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+    match text {
+        "expected value" | "expected `\"`" | "expected ident" => {
+            "a value of another kind is expected here".to_owned()
+        }
+        _ => match text.split_once(", expected ") {
+            // "invalid type: integer `5`, expected struct Policy"
+            Some((what, expected)) => format!("{what}, expected {}", plain(expected)),
+            None => text.to_owned(),
+        },
+    }
+}
+
+/// What serde calls a type of ours, as JSON calls it.
+fn plain(expected: &str) -> &str {
+    match expected.split(' ').next() {
+        Some("struct") => "an object",
+        Some("enum") => "one of the forms that API.md shows",
+        Some("u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64") => "a whole number in range",
+        _ => expected,
+    }
 }
 
 /// A JSON answer.
@@ -95,7 +140,13 @@ fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), P
     if essence.eq_ignore_ascii_case(expected) {
         return Ok(());
     }
-    Err(Problem::new(Code::MediaTypeUnsupported, format!("send Content-Type: {expected}")))
+    Err(Problem::new(
+        Code::MediaTypeUnsupported,
+        match given {
+            "" => format!("there is no Content-Type; send Content-Type: {expected}"),
+            given => format!("Content-Type is {given}; send Content-Type: {expected}"),
+        },
+    ))
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

@@ -21,7 +21,7 @@ use trefoil_key_holder::output;
 #[command(
     about = "Operate a running service: tenants, API keys, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
-    TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --certificate and --admin-token-file.\n\n\
+    TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
     trefoil admin tenant create shop --audience https://shop.example\n  \
     trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
@@ -260,7 +260,9 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
 
 fn read_policy(path: &Path) -> Result<Policy, String> {
     let bytes = super::remote::read(path)?;
-    serde_json::from_slice(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+    serde_json::from_slice(&bytes).map_err(|cause| {
+        format!("{}: is not a policy in JSON ({cause}); API.md shows one, and --audience makes one without a file", path.display())
+    })
 }
 
 /// The file of a key, made before the key: a key that cannot be kept is not made.

@@ -24,10 +24,10 @@ use trefoil_zkp::{Digest, expiry_of};
     member's sessions\nat the next request. The directory is one issuer: back it up whole, and give it to nobody.\n\n\
     Examples, in this order:\n  \
     trefoil issuer init --directory issuer --tenant 5f3a...\n  \
-    trefoil issuer register --directory issuer --admin https://127.0.0.1:9443 --certificate trefoil-data/tls-certificate.pem \\\n      \
+    trefoil issuer register --directory issuer --admin https://127.0.0.1:9443 --ca trefoil-data/tls-certificate.pem \\\n      \
     --admin-token-file trefoil-data/admin.token\n  \
     trefoil issuer add ann --directory issuer --commitment 0a1b... --level 2 --expires 2027-01-01T00:00:00Z\n  \
-    trefoil issuer publish --directory issuer --service https://127.0.0.1:8443 --certificate trefoil-data/tls-certificate.pem \\\n      \
+    trefoil issuer publish --directory issuer --service https://127.0.0.1:8443 --ca trefoil-data/tls-certificate.pem \\\n      \
     --api-key-file issuer-api.key\n  \
     trefoil issuer export ann --directory issuer --output ann.credential\n  \
     trefoil issuer revoke ann --directory issuer     then publish again\n  \
@@ -63,9 +63,8 @@ enum Command {
         /// The admin API, such as https://127.0.0.1:9443.
         #[arg(long, value_name = "URL")]
         admin: String,
-        /// The certificate that it must show, PEM.
-        #[arg(long, value_name = "FILE")]
-        certificate: PathBuf,
+        #[command(flatten)]
+        ca: remote::Ca,
         /// The operator's token; admin.token in the service's data directory.
         #[arg(long, value_name = "FILE")]
         admin_token_file: PathBuf,
@@ -183,10 +182,11 @@ impl Command {
                 Ok(described(&issuer.map_err(text)?))
             }
             Command::Show(place) => Ok(described(&place.open()?)),
-            Command::Register { place, admin, certificate, admin_token_file } => {
+            Command::Register { place, admin, ca, admin_token_file } => {
                 let issuer = place.open()?;
                 let token = remote::first_line(&admin_token_file)?;
-                let admin = Admin::new(&admin, &remote::read(&certificate)?, &token).map_err(text)?;
+                let admin =
+                    Admin::new(&admin, &ca.roots()?, &token).map_err(|cause| ca.named(&admin, &cause))?;
                 let identity = issuer.identity();
                 let call = admin.register_issuer_key(Hex(identity.tenant), &identity.public_key);
                 Ok(format!("registered {}\n", hex::encode(remote::block_on(call)?.key_id.0)))

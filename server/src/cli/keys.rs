@@ -161,17 +161,18 @@ fn refused(cause: impl ToString) -> Failure {
 
 impl Private {
     fn open(self) -> Result<Opened, Failure> {
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let overrides = Overrides { data_dir: self.data_dir, ..Overrides::default() };
-        let mut config = Config::load(self.config.as_deref(), environment, &overrides)
+        let mut config = Config::load(self.config.as_deref(), std::env::vars_os(), &overrides)
             .map_err(|cause| (cause.to_string(), USAGE))?;
         if let Some(file) = self.passphrase_file {
             config.keys.passphrase_file = file;
         }
+        let directory = DataDir::open_for_keys(&config.server.data_dir).map_err(refused)?;
+        let kept = signing_keys::kept_issuer(&directory);
+        let configured = || config.issuer(kept.as_deref()).map_err(|cause| (cause.to_string(), USAGE));
         Ok(Opened {
-            directory: DataDir::open_for_keys(&config.server.data_dir).map_err(refused)?,
-            issuer: self.issuer.unwrap_or_else(|| config.issuer()),
+            issuer: self.issuer.map_or_else(configured, Ok)?,
+            directory,
             source: Source::of_process(&config.keys.passphrase_file),
         })
     }
@@ -230,7 +231,10 @@ impl Public {
     fn newest(&self) -> Result<TrustRoot, String> {
         let path = self.data_dir.join(TRUST_ROOT_FILE);
         let bytes = std::fs::read(&path).map_err(|cause| {
-            format!("{}: {cause}; start the service once, or give --data-dir", path.display())
+            format!(
+                "{}: cannot be read ({cause}); start the service once, or give --data-dir",
+                path.display()
+            )
         })?;
         trust::read(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
     }

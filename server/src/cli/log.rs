@@ -1,6 +1,6 @@
 //! `trefoil log`: what auditors and witnesses do.
 
-use super::fail;
+use super::{fail, remote};
 use crate::client::PublicLog;
 use crate::clock::SystemClock;
 use crate::log_audit::{self, AuditError, Audited, Head, Source};
@@ -71,9 +71,8 @@ enum Command {
         /// Address of the public API, such as https://127.0.0.1:8443.
         #[arg(long, value_name = "URL")]
         service: String,
-        /// Certificate of the service, or of the authority that signed it, PEM.
-        #[arg(long, visible_alias = "ca", value_name = "FILE")]
-        certificate: PathBuf,
+        #[command(flatten)]
+        ca: remote::Ca,
         /// What `trefoil log cosign` printed.
         #[arg(value_name = "FILE")]
         checkpoint: PathBuf,
@@ -84,9 +83,8 @@ enum Command {
 struct Audit {
     #[command(flatten)]
     place: Place,
-    /// Certificate of the service, or of the authority that signed it, PEM.
-    #[arg(long, visible_alias = "ca", value_name = "FILE", requires = "service")]
-    certificate: Option<PathBuf>,
+    #[command(flatten)]
+    ca: remote::Ca,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
     trust_root: PathBuf,
@@ -136,9 +134,7 @@ impl Log {
             Command::Audit(audit) => audit.run(),
             Command::WitnessKey { name, output } => witness_key(&name, &output),
             Command::Cosign { name, key, trust_root, head } => cosign(&name, &key, &trust_root, &head),
-            Command::HandIn { service, certificate, checkpoint } => {
-                hand_in(&service, &certificate, &checkpoint)
-            }
+            Command::HandIn { service, ca, checkpoint } => hand_in(&service, &ca, &checkpoint),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -162,7 +158,7 @@ impl Audit {
             (Some(directory), _) => {
                 Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
             }
-            (None, Some(service)) => Box::new(Remote::new(service, self.certificate.as_deref())?),
+            (None, Some(service)) => Box::new(Remote::new(service, &self.ca)?),
             (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
         };
         let checkpoint = self.checkpoint(source.as_ref())?;
@@ -227,12 +223,14 @@ struct Remote {
 }
 
 impl Remote {
-    fn new(service: &str, certificate: Option<&Path>) -> Result<Remote, Failure> {
-        let path = certificate.ok_or_else(|| ("--service needs --ca FILE".to_owned(), super::USAGE))?;
-        let pem = std::fs::read(path).map_err(|cause| named(path, &cause))?;
+    fn new(service: &str, ca: &remote::Ca) -> Result<Remote, Failure> {
+        let roots = ca.roots().map_err(|cause| undecided(format!("{service}: {cause}")))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(undecided)?;
-        Ok(Remote { runtime, log: PublicLog::new(service, &pem).map_err(undecided)? })
+        Ok(Remote {
+            runtime,
+            log: PublicLog::new(service, &roots).map_err(|cause| undecided(ca.named(service, &cause)))?,
+        })
     }
 }
 
@@ -284,9 +282,9 @@ fn restoration(Restoration { first, time }: &Restoration) -> String {
     format!("the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}")
 }
 
-fn hand_in(service: &str, certificate: &Path, checkpoint: &Path) -> Result<(), Failure> {
+fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Failure> {
     let note = std::fs::read_to_string(checkpoint).map_err(|cause| named(checkpoint, &cause))?;
-    let Remote { runtime, log } = Remote::new(service, Some(certificate))?;
+    let Remote { runtime, log } = Remote::new(service, ca)?;
     let (size, witnesses) = runtime.block_on(log.hand_in(&note)).map_err(|cause| {
         let refused = matches!(cause.code(), Some("cosignature-refused" | "malformed-request"));
         (cause.to_string(), if refused { INVALID } else { UNDECIDED })

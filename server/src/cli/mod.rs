@@ -3,6 +3,7 @@
 mod admin;
 mod backup;
 mod compare;
+mod doctor;
 mod issuer;
 mod keys;
 mod log;
@@ -19,17 +20,21 @@ pub use serve::run_service;
 use std::process::ExitCode;
 pub use trefoil_key_holder::output::while_somebody_reads;
 
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TREFOIL_COMMIT"), ")");
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
 
 #[derive(Parser)]
 #[command(
     name = "trefoil",
-    version,
+    version = VERSION,
     about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
     after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
                   trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
                   trefoil quickstart                the first login on that service, from another terminal, command by command
+  \
+                  trefoil doctor                    what is wrong with an installation, and what to do
   \
                   trefoil key-holder                the keys and thresholds in a process of their own\n  \
                   trefoil keys export-trust-root    what relying parties pin\n  \
@@ -52,6 +57,8 @@ enum Command {
     Quickstart(quickstart::Quickstart),
     /// Operate a running service: tenants, API keys, key rotation.
     Admin(admin::AdminCommand),
+    /// Say what is wrong with an installation, where, and what to do.
+    Doctor(doctor::Doctor),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),
     /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
@@ -78,6 +85,7 @@ pub fn main() -> ExitCode {
         Command::KeyHolder(arguments) => arguments.run(),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Admin(admin) => admin.run(),
+        Command::Doctor(doctor) => doctor.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Verify(verify) => verify.run(),

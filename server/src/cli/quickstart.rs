@@ -68,9 +68,9 @@ impl Quickstart {
         let file = |name: &str| self.directory.join(name).display().to_string();
         let at = |path: &Path| path.display().to_string();
         let (certificate, token) = (at(&found.certificate), at(&found.token));
-        let admin = ["--admin", &found.url, "--certificate", &certificate, "--admin-token-file", &token];
+        let admin = ["--admin", &found.url, "--ca", &certificate, "--admin-token-file", &token];
         let (key, issuer, wallet) = (file("api.key"), file("issuer"), file("ann.wallet"));
-        let remote = ["--service", &service, "--certificate", &certificate, "--api-key-file", &key];
+        let remote = ["--service", &service, "--ca", &certificate, "--api-key-file", &key];
         let passphrase = file("passphrase");
         let sealed = ["--passphrase-file", passphrase.as_str()];
         self.private("passphrase", &(random::<32>() + "\n"))?;

@@ -1,21 +1,24 @@
 //! `trefoil serve`
 
-use super::{USAGE, fail};
+use super::{USAGE, fail, time};
 use crate::clock::SystemClock;
-use crate::config::{Config, Overrides};
+use crate::config::{Config, DEFAULTS, Overrides};
 use crate::listener::raise_descriptor_limit;
-use crate::server::Server;
+use crate::server::{Server, Standing};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use trefoil_key_holder::logging::Logging;
+use trefoil_key_holder::logging::{Logging, filter_refused};
 use trefoil_key_holder::{memory, output};
 use trefoil_pipeline::Clock;
 
+/// Keys and certificates that run out within this are warned of.
+pub(super) const SOON_S: u64 = 30 * 86_400;
+
 #[derive(clap::Args)]
 #[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\
-    Examples:\n  trefoil serve\n  trefoil serve --data-dir /var/lib/trefoil --listen 0.0.0.0:8443\n  \
+    Examples:\n  trefoil serve\n  trefoil serve --data-dir /var/lib/trefoil --listen 0.0.0.0:8443 --public-url https://auth.example:8443\n  \
     trefoil serve --config trefoil.toml --print-config   check a file and see what it amounts to\n  \
     TREFOIL_LOG_FORMAT=json trefoil serve --cadence per-batch")]
 pub(super) struct Serve {
@@ -27,14 +30,18 @@ pub(super) struct Serve {
     /// Print the effective configuration as TOML and exit.
     #[arg(long)]
     print_config: bool,
+    /// Print every setting with its meaning and its default as TOML and exit. Nothing is read.
+    #[arg(long)]
+    print_defaults: bool,
 }
 
 impl Serve {
     pub(super) fn run(self) -> ExitCode {
-        // A variable that is not UTF-8 cannot be one of ours.
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let config = match Config::load(self.config.as_deref(), environment, &self.overrides) {
+        if self.print_defaults {
+            print!("{DEFAULTS}");
+            return ExitCode::SUCCESS;
+        }
+        let config = match Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides) {
             Ok(config) => config,
             Err(cause) => return fail(&cause, USAGE),
         };
@@ -51,7 +58,7 @@ impl Serve {
 pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
-        Err(cause) => return fail(&format_args!("log.filter: {cause}"), USAGE),
+        Err(cause) => return fail(&filter_refused(&config.log, &cause), USAGE),
     };
     let ended = run(config, clock);
     log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
@@ -80,7 +87,8 @@ fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
 async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     // Before anything is printed: a reader of the addresses may send a signal at once.
     let signals = signals();
-    let server = Server::start(config, clock).await.map_err(|cause| cause.to_string())?;
+    let server = Server::start(config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
+    say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
         server.public_address(),
@@ -104,6 +112,40 @@ async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
         (Some(death), _) => Err(death.to_string()),
         (None, true) => Ok(()),
         (None, false) => Err("some requests were not answered in time".to_owned()),
+    }
+}
+
+/// The line of the log that says everything about this process, and warnings of what runs out soon.
+fn say_what_runs(server: &Server, now: u64) {
+    let Standing { directory, issuer, public_url, key_holder, tenants, certificate_until, keys_until } =
+        server.standing();
+    let until = |time: Option<u64>| time.map_or("unknown".to_owned(), time::format);
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        commit = env!("TREFOIL_COMMIT"),
+        directory = %directory.display(),
+        issuer,
+        public = %server.public_address(),
+        public_url,
+        admin = %server.admin_address(),
+        key_holder,
+        tenants,
+        certificate_until = until(certificate_until),
+        keys_until = until(keys_until),
+        "started"
+    );
+    for (what, until, remedy) in [
+        ("TLS certificate", certificate_until, "renew it and start again"),
+        ("signing keys", keys_until, "`trefoil keys rotate`, then start again"),
+    ] {
+        if let Some(until) = until.filter(|until| *until < now.saturating_add(SOON_S)) {
+            tracing::warn!(
+                what,
+                until = time::format(until),
+                remedy,
+                "runs out within 30 days, or has run out"
+            );
+        }
     }
 }
 

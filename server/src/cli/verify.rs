@@ -135,7 +135,10 @@ impl Verify {
 
     fn attestation(&self, file: &Path, root_file: &Path, proof: Option<&Proof>) -> Result<Outcome, String> {
         let root = read(root_file, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
-        let root = trust::read(&root).map_err(|cause| named(root_file, &cause))?;
+        let root = trust::read(&root).map_err(|cause| {
+            let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
+            format!("{}: is not a trust root ({cause}); {remedy}", root_file.display())
+        })?;
         let seal = match &self.seal {
             None => None,
             Some(path) => {
@@ -257,11 +260,13 @@ pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
 }
 
 pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
-    let size = std::fs::metadata(path).map_err(|cause| named(path, &cause))?.len();
+    let unreadable =
+        |cause: std::io::Error| named(path, &format_args!("cannot be read ({cause}); check the path"));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > bytes_max {
         return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
     }
-    std::fs::read(path).map_err(|cause| named(path, &cause))
+    std::fs::read(path).map_err(unreadable)
 }
 
 pub(super) fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {

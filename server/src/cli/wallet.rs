@@ -33,7 +33,7 @@ use zeroize::Zeroizing;
     trefoil wallet receive ann.credential --wallet ann.wallet\n  \
     trefoil wallet enrol --wallet ann.wallet --embedding face.json --consent 'form 7' --service ... \n  \
     trefoil wallet open --wallet ann.wallet --audience shop.example --service https://127.0.0.1:8443 \\\n      \
-    --certificate trefoil-data/tls-certificate.pem --api-key-file api.key\n  \
+    --ca trefoil-data/tls-certificate.pem --api-key-file api.key\n  \
     trefoil wallet authenticate --wallet ann.wallet --audience shop.example --embedding face.json \\\n      \
     --nonce 5f3a... --output answer.json --service ...\n  \
     trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n\n\

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_key_holder::disk::DiskLimits;
+use trefoil_key_holder::settings::listen_address_of;
 use trefoil_zkp::Circuit;
 
 /// `[server]`
@@ -17,11 +18,17 @@ pub struct Server {
     /// Directory of databases, keys, certificate and admin token.
     pub data_dir: PathBuf,
     /// Public listener.
+    #[serde(deserialize_with = "listen_address_of")]
     pub listen: SocketAddr,
+    /// Where callers reach the public listener; empty means at `listen`.
+    pub public_url: String,
     /// Admin listener.
+    #[serde(deserialize_with = "listen_address_of")]
     pub admin_listen: SocketAddr,
-    /// Issuer name in attestations; empty means derived from `listen`.
+    /// Issuer name in attestations; empty: see [`Config::issuer`](super::Config::issuer).
     pub issuer: String,
+    /// Whether the log has a line for each request.
+    pub access_log: bool,
     /// Whether memory is kept out of core dumps, swap space, and the reach of debuggers.
     pub protect_memory: bool,
 }

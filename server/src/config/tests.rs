@@ -6,7 +6,7 @@ fn load(file: Option<&str>, environment: &[(&str, &str)], flags: &Overrides) -> 
     if let Some(text) = file {
         std::fs::write(&path, text).unwrap();
     }
-    let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let environment = environment.iter().map(|(name, value)| (name.into(), value.into()));
     Config::load(file.map(|_| path.as_path()), environment, flags)
 }
 
@@ -38,7 +38,7 @@ fn unknown_keys_are_refused_by_name() {
     let error = load(Some("[pipelin]\nworkers = 2"), &[], &Overrides::default()).unwrap_err();
     assert!(error.to_string().contains("`pipelin`"), "{error}");
     let error = load(None, &[("TREFOIL_LOG_FORMATT", "json")], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("its keys are filter, format"), "{error}");
+    assert!(error.to_string().contains("did you mean TREFOIL_LOG_FORMAT?"), "{error}");
 }
 
 #[test]
@@ -54,9 +54,50 @@ fn wrong_values_say_where_they_were_set() {
 }
 
 #[test]
-fn foreign_variables_are_ignored() {
-    let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_API_KEY", "x"), ("PATH", "/bin")];
-    assert!(load(None, &environment, &Overrides::default()).is_ok());
+fn variables_of_the_key_holder_are_checked_by_its_own_names_and_change_nothing_here() {
+    let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_KEY_HOLDER_SERVER_LISTEN", "127.0.0.1:1")];
+    assert_eq!(load(None, &environment, &Overrides::default()).unwrap(), Config::embedded());
+    let refused = |name| load(None, &[(name, "x")], &Overrides::default()).unwrap_err().to_string();
+    let said = refused("TREFOIL_KEY_HOLDER_SERVR_LISTEN");
+    assert!(said.contains("did you mean TREFOIL_KEY_HOLDER_SERVER_LISTEN?"), "{said}");
+    let said = refused("TREFOIL_SERVR_LISTEN");
+    assert!(said.contains("did you mean TREFOIL_SERVER_LISTEN?"), "{said}");
+    let said = refused("TREFOIL_API_KEY");
+    assert!(said.contains("TREFOIL_API_KEY names no setting"), "{said}");
+}
+
+#[test]
+fn the_key_holder_knows_the_sections_of_the_service() {
+    let table: toml::Table = DEFAULTS.parse().unwrap();
+    let mut known = settings::SERVICE_SECTIONS.map(str::to_owned);
+    known.sort();
+    assert!(table.keys().eq(known.iter()), "{:?}", table.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn the_issuer_is_what_is_configured_then_what_the_directory_has_then_the_address() {
+    let named = |variables: &[(&str, &str)], kept| {
+        load(None, variables, &Overrides::default()).unwrap().issuer(kept).map_err(|cause| cause.to_string())
+    };
+    let url = ("TREFOIL_SERVER_PUBLIC_URL", "https://auth.example");
+    let everywhere = ("TREFOIL_SERVER_LISTEN", "0.0.0.0:8443");
+    assert_eq!(named(&[url, ("TREFOIL_SERVER_ISSUER", "shop")], Some("kept")).unwrap(), "shop");
+    assert_eq!(named(&[url, everywhere], Some("kept")).unwrap(), "https://auth.example");
+    assert_eq!(named(&[everywhere], Some("kept")).unwrap(), "kept");
+    assert_eq!(named(&[], None).unwrap(), "https://127.0.0.1:8443");
+    assert_eq!(named(&[("TREFOIL_SERVER_LISTEN", "127.0.0.1:0")], None).unwrap(), "https://127.0.0.1");
+    assert_eq!(named(&[("TREFOIL_SERVER_LISTEN", "[::1]:0")], None).unwrap(), "https://[::1]");
+    for listen in ["0.0.0.0:8443", "[::]:8443", "0.0.0.0:0"] {
+        let said = named(&[("TREFOIL_SERVER_LISTEN", listen)], None).unwrap_err();
+        assert!(said.contains(listen) && said.contains("--public-url https://auth.example"), "{said}");
+    }
+    for url in
+        ["http://auth.example", "auth.example", "https://", "https://a/b", "https://a:0", "https://u@a"]
+    {
+        let refused = load(None, &[("TREFOIL_SERVER_PUBLIC_URL", url)], &Overrides::default()).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains(url) && said.contains("set by TREFOIL_SERVER_PUBLIC_URL"), "{said}");
+    }
 }
 
 #[test]

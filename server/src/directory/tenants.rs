@@ -10,6 +10,11 @@ use crate::wire::{Hex, ShownTenant, TenantPage, TenantSummary};
 const PAGE: usize = 256;
 
 impl Directory {
+    /// How many tenants there are.
+    pub(crate) fn count(&self) -> usize {
+        self.snapshot.load().tenants.len()
+    }
+
     /// A page of the tenants, from an identifier on, ordered by identifier.
     pub(crate) fn tenants(&self, from: TenantId) -> TenantPage {
         let snapshot = self.snapshot.load();

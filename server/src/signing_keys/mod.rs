@@ -126,6 +126,12 @@ pub enum KeysError {
     Sign(String),
 }
 
+/// The issuer of the directory's trust root; none where there is no trust root that reads, which opening the keys explains.
+pub(crate) fn kept_issuer(directory: &DataDir) -> Option<String> {
+    let bytes = std::fs::read(directory.join(TRUST_ROOT_FILE)).ok()?;
+    Some(trust::read(&bytes).ok()?.issuer().to_owned())
+}
+
 /// The keys and trust root of a directory, made if it has neither.
 pub(crate) fn open_or_make(
     directory: &DataDir,

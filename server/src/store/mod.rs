@@ -14,6 +14,7 @@ mod suite;
 pub use memory::Memory;
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
+pub(crate) use sqlite::VERSION;
 pub use trefoil_key_holder::database::StoreError;
 
 use trefoil_attest::HEADER_BYTES_MAX;

@@ -62,7 +62,7 @@ impl Sqlite {
     }
 }
 
-const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 4;
 const SCHEMA: &str =
     concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
 const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));

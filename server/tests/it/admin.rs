@@ -107,8 +107,8 @@ async fn mistakes_of_an_operator_name_the_next_step() {
     let nobody = "00".repeat(16);
     let cases: [(&[&str], &[&str]); 9] = [
         (&["tenant", "list", "--data-dir", "/nowhere"], &["/nowhere/tls-certificate.pem", "trefoil serve"]),
-        (&["tenant", "list", "--certificate", &token], &["token", "certificate"]),
-        (&["tenant", "list", "--certificate", &other], &["other.pem", "--certificate"]),
+        (&["tenant", "list", "--ca", &token], &["token", "certificate"]),
+        (&["tenant", "list", "--ca", &other], &["other.pem", "--ca"]),
         (&["tenant", "list", "--admin-token-file", &token], &["token", "--admin-token-file"]),
         (&["tenant", "show", &nobody], &["tenant-unknown", "tenant list"]),
         (&["api-key", "revoke", "0011223344556677", "--tenant", &nobody], &["tenant-unknown", "tenant list"]),

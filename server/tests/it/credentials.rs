@@ -60,7 +60,7 @@ impl World {
         for word in command.split_whitespace() {
             match word {
                 "SERVICE" => arguments.extend(
-                    ["--service", &public, "--certificate", certificate, "--api-key-file", "api.key"]
+                    ["--service", &public, "--ca", certificate, "--api-key-file", "api.key"]
                         .map(str::to_owned),
                 ),
                 "ISSUER" => arguments.extend(["--directory", "issuer"].map(str::to_owned)),
@@ -95,7 +95,7 @@ impl World {
     fn issue(&self) {
         self.done(&format!("issuer init ISSUER --tenant {} --passphrase-file issuer.pass", self.tenant));
         self.done(&format!(
-            "issuer register ISSUER --admin https://{} --certificate {} --admin-token-file {}",
+            "issuer register ISSUER --admin https://{} --ca {} --admin-token-file {}",
             self.server.admin_address(),
             self.server.certificate_path().display(),
             self.server.admin_token_path().display()
@@ -282,7 +282,7 @@ async fn a_service_that_shows_other_roots_than_the_issuers_is_found_out() {
         format!("issuer init --directory second --tenant {} --passphrase-file issuer.pass", world.tenant);
     world.done(&second);
     world.done(&format!(
-        "issuer register --directory second --admin https://{} --certificate {} --admin-token-file {}",
+        "issuer register --directory second --admin https://{} --ca {} --admin-token-file {}",
         world.server.admin_address(),
         world.server.certificate_path().display(),
         world.server.admin_token_path().display()

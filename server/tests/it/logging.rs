@@ -7,7 +7,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Every line that the libraries have to say.
-const MANY: (&str, &str) = ("TREFOIL_LOG_FILTER", "trace");
+const MANY: (&str, &str) = ("TREFOIL_LOG_FILTER", "trace,h2=trace,hyper=trace,rustls=trace");
 
 fn device_without_room() -> Stdio {
     File::options().write(true).open("/dev/full").unwrap().into()

@@ -40,14 +40,14 @@ export async function logIn(service: Service, folder: string, { audience, nonce 
   const [directory, wallet] = [join(folder, "issuer"), join(folder, "ann.wallet")];
   const ann = file("ann.json", JSON.stringify(Array.from({ length: 128 }, (_, at) => Math.sin(0.7 * at))));
   const passphrase = ["--passphrase-file", file("passphrase", "a passphrase for this test\n")];
-  const there = ["--service", publicApi, "--certificate", certificate, "--api-key-file", file("api.key", String(key))];
+  const there = ["--service", publicApi, "--ca", certificate, "--api-key-file", file("api.key", String(key))];
   const issuer = (command: string, ...rest: string[]): Promise<string> =>
     run(service, ["issuer", command, "--directory", directory, ...rest]);
   const holder = (command: string, ...rest: string[]): Promise<string> =>
     run(service, ["wallet", command, "--wallet", wallet, ...passphrase, ...rest]);
 
   await issuer("init", "--tenant", String(tenant), ...passphrase);
-  await issuer("register", "--admin", adminApi, "--certificate", certificate, "--admin-token-file", adminToken);
+  await issuer("register", "--admin", adminApi, "--ca", certificate, "--admin-token-file", adminToken);
   await holder("create");
   const tomorrow = String(Math.floor(Date.now() / 1000) + 24 * 60 * 60);
   const commitment = (await holder("commitment")).trim();

@@ -6,8 +6,9 @@ use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::path::Path;
 
-const FILE: &str = "installation.toml";
+pub(super) const FILE: &str = "installation.toml";
 const HEAD: &str = "# Which files belong together. Trefoil writes this file and refuses what is missing or another one: back it up and\n\
                     # restore it with the rest of the directory.\n# To have a certificate made anew on purpose, remove its two files and their two lines here.\n";
 
@@ -103,6 +104,10 @@ impl Record {
     }
 
     pub(super) fn read(directory: &DataDir) -> Result<Record, DataDirError> {
+        Record::read_at(directory.path())
+    }
+
+    pub(super) fn read_at(directory: &Path) -> Result<Record, DataDirError> {
         let path = directory.join(FILE);
         let refused = |cause: String| DataDirError::Record { path: path.display().to_string(), cause };
         let bytes = read_private(&path)?;
@@ -112,6 +117,11 @@ impl Record {
             true => Ok(record),
             false => Err(refused("its id is not 64 hexadecimal digits".to_owned())),
         }
+    }
+
+    /// The names, with the fingerprint of a file that never changes and nothing for one that may.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, noted)| (name.as_str(), noted.as_str()))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -146,7 +156,7 @@ fn lock(directory: &DataDir) -> Result<File, DataDirError> {
     locked.map_err(|cause: io::Error| failed(directory.path(), "lock", cause))
 }
 
-fn fingerprint(name: &str, bytes: &[u8]) -> String {
+pub(super) fn fingerprint(name: &str, bytes: &[u8]) -> String {
     let (domain, length) = (b"trefoil/installation-file/1", (name.len() as u64).to_le_bytes());
     let digest =
         Sha3_256::new().chain_update(domain).chain_update(length).chain_update(name).chain_update(bytes);

@@ -19,8 +19,8 @@ pub(in crate::cli) struct Place {
     /// The admin API, such as https://127.0.0.1:9443; as configured without it.
     #[arg(long, value_name = "URL", global = true)]
     admin: Option<String>,
-    /// The certificate that it must show, PEM.
-    #[arg(long, value_name = "FILE", global = true)]
+    /// The certificate that it must show or the one that signed it, PEM; as configured without it.
+    #[arg(long = "ca", alias = "certificate", value_name = "FILE", global = true)]
     certificate: Option<PathBuf>,
     /// File whose first line is the admin token.
     #[arg(long, value_name = "FILE", global = true)]
@@ -50,8 +50,7 @@ impl Place {
                 "{cause}; start the service (`trefoil serve`), name its directory with --data-dir, or the file with {flag}"
             )
         };
-        let certificate =
-            remote::read(&found.certificate).map_err(|cause| missing("--certificate", cause))?;
+        let certificate = remote::read(&found.certificate).map_err(|cause| missing("--ca", cause))?;
         let token = remote::first_line(&found.token).map_err(|cause| missing("--admin-token-file", cause))?;
         let admin = Admin::new(&found.url, &certificate, &token).map_err(|cause| match cause {
             ClientError::Certificate(_) => format!("{}: {cause}", found.certificate.display()),
@@ -64,10 +63,8 @@ impl Place {
 
     /// Where everything is: flags, then the configuration.
     pub(in crate::cli) fn found(&self) -> Result<Found, String> {
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let overrides = Overrides { data_dir: self.data_dir.clone(), ..Overrides::default() };
-        let config = Config::load(self.config.as_deref(), environment, &overrides)
+        let config = Config::load(self.config.as_deref(), std::env::vars_os(), &overrides)
             .map_err(|cause| cause.to_string())?;
         let data_dir = &config.server.data_dir;
         let configured = match config.tls.certificate.as_os_str().is_empty() {
@@ -77,7 +74,10 @@ impl Place {
         let or = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
         Ok(Found {
             url: self.admin.clone().unwrap_or_else(|| url(config.server.admin_listen)),
-            service: url(config.server.listen),
+            service: match config.server.public_url.as_str() {
+                "" => url(config.server.listen),
+                public => public.to_owned(),
+            },
             data_dir: data_dir.clone(),
             certificate: or(&self.certificate, configured),
             token: or(&self.admin_token_file, data_dir.join(ADMIN_TOKEN_FILE)),
@@ -91,7 +91,7 @@ impl Found {
         let path = |path: &Path| path.display().to_string();
         let step = match cause {
             ClientError::Unreachable { cause, .. } if cause.contains("certificate") => format!(
-                "the service shows another certificate than {}; name its own with --certificate",
+                "the service shows another certificate than {}; name its own with --ca",
                 path(&self.certificate)
             ),
             ClientError::Unreachable { .. } => {

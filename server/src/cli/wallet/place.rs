@@ -47,7 +47,8 @@ impl Place {
 
     /// Opens the file and keeps other processes out of it.
     pub(super) fn open(&self) -> Result<Open, String> {
-        let sealed = remote::read(&self.wallet)?;
+        let sealed = remote::read(&self.wallet)
+            .map_err(|cause| format!("{cause}; `trefoil wallet create` makes a wallet"))?;
         let lock = self.lock()?;
         let passphrase = self.passphrase.read("the wallet")?;
         let wallet = Wallet::open(&sealed, passphrase.as_bytes())

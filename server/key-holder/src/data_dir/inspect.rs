@@ -1,0 +1,72 @@
+//! A look at a data directory that changes nothing and takes no lock, for operators: beside a running process too.
+
+use super::record::{self, Record};
+use super::{DataDir, DataDirError, failed, read_private, refuse_foreign};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Everything that a process would refuse about the directory and its files, or that others may read.
+pub fn inspect(path: &Path) -> Vec<DataDirError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(cause) => return vec![failed(path, "read the permissions", cause)],
+    };
+    let mut found = Vec::new();
+    found.extend(refuse_foreign(path, &metadata).err());
+    if path.join(DataDir::UNFINISHED).symlink_metadata().is_ok() {
+        found.push(DataDirError::Unfinished { path: path.display().to_string() });
+    }
+    found.extend(files(path).unwrap_or_else(|cause| vec![failed(path, "list", cause)]));
+    found.extend(match path.join(record::FILE).exists() {
+        true => recorded(path),
+        // Before its first start a directory has none.
+        false => Vec::new(),
+    });
+    found
+}
+
+/// Files with a wrong owner or mode, and what is no file.
+fn files(directory: &Path) -> io::Result<Vec<DataDirError>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_file() || metadata.is_dir() => {
+                found.extend(refuse_foreign(&path, &metadata).err());
+            }
+            Ok(_) => found.push(DataDirError::NotAFile { path: path.display().to_string() }),
+            // A file that a running process has removed meanwhile.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => found.push(failed(&path, "read the permissions", cause)),
+        }
+    }
+    Ok(found)
+}
+
+/// Files of the record that are missing, empty, or not those that were made.
+fn recorded(directory: &Path) -> Vec<DataDirError> {
+    let record = match Record::read_at(directory) {
+        Ok(record) => record,
+        Err(cause) => return vec![cause],
+    };
+    record.files().filter_map(|(name, noted)| compared(directory, name, noted).err()).collect()
+}
+
+fn compared(directory: &Path, name: &str, noted: &str) -> Result<(), DataDirError> {
+    let path = directory.join(name);
+    let lost = |how| DataDirError::Lost { path: path.display().to_string(), how, loss: record::loss(name) };
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if metadata.len() == 0 => return Err(lost("empty")),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(lost("missing")),
+        _ if noted.is_empty() => return Ok(()),
+        _ => {}
+    }
+    match read_private(&path) {
+        Ok(bytes) if record::fingerprint(name, &bytes) != noted => {
+            Err(DataDirError::Other { path: path.display().to_string() })
+        }
+        // What keeps it from being read is found with its mode and owner.
+        _ => Ok(()),
+    }
+}

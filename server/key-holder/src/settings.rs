@@ -1,0 +1,296 @@
+//! Settings in layers, for every program: defaults < file < environment < flags.
+//!
+//! The defaults are a commented TOML file with every key. A file may set any of them, and so may the variable `<PREFIX><SECTION>_<KEY>`.
+//! What names no setting is refused wherever it stands, a variable as well as a key in a file, with the nearest name that exists. A
+//! mistyped limit that is ignored protects nobody.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::path::Path;
+use thiserror::Error;
+
+/// Every variable of ours begins so.
+const FAMILY: &str = "TREFOIL_";
+/// Variables that are no settings.
+const OTHERS: [&str; 2] = ["TREFOIL_BACKUP_PASSPHRASE", "TREFOIL_TIER"];
+/// Variables of tests.
+const TESTS: &str = "TREFOIL_TEST_";
+
+/// The settings of one program.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Every key with its default, TOML.
+    pub defaults: &'static str,
+    /// What its variables begin with.
+    pub prefix: &'static str,
+    /// The command that prints the defaults.
+    pub list: &'static str,
+}
+
+/// What was wrong, where it was set, and what to do.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("configuration file {path}: {cause}; check the path given with --config")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The operating system's words.
+        cause: String,
+    },
+    /// The file is not TOML or has a key that does not exist or of the wrong kind.
+    #[error("configuration file {path}: {cause}\n`{list}` shows every section and key")]
+    File {
+        /// The file.
+        path: String,
+        /// Line, column and reason.
+        cause: String,
+        /// The command that lists the settings.
+        list: &'static str,
+    },
+    /// A variable that begins as ours do and is none.
+    #[error(
+        "environment variable {name} names no setting{hint} `{list}` shows every section and key; the variable of a key is \
+         {prefix}<SECTION>_<KEY>. Correct it, or unset it"
+    )]
+    Unknown {
+        /// The variable.
+        name: String,
+        /// The nearest name that exists.
+        hint: String,
+        /// What the program's variables begin with.
+        prefix: &'static str,
+        /// The command that lists the settings.
+        list: &'static str,
+    },
+    /// A variable has a value of the wrong kind.
+    #[error("environment variable {name}: {cause}")]
+    Value {
+        /// The variable.
+        name: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A value is out of its range.
+    #[error("{key}: {cause}")]
+    Range {
+        /// Dotted key.
+        key: &'static str,
+        /// Reason and remedy.
+        cause: String,
+    },
+}
+
+/// What the key-holder's variables begin with. Both programs may run in one environment.
+pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
+/// Sections of the service's settings, whose variables the service checks.
+pub const SERVICE_SECTIONS: [&str; 12] = [
+    "server",
+    "tls",
+    "keys",
+    "witnesses",
+    "limits",
+    "pipeline",
+    "proofs",
+    "keyholder",
+    "store",
+    "retention",
+    "disk",
+    "log",
+];
+
+/// Whether a variable is one of a section of the service's.
+pub(crate) fn is_of_the_service(name: &OsString) -> bool {
+    let section = name.to_str().and_then(|name| name.strip_prefix(FAMILY)?.split_once('_'));
+    section.is_some_and(|(section, _)| SERVICE_SECTIONS.contains(&section.to_ascii_lowercase().as_str()))
+}
+
+/// The layers that were read so far, for the settings `T`.
+pub struct Layers<T> {
+    program: Program,
+    table: toml::Table,
+    /// Where a key was set, by its dotted name.
+    origins: BTreeMap<String, String>,
+    settings: PhantomData<T>,
+}
+
+impl<T: DeserializeOwned> Layers<T> {
+    /// The defaults.
+    ///
+    /// # Panics
+    /// When they are not TOML, which the tests of each program rule out.
+    pub fn new(program: Program) -> Layers<T> {
+        let table = program.defaults.parse().expect("the defaults are tested to parse");
+        Layers { program, table, origins: BTreeMap::new(), settings: PhantomData }
+    }
+
+    /// Puts the keys of a file over them.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file, the key and the remedy.
+    pub fn file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let (name, list) = (path.display().to_string(), self.program.list);
+        let text = std::fs::read_to_string(path)
+            .map_err(|cause| ConfigError::Unreadable { path: name.clone(), cause: cause.to_string() })?;
+        let refused = |cause: String| ConfigError::File { path: name.clone(), cause, list };
+        let file: toml::Table = text.parse().map_err(|cause: toml::de::Error| {
+            refused(format!("this is not TOML: {}", cause.to_string().trim_end()))
+        })?;
+        for (section, keys) in file {
+            let sections: Vec<String> = self.table.keys().cloned().collect();
+            let known = self.table.get_mut(&section).and_then(toml::Value::as_table_mut);
+            let (Some(known), toml::Value::Table(keys)) = (known, keys) else {
+                let hint = did_you_mean(&section, &sections, |name| format!("[{name}]"));
+                return Err(refused(format!("unknown section or key `{section}`{hint}")));
+            };
+            for (key, value) in keys {
+                let names: Vec<String> = known.keys().cloned().collect();
+                let unknown = || {
+                    let hint = did_you_mean(&key, &names, |name| format!("`{section}.{name}`"));
+                    refused(format!("unknown key `{section}.{key}`{hint}"))
+                };
+                let slot = known.get_mut(&key).ok_or_else(unknown)?;
+                if slot.type_str() != value.type_str() {
+                    let (want, got) = (slot.type_str(), value.type_str());
+                    return Err(refused(format!("key `{section}.{key}` is {got}, expected {want}")));
+                }
+                *slot = value;
+                self.origins.insert(format!("{section}.{key}"), format!("set in {name}"));
+            }
+            self.read().map_err(|cause| refused(format!("in section [{section}]: {cause}")))?;
+        }
+        Ok(())
+    }
+
+    /// Puts variables of the process over them. Those of another program of ours are not to be among them.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the variable and the remedy.
+    pub fn environment(
+        &mut self,
+        variables: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Result<(), ConfigError> {
+        for (name, value) in variables {
+            // A name that is not UTF-8 is not ours.
+            let Some(name) = name.to_str().filter(|name| name.starts_with(FAMILY)) else { continue };
+            if OTHERS.contains(&name) || name.starts_with(TESTS) {
+                continue;
+            }
+            let found = name.strip_prefix(self.program.prefix).and_then(|rest| self.key(rest));
+            let Some((section, key)) = found else { return Err(self.unknown(name)) };
+            let refused = |cause: String| ConfigError::Value { name: name.to_owned(), cause };
+            let value = value.to_str().ok_or_else(|| refused("the value is not UTF-8".to_owned()))?;
+            let slot = &mut self.table[&section][&key];
+            *slot = parsed(slot, value).map_err(&refused)?;
+            self.read().map_err(refused)?;
+            self.origins.insert(format!("{section}.{key}"), format!("set by {name}"));
+        }
+        Ok(())
+    }
+
+    /// Notes that a flag will replace a key.
+    pub fn flag(&mut self, key: &str, flag: &str) {
+        self.origins.insert(key.to_owned(), format!("set by {flag}"));
+    }
+
+    /// The settings of all layers.
+    ///
+    /// # Errors
+    /// Why the values are none, with the key. The layers above refuse each such value, so that this succeeds.
+    pub fn read(&self) -> Result<T, String> {
+        let read = self.table.clone().try_into();
+        read.map_err(|cause: toml::de::Error| cause.to_string().trim_end().replace('\n', " "))
+    }
+
+    /// A value out of its range, with the place where it was set.
+    pub fn located(&self, cause: ConfigError) -> ConfigError {
+        match cause {
+            ConfigError::Range { key, cause } => {
+                let origin = self.origins.get(key).map(|origin| format!(" ({origin})"));
+                ConfigError::Range { key, cause: cause + &origin.unwrap_or_default() }
+            }
+            other => other,
+        }
+    }
+
+    /// The section and the key of `SECTION_KEY`.
+    fn key(&self, rest: &str) -> Option<(String, String)> {
+        let (section, key) = rest.split_once('_')?;
+        let (section, key) = (section.to_ascii_lowercase(), key.to_ascii_lowercase());
+        self.table.get(&section)?.get(&key)?;
+        Some((section, key))
+    }
+
+    fn unknown(&self, name: &str) -> ConfigError {
+        let Program { prefix, list, .. } = self.program;
+        let names: Vec<String> =
+            names(&self.table, prefix).chain(OTHERS.iter().map(|&name| name.to_owned())).collect();
+        let hint = match did_you_mean(name, &names, str::to_owned) {
+            none if none.is_empty() => ".".to_owned(),
+            hint => hint,
+        };
+        ConfigError::Unknown { name: name.to_owned(), hint, prefix, list }
+    }
+}
+
+/// The variables of the settings in `table`.
+fn names<'a>(table: &'a toml::Table, prefix: &'a str) -> impl Iterator<Item = String> + 'a {
+    let keys = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
+    keys.flat_map(move |(section, keys)| {
+        keys.keys().map(move |key| format!("{prefix}{section}_{key}").to_ascii_uppercase())
+    })
+}
+
+/// A variable's text as a value of the kind that the default has. A list is written with commas.
+fn parsed(slot: &toml::Value, text: &str) -> Result<toml::Value, String> {
+    Ok(match slot {
+        toml::Value::Integer(_) => toml::Value::Integer(
+            text.parse().map_err(|_| format!("`{text}` is not a whole number, such as {slot}"))?,
+        ),
+        toml::Value::Boolean(_) => {
+            toml::Value::Boolean(text.parse().map_err(|_| format!("`{text}` is neither true nor false"))?)
+        }
+        toml::Value::Array(_) if text.is_empty() => toml::Value::Array(Vec::new()),
+        toml::Value::Array(_) => toml::Value::Array(text.split(',').map(|item| item.trim().into()).collect()),
+        _ => toml::Value::String(text.to_owned()),
+    })
+}
+
+/// "; did you mean ...?", if a name is near enough to be what was meant.
+fn did_you_mean(name: &str, names: &[String], show: impl Fn(&str) -> String) -> String {
+    let bare = |name: &str| name.strip_prefix(FAMILY).unwrap_or(name).to_ascii_uppercase();
+    let name = bare(name);
+    // A name without its section is meant as a whole, however long the section's is.
+    let ending = names.iter().find(|known| bare(known).ends_with(&format!("_{name}")));
+    let distance = |known: &String| strsim::damerau_levenshtein(&name, &bare(known));
+    let nearest = ending.or_else(|| {
+        let nearest = names.iter().min_by_key(|&known| distance(known))?;
+        (distance(nearest) <= name.len().div_ceil(3)).then_some(nearest)
+    });
+    nearest.map_or(String::new(), |known| format!("; did you mean {}?", show(known)))
+}
+
+/// Where a listener is: an IP address and a port.
+///
+/// # Errors
+/// What it is instead, with an example.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an IP address with a port; write it as 127.0.0.1:8443 or [::1]:8443 (names are not looked up)")
+    })
+}
+
+/// For `#[serde(deserialize_with)]`: see [`listen_address`].
+///
+/// # Errors
+/// As [`listen_address`].
+pub fn listen_address_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    listen_address(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,358 @@
+//! Ordinary mistakes of an operator and of an application engineer. Each is answered with the thing that is wrong, the place, and the next
+//! step, in words of ours.
+
+mod calls;
+mod commands;
+
+use crate::program::Program;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a mistake is answered with.
+struct Answer<'a> {
+    /// The thing that is wrong.
+    thing: &'a str,
+    /// Where it is.
+    place: &'a str,
+    /// What to do.
+    next: &'a str,
+}
+
+const fn says<'a>(thing: &'a str, place: &'a str, next: &'a str) -> Answer<'a> {
+    Answer { thing, place, next }
+}
+
+impl Answer<'_> {
+    /// Collects what is missing in a text.
+    fn check(&self, mistake: &str, text: &str, wrong: &mut Vec<String>) {
+        let parts = [("thing", self.thing), ("place", self.place), ("next step", self.next)];
+        for (part, words) in parts.iter().filter(|(_, words)| !text.contains(words)) {
+            wrong.push(format!("{mistake}: no {part} (`{words}`) in: {text}"));
+        }
+        // Names of our code and of its libraries tell a reader nothing.
+        let text = text.replace("[::1]", "");
+        for foreign in ["::", "struct ", "enum ", "variant index", "panicked", "Err(", "Some(", "called `"] {
+            if text.contains(foreign) {
+                wrong.push(format!("{mistake}: `{foreign}` in: {text}"));
+            }
+        }
+    }
+}
+
+/// A folder with what mistakes need.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.text(name)
+    }
+
+    /// A certificate and its key.
+    fn certificate(&self, name: &str) -> [String; 2] {
+        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+        let key = self.file(&format!("{name}-key.pem"), &made.signing_key.serialize_pem());
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        [self.file(&format!("{name}.pem"), &made.cert.pem()), key]
+    }
+
+    /// What the program says about a mistake; it must fail.
+    fn said(&self, line: &[&str], variables: &[(&str, &str)]) -> String {
+        // A mistake that is overlooked may start a service.
+        let output = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_trefoil")])
+            .args(line)
+            .current_dir(self.folder.path())
+            .env("TREFOIL_LOG_FILTER", "off")
+            .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
+            .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success(), "{line:?} {variables:?} succeeded: {said}");
+        said
+    }
+}
+
+type Mistake<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], Answer<'a>);
+
+/// Configuration: nothing of it starts, whatever else is there.
+const CONFIGURATION: &[Mistake<'static>] = &[
+    (
+        &["serve", "--listen", "localhost:8443"],
+        &[],
+        says("not an IP address with a port", "--listen", "write it as 127.0.0.1:8443"),
+    ),
+    (
+        &["serve", "--admin-listen", "127.0.0.1"],
+        &[],
+        says("not an IP address with a port", "--admin-listen", "write it as 127.0.0.1:8443"),
+    ),
+    (
+        &["serve", "--listen", "127.0.0.1:99999"],
+        &[],
+        says("127.0.0.1:99999", "--listen", "write it as 127.0.0.1:8443"),
+    ),
+    (
+        &["serve", "--listen", "127.0.0.1:7001", "--admin-listen", "127.0.0.1:7001"],
+        &[],
+        says("need different addresses", "server.admin_listen", "different"),
+    ),
+    (
+        &["serve", "--listen", "0.0.0.0:8443", "--data-dir", "nothing-yet"],
+        &[],
+        says("0.0.0.0:8443 names no machine", "server.public_url", "--public-url https://auth.example:8443"),
+    ),
+    (
+        &["serve", "--public-url", "http://auth.example"],
+        &[],
+        says("does not begin with https://", "--public-url", "write it as https://auth.example"),
+    ),
+    (
+        &["serve", "--public-url", "https://auth.example/login"],
+        &[],
+        says("without a path", "--public-url", "write it as https://auth.example"),
+    ),
+    (
+        &["serve", "--workers", "5000"],
+        &[],
+        says("5000 is not between 0 and 1024", "pipeline.workers", "set by --workers"),
+    ),
+    (&["serve", "--worker", "2"], &[], says("--worker", "unexpected argument", "--workers")),
+    (&["srve"], &[], says("srve", "unrecognized subcommand", "serve")),
+    (&["serve", "--cadence", "often"], &[], says("often", "--cadence", "possible values: group, per-batch")),
+    (
+        &["serve"],
+        &[("TREFOIL_SERVR_LISTEN", "127.0.0.1:1")],
+        says("names no setting", "TREFOIL_SERVR_LISTEN", "did you mean TREFOIL_SERVER_LISTEN?"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_SERVER_LISTN", "127.0.0.1:1")],
+        says("names no setting", "TREFOIL_SERVER_LISTN", "did you mean TREFOIL_SERVER_LISTEN?"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_DATA_DIR", "/x")],
+        says("names no setting", "TREFOIL_DATA_DIR", "did you mean TREFOIL_SERVER_DATA_DIR?"),
+    ),
+    (
+        &["key-holder"],
+        &[("TREFOIL_KEY_HOLDER_SERVR_LISTEN", "127.0.0.1:1")],
+        says(
+            "names no setting",
+            "TREFOIL_KEY_HOLDER_SERVR_LISTEN",
+            "did you mean TREFOIL_KEY_HOLDER_SERVER_LISTEN?",
+        ),
+    ),
+    (
+        &["keys", "rotate"],
+        &[("TREFOIL_KEYS_PASPHRASE_FILE", "x")],
+        says("names no setting", "TREFOIL_KEYS_PASPHRASE_FILE", "did you mean TREFOIL_KEYS_PASSPHRASE_FILE?"),
+    ),
+    (
+        &["admin", "tenant", "list"],
+        &[("TREFOIL_SERVER_ADMIN_LISTN", "127.0.0.1:1")],
+        says("names no setting", "TREFOIL_SERVER_ADMIN_LISTN", "did you mean TREFOIL_SERVER_ADMIN_LISTEN?"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_LIMITS_LATENCY_AIM_MS", "1s")],
+        says("`1s` is not a whole number", "TREFOIL_LIMITS_LATENCY_AIM_MS", "such as 1000"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_LIMITS_ANSWER_TIMEOUT_S", "90")],
+        says(
+            "90 is not between 1 and 60",
+            "limits.answer_timeout_s",
+            "set by TREFOIL_LIMITS_ANSWER_TIMEOUT_S",
+        ),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_SERVER_PROTECT_MEMORY", "yes")],
+        says("`yes`", "TREFOIL_SERVER_PROTECT_MEMORY", "neither true nor false"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_SERVER_LISTEN", "here")],
+        says("`here`", "TREFOIL_SERVER_LISTEN", "write it as 127.0.0.1:8443"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_LOG_FILTER", "info,=,")],
+        says("is not a filter", "log.filter", "trefoil_server=debug,warn"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_PROOFS_CIRCUITS", "cred/9")],
+        says("list one or more of", "proofs.circuits", "cred/2"),
+    ),
+    (
+        &["serve", "--key-holder", "127.0.0.1:7443"],
+        &[],
+        says("tls://HOST:PORT#FINGERPRINT", "keyholder.url", "set by --key-holder"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_RETENTION_OLD_SEALS", "archive")],
+        says("archive", "retention.archive_dir", "set it"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_TLS_CERTIFICATE", "/nowhere/c.pem")],
+        says("tls.private_key", "tls.certificate", "set both"),
+    ),
+    (
+        &["serve", "--config", "missing.toml"],
+        &[],
+        says("No such file", "configuration file missing.toml", "check the path given with --config"),
+    ),
+    (
+        &["serve", "--config", "broken.toml"],
+        &[],
+        says("this is not TOML", "broken.toml", "trefoil serve --print-defaults"),
+    ),
+    (&["serve", "--config", "section.toml"], &[], says("`servr`", "section.toml", "did you mean [server]?")),
+    (
+        &["serve", "--config", "key.toml"],
+        &[],
+        says("`server.lisen`", "key.toml", "did you mean `server.listen`?"),
+    ),
+    (
+        &["serve", "--config", "type.toml"],
+        &[],
+        says("is string, expected integer", "`pipeline.workers`", "trefoil serve --print-defaults"),
+    ),
+    (&["serve", "--config", "word.toml"], &[], says("often", "cadence", "`group` or `per-batch`")),
+    (
+        &["doctor", "--data-dir", "never-made"],
+        &[],
+        says("there is no installation", "never-made", "trefoil serve"),
+    ),
+];
+
+#[test]
+fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
+    let desk = Desk { folder: tempfile::tempdir().unwrap() };
+    desk.file("broken.toml", "[server\nlisten = 1");
+    desk.file("section.toml", "[servr]\nlisten = \"127.0.0.1:1\"");
+    desk.file("key.toml", "[server]\nlisen = \"127.0.0.1:1\"");
+    desk.file("type.toml", "[pipeline]\nworkers = \"2\"");
+    desk.file("word.toml", "[pipeline]\ncadence = \"often\"");
+    let mut wrong = Vec::new();
+    for (line, variables, answer) in CONFIGURATION {
+        answer.check(&format!("{line:?} {variables:?}"), &desk.said(line, variables), &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(CONFIGURATION.len(), 33);
+}
+
+/// Arguments of `trefoil serve` in a directory that was spoiled.
+fn spoiled(desk: &Desk, name: &str, spoil: impl FnOnce(&Path)) -> String {
+    let (whole, data) = (desk.path("data"), desk.path(name));
+    assert!(Command::new("cp").arg("-a").args([&whole, &data]).status().unwrap().success());
+    spoil(&data);
+    let listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    desk.said(&[&["serve", "--data-dir", data.to_str().unwrap()], &listen[..]].concat(), &[])
+}
+
+#[test]
+fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
+    let desk = Desk { folder: tempfile::tempdir().unwrap() };
+    let program = Program::start(&desk.path("data"), Stdio::null(), &[]);
+    assert_eq!(program.terminate().code(), Some(0));
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    let mut answers = |mistake: &str, said: String, answer: Answer<'_>| {
+        answer.check(mistake, &said, &mut wrong);
+        count += 1;
+    };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let data = desk.text("data");
+    let serve = ["serve", "--data-dir", &data];
+    let free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let with = |variables: &[(&str, &str)]| desk.said(&[&serve[..], &free].concat(), variables);
+    let [shop, shop_key] = desk.certificate("shop.example");
+    let [_, other_key] = desk.certificate("other.example");
+    let no_pem = desk.file("no.pem", "x");
+
+    let listen = ["--listen", &taken, "--admin-listen", "127.0.0.1:0"];
+    let said = desk.said(&[&serve[..], &listen].concat(), &[]);
+    answers("port taken", said, says("cannot listen", &taken, "is another process using it?"));
+    let said = desk.said(&[&["serve", "--data-dir", "/dev/null/x"][..], &free].concat(), &[]);
+    answers("no directory", said, says("cannot create the directory", "/dev/null/x", "check the path"));
+    let said = spoiled(&desk, "open", |data| {
+        std::fs::set_permissions(data, std::fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    answers("directory open to all", said, says("readable by others", "open", "chmod go="));
+    let said = spoiled(&desk, "token", |data| {
+        let mode = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(data.join("admin.token"), mode).unwrap();
+    });
+    answers("token open to all", said, says("readable by others", "admin.token", "chmod go="));
+    let said = spoiled(&desk, "vault", |data| std::fs::remove_file(data.join("vault.sqlite")).unwrap());
+    answers("vault gone", said, says("is missing", "vault.sqlite", "one backup"));
+    let said = spoiled(&desk, "store", |data| std::fs::remove_file(data.join("store.sqlite")).unwrap());
+    answers("store gone", said, says("is missing", "store.sqlite", "one backup"));
+    let said = spoiled(&desk, "pepper", |data| std::fs::write(data.join("pepper.key"), [7; 32]).unwrap());
+    answers("another pepper", said, says("not the file that was made", "pepper.key", "one backup"));
+    let said = spoiled(&desk, "tls", |data| std::fs::remove_file(data.join("tls-private-key.pem")).unwrap());
+    answers("TLS key gone", said, says("is missing", "tls-private-key.pem", "one backup"));
+    let said =
+        spoiled(&desk, "damaged", |data| std::fs::write(data.join("store.sqlite"), [7; 9000]).unwrap());
+    answers("damaged store", said, says("damaged", "store.sqlite", "newest backup"));
+    let pair = |certificate: &str, key: &str| {
+        with(&[("TREFOIL_TLS_CERTIFICATE", certificate), ("TREFOIL_TLS_PRIVATE_KEY", key)])
+    };
+    let said = pair("/nowhere/c.pem", &shop_key);
+    answers(
+        "certificate missing",
+        said,
+        says("No such file", "/nowhere/c.pem", "tls.certificate takes a PEM chain"),
+    );
+    let said = pair(&shop, "/nowhere/k.pem");
+    answers("its key missing", said, says("No such file", "/nowhere/k.pem", "tls.private_key a PEM key"));
+    let said = pair(&no_pem, &shop_key);
+    answers("no certificate in it", said, says("holds no certificate", &no_pem, "PEM chain"));
+    let said = pair(&shop, &other_key);
+    answers("another certificate's key", said, says("is not the key of", &other_key, "set tls.private_key"));
+    let said = with(&[("TREFOIL_SERVER_ISSUER", "https://other.example")]);
+    answers(
+        "another issuer",
+        said,
+        says("of issuer https://127.0.0.1", "trust root", "set server.issuer to"),
+    );
+    let said = with(&[("TREFOIL_KEYS_PASSPHRASE_FILE", "/nowhere/words")]);
+    answers("passphrase file missing", said, says("cannot read", "/nowhere/words", "check the path"));
+    let running = Program::start(&desk.path("data"), Stdio::null(), &[]);
+    let said = with(&[]);
+    answers("started twice", said, says("used by another trefoil process", &data, "stop that one"));
+    drop(running);
+    let said = desk.said(&["keys", "show", "--data-dir", "nowhere"], &[]);
+    answers("keys of nothing", said, says("cannot be read", "nowhere/trust-root.json", "--data-dir"));
+    let words = desk.file("words", "correct horse battery");
+    std::fs::set_permissions(&words, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let said = desk.said(&["backup", "--data-dir", &data, "b", "--passphrase-file", &words], &[]);
+    answers("passphrase open to all", said, says("readable by others", &words, "chmod go="));
+    let said = desk.said(&["backup", "--data-dir", &data, "b"], &[("TREFOIL_BACKUP_PASSPHRASE", "short")]);
+    answers("short passphrase", said, says("passphrase", "backup", "at least"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(count, 19);
+}
