@@ -6,7 +6,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let commit =
         if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") { head() } else { None };
-    println!("cargo::rustc-env=TREFOIL_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
+    // Not `TREFOIL_…`: Cargo also sets it when it runs the program, which would take it for a mistyped setting.
+    println!("cargo::rustc-env=COMMIT_OF_BUILD={}", commit.as_deref().unwrap_or("unknown"));
 }
 
 fn head() -> Option<String> {

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 pub use trefoil_key_holder::output::while_somebody_reads;
 
 /// Version and commit.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TREFOIL_COMMIT"), ")");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
 

@@ -122,7 +122,7 @@ fn say_what_runs(server: &Server, now: u64) {
     let until = |time: Option<u64>| time.map_or("unknown".to_owned(), time::format);
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
-        commit = env!("TREFOIL_COMMIT"),
+        commit = env!("COMMIT_OF_BUILD"),
         directory = %directory.display(),
         issuer,
         public = %server.public_address(),
