@@ -67,7 +67,7 @@ pub struct Overrides {
     /// Public listener, such as 0.0.0.0:8443.
     #[arg(long, value_name = "ADDR", value_parser = settings::listen_address)]
     pub listen: Option<SocketAddr>,
-    /// Where callers reach the public listener, such as https://auth.example; also the name in attestations unless server.issuer is set.
+    /// Where callers reach the public listener, such as `https://auth.example`; also the name in attestations unless server.issuer is set.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
     /// Admin listener, such as 127.0.0.1:9443.
