@@ -3,7 +3,7 @@
 //! Changes are rare. Each takes the one lock, becomes durable, and then replaces the snapshot, so a reader sees either
 //! the state before or the state after. Calls that change something block; async code makes them on the blocking pool.
 
-#![expect(clippy::disallowed_types, reason = "for whoever changes a tenant; readers have a snapshot")]
+#![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
 mod api_keys;
 mod tenants;

@@ -1,4 +1,4 @@
-//! The next step of whoever meets a problem: one sentence for each code, the member `cure` of a problem document.
+//! What to do about a problem: one sentence for each code, the member `cure` of a problem document.
 
 use super::Code;
 
