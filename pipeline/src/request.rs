@@ -94,6 +94,9 @@ pub enum Refusal {
     /// No more nonces are remembered now.
     #[error("too many nonces are remembered")]
     NoncesFull,
+    /// The request waited until its nonce may be forgotten.
+    #[error("the request waited for too long")]
+    TooOld,
     /// The request reveals no value of its session's hash chain, or not the next one.
     #[error("hash chain: {0}")]
     Reveal(#[from] RevealRefused),

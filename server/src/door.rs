@@ -67,10 +67,11 @@ impl Door<Login> for FrontDoor {
         if request.reply.is_spent {
             return Ok(());
         }
-        match self.replay.note(&request.session, &request.nonce, now) {
+        match self.replay.note(&request.session, &request.nonce, request.reply.claim.issued_at, now) {
             Use::First => {}
             Use::Repeated => return Err(Refusal::NonceUsed),
             Use::Full => return Err(Refusal::NoncesFull),
+            Use::TooOld => return Err(Refusal::TooOld),
         }
         match &request.reveal {
             None => Ok(()),

@@ -23,6 +23,8 @@ pub(crate) const FRESHNESS_S: u64 = 60;
 pub(crate) const AHEAD_S: u64 = 5;
 /// How long a nonce is remembered at least.
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
+/// Age at which every earlier use of a nonce is still remembered.
+const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
 
@@ -48,6 +50,8 @@ pub(crate) enum Use {
     Repeated,
     /// Not remembered, because the guard is full: the request must be refused.
     Full,
+    /// Issued so long ago that an earlier use may be forgotten: the request must be refused.
+    TooOld,
 }
 
 impl ReplayGuard {
@@ -56,8 +60,12 @@ impl ReplayGuard {
         ReplayGuard { shards: Default::default(), per_generation_max: capacity.div_ceil(SHARDS) }
     }
 
-    /// Remembers a nonce of a session.
-    pub(crate) fn note(&self, session: &SessionId, nonce: &[u8], now: u64) -> Use {
+    /// Remembers a nonce of a session. A request that was fresh when it came may have waited since; it is too old once its nonce could
+    /// have been used at its earliest, [`AHEAD_S`] before its time, and forgotten.
+    pub(crate) fn note(&self, session: &SessionId, nonce: &[u8], issued_at: u64, now: u64) -> Use {
+        if now.saturating_sub(issued_at) > WAITED_S_MAX {
+            return Use::TooOld;
+        }
         let entry = entry(session, nonce);
         let mut shard = self.shard(&entry);
         shard.rotate(now);
@@ -104,38 +112,56 @@ mod tests {
     #[test]
     fn a_nonce_is_used_once_per_session() {
         let guard = ReplayGuard::new(1000);
-        assert_eq!(guard.note(&S, b"n", 1000), Use::First);
-        assert_eq!(guard.note(&S, b"n", 1000), Use::Repeated);
-        assert_eq!(guard.note(&[2; 32], b"n", 1000), Use::First);
+        assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::First);
+        assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::Repeated);
+        assert_eq!(guard.note(&[2; 32], b"n", 1000, 1000), Use::First);
     }
 
     #[test]
     fn it_is_remembered_for_twice_the_freshness_and_then_given_up() {
         for start in [1000, 1001, 1119, 1120, 1121, 1239] {
             let guard = ReplayGuard::new(1000);
-            guard.note(&S, b"first", 1000);
-            assert_eq!(guard.note(&S, b"n", start), Use::First);
+            guard.note(&S, b"first", 1000, 1000);
+            assert_eq!(guard.note(&S, b"n", start, start), Use::First);
             for later in start..=start + LIFETIME_S {
-                assert_eq!(guard.note(&S, b"n", later), Use::Repeated, "{start} {later}");
+                assert_eq!(guard.note(&S, b"n", later, later), Use::Repeated, "{start} {later}");
             }
-            assert_eq!(guard.note(&S, b"n", start + 4 * LIFETIME_S), Use::First, "{start}");
+            assert_eq!(
+                guard.note(&S, b"n", start + 4 * LIFETIME_S, start + 4 * LIFETIME_S),
+                Use::First,
+                "{start}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_waited_until_its_nonce_may_be_forgotten_is_too_old() {
+        for start in 1000..1000 + 2 * LIFETIME_S {
+            let guard = ReplayGuard::new(1000);
+            guard.note(&S, b"first", 1000, 1000);
+            // Dated ahead as far as may be, used at once, and sent again.
+            let issued_at = start + AHEAD_S;
+            assert_eq!(guard.note(&S, b"n", issued_at, start), Use::First);
+            for later in start..start + 4 * LIFETIME_S {
+                assert_ne!(guard.note(&S, b"n", issued_at, later), Use::First, "{start} {later}");
+            }
         }
     }
 
     #[test]
     fn a_full_guard_refuses_and_empties_with_time() {
         let guard = ReplayGuard::new(SHARDS * 4);
-        let fills = (0..10_000_u32).any(|i| guard.note(&S, &i.to_le_bytes(), 1000) == Use::Full);
+        let fills = (0..10_000_u32).any(|i| guard.note(&S, &i.to_le_bytes(), 1000, 1000) == Use::Full);
         assert!(fills);
         let held: usize = guard.shards.iter().map(|shard| shard.lock().unwrap().newer.len()).sum();
         assert!(held <= SHARDS * 4);
-        assert_eq!(guard.note(&S, b"later", 1000 + LIFETIME_S), Use::First);
+        assert_eq!(guard.note(&S, b"later", 1000 + LIFETIME_S, 1000 + LIFETIME_S), Use::First);
     }
 
     #[test]
     fn a_clock_that_steps_back_forgets_nothing() {
         let guard = ReplayGuard::new(1000);
-        assert_eq!(guard.note(&S, b"n", 10_000), Use::First);
-        assert_eq!(guard.note(&S, b"n", 5_000), Use::Repeated);
+        assert_eq!(guard.note(&S, b"n", 10_000, 10_000), Use::First);
+        assert_eq!(guard.note(&S, b"n", 5_000, 5_000), Use::Repeated);
     }
 }

@@ -209,6 +209,11 @@ fn refusal(why: Refusal) -> Problem {
         Refusal::NonceUsed => {
             Problem::new(Code::NonceReplayed, "this nonce was used in this session; get a new one")
         }
+        Refusal::TooOld => Problem::field(
+            Code::RequestNotFresh,
+            "/issued_at",
+            "the request waited for too long and nothing was attempted; issue a new request",
+        ),
         Refusal::NoncesFull => {
             Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
         }
