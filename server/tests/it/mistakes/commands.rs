@@ -168,7 +168,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         says("trust root", &no_pem, "export-trust-root"),
     );
     answers(
-        "wallet that is none",
+        "wallet that does not exist",
         desk.said(&["wallet", "show", "--wallet", "/nowhere/w", "--passphrase-file", &token], &[]),
         says("No such file", "/nowhere/w", "trefoil wallet create"),
     );
