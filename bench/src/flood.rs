@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
-use trefoil_server::client::{Client, HolderSession};
-use trefoil_server::wire::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_client::{Client, HolderSession};
 
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;

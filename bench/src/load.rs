@@ -16,9 +16,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Nonce};
 use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
-use trefoil_server::client::attested_digest;
-use trefoil_server::wire::{AttestationForm, Authenticated, Authentication, Nonce};
+use trefoil_client::attested_digest;
 
 use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};

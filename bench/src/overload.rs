@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
-use trefoil_server::client::HolderSession;
-use trefoil_server::wire::{AttestationForm, Authentication, Decision, Nonce, Vector};
+use trefoil_api::{AttestationForm, Authentication, Decision, Nonce, Vector};
+use trefoil_client::HolderSession;
 
 use crate::apart::{Counting, Half, SERVICE_NICE, Service, runtime, stay_on};
 use crate::distribution::{Distribution, rounded};

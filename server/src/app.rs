@@ -34,7 +34,7 @@ use trefoil_pipeline::{Clock, Intake};
 use zeroize::Zeroizing;
 
 /// The store in the data directory.
-pub(crate) const STORE_FILE: &str = "store.sqlite";
+pub const STORE_FILE: &str = "store.sqlite";
 
 /// What operators read while a seal waits.
 const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";

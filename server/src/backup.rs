@@ -1,14 +1,15 @@
 //! What a service adds to a backup of its data directory: the store, the end of the log of seals, and the restoration that every later seal tells of.
 
 use crate::app::STORE_FILE;
-use crate::data_dir::DataDir;
+use crate::log_store;
 use crate::signing_keys::TRUST_ROOT_FILE;
 use crate::store::{Sqlite, Store as _};
-use crate::{log_store, trust};
 use std::path::Path;
+use trefoil_api::trust;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
 use trefoil_key_holder::Supervisor;
 use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Passphrase, VAULT};
+use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::database::Pinned;
 
 /// The store of a service.

@@ -7,15 +7,15 @@ use std::path::Path;
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
 /// The first certificate of a PEM file.
-pub(crate) struct Certificate {
+pub struct Certificate {
     /// DER.
-    pub(crate) der: CertificateDer<'static>,
+    pub der: CertificateDer<'static>,
     /// Unix seconds.
-    pub(crate) not_before: u64,
+    pub not_before: u64,
     /// Unix seconds.
-    pub(crate) not_after: u64,
+    pub not_after: u64,
     /// DNS names and addresses.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 impl Certificate {
@@ -23,7 +23,7 @@ impl Certificate {
     ///
     /// # Errors
     /// Why there is none, with the file.
-    pub(crate) fn read(path: &Path) -> Result<Certificate, String> {
+    pub fn read(path: &Path) -> Result<Certificate, String> {
         let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
         let der = CertificateDer::from_pem_file(path).map_err(|cause| named(&cause))?;
         let (_, parsed) = X509Certificate::from_der(&der).map_err(|cause| named(&cause))?;
@@ -37,7 +37,7 @@ impl Certificate {
     }
 
     /// Whether a client that asks for `host` takes it, as rustls decides.
-    pub(crate) fn is_for(&self, host: &str) -> bool {
+    pub fn is_for(&self, host: &str) -> bool {
         let host = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
         let parsed = rustls::server::ParsedCertificate::try_from(&self.der);
         let (Ok(host), Ok(parsed)) = (host, parsed) else { return false };

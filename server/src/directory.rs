@@ -10,15 +10,10 @@ mod tenants;
 
 pub(crate) use api_keys::unauthenticated;
 
-use crate::credentials::{ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot};
 use crate::problem::{Code, Problem};
 use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
 use crate::tenant::{POLICY_ID, Pepper, Policy, Tenant, policy};
 use crate::verdicts::Verdicts;
-use crate::wire::{
-    Base64, CreateTenant, CreatedTenant, Hex, LoggedKey, LoggedRoot, PublishRoot, PublishedRoot,
-    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-};
 use crate::wiring::VerdictCache;
 use crate::wrap::WrapKey;
 use api_keys::HeldKey;
@@ -26,8 +21,15 @@ use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trefoil_api::OutOfRange;
+use trefoil_api::{
+    Base64, CreateTenant, CreatedTenant, Hex, LoggedKey, LoggedRoot, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
+};
 use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
+use trefoil_wallet::credentials::{
+    ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot,
+};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
 const ROOT_LOG_PAGE: usize = 64;
@@ -424,9 +426,9 @@ impl From<StoreError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::issuer::{public_key, sign};
     use rand::SeedableRng as _;
     use rand::rngs::StdRng;
+    use trefoil_issuer::{public_key, sign};
     use trefoil_sign::{MlDsa65, SignatureFamily as _};
     use trefoil_zkp::Digest;
 

@@ -6,8 +6,8 @@
 use crate::chains::Chains;
 use crate::replay::{ReplayGuard, Use};
 use crate::seal_log::Reply;
-use crate::wire::Authentication;
 use std::sync::Arc;
+use trefoil_api::Authentication;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Door, LaneRequest, Refusal, Verdict};
 use trefoil_zkp::session::verify_request_mac;

@@ -26,7 +26,7 @@ struct Older {
 const DECIDE: usize = 2;
 
 /// The state of a vault as a seal shows it.
-pub(crate) fn shown(state: trefoil_matching::VaultState) -> VaultState {
+pub fn shown(state: trefoil_matching::VaultState) -> VaultState {
     let trefoil_matching::VaultState { generation, restored } = state;
     VaultState { generation, restored }
 }

@@ -16,21 +16,22 @@ use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
 use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
 
-use crate::wire::Hex;
+use trefoil_api::Hex;
 
 mod restorations;
 mod signers;
+mod stored;
 mod vaults;
 
 use restorations::Marks;
 use signers::Signers;
-pub(crate) use vaults::{Notice, Vaults};
+pub use vaults::{Notice, Vaults};
 
 /// Name and version of the saved form of a head.
 const FORMAT: &str = "trefoil:log-head/3";
 
 /// Where the seals come from.
-pub(crate) trait Source {
+pub trait Source {
     /// The number of the newest seal; none where nothing has been sealed.
     fn newest(&self) -> Result<Option<u64>, String>;
     /// The bytes of a seal, or of the header of one that was pruned.
@@ -43,37 +44,37 @@ pub(crate) trait Source {
 
 /// What an auditor has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub struct Head {
     /// The tree over all seals seen.
-    pub(crate) log: Frontier,
+    pub log: Frontier,
     /// Digest of the last of them.
-    pub(crate) last: [u8; 32],
+    pub last: [u8; 32],
     /// The log that the last of them signs: all seals before it.
-    pub(crate) signed: Option<(u64, Hash)>,
+    pub signed: Option<(u64, Hash)>,
     /// What they say of the key-holders' vaults.
-    pub(crate) vaults: Vaults,
+    pub vaults: Vaults,
     /// What restorations are compared with.
-    pub(crate) end: Option<Last>,
+    pub end: Option<Last>,
     /// Every restoration of the log so far, oldest first.
-    pub(crate) restorations: Vec<Restoration>,
+    pub restorations: Vec<Restoration>,
     /// Places on the way.
     marks: Marks,
 }
 
 /// A log that passed.
 #[derive(Debug)]
-pub(crate) struct Audited {
+pub struct Audited {
     /// What was seen then.
-    pub(crate) head: Head,
+    pub head: Head,
     /// The first seal that was checked: less than were seen before where the log was restored.
-    pub(crate) from: u64,
+    pub from: u64,
     /// What an auditor should know besides.
-    pub(crate) notices: Vec<Notice>,
+    pub notices: Vec<Notice>,
 }
 
 /// Why a log did not pass, or could not be audited.
 #[derive(Debug, Error)]
-pub(crate) enum AuditError {
+pub enum AuditError {
     /// The source does not answer.
     #[error("{0}")]
     Source(String),
@@ -183,7 +184,7 @@ pub(crate) enum AuditError {
 
 /// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
 /// lie between what was seen and what is signed now, and be on this log.
-pub(crate) fn audit(
+pub fn audit(
     source: &dyn Source,
     trust_root: &TrustRoot,
     seen: &Head,
@@ -317,13 +318,13 @@ impl Head {
     }
 
     /// The head that the issuer has signed, for witnesses; none before the second seal.
-    pub(crate) fn checkpoint(&self, issuer: &str) -> Option<Checkpoint> {
+    pub fn checkpoint(&self, issuer: &str) -> Option<Checkpoint> {
         let (size, root) = self.signed.filter(|(size, _)| *size > 0)?;
         Some(Checkpoint { origin: issuer.to_owned(), size, root })
     }
 
     /// The saved form, for this issuer.
-    pub(crate) fn to_json(&self, issuer: &str) -> String {
+    pub fn to_json(&self, issuer: &str) -> String {
         let file = File {
             format: FORMAT.to_owned(),
             issuer: issuer.to_owned(),
@@ -345,7 +346,7 @@ impl Head {
     }
 
     /// Reads the saved form of this issuer's head.
-    pub(crate) fn from_json(text: &[u8], issuer: &str) -> Result<Head, String> {
+    pub fn from_json(text: &[u8], issuer: &str) -> Result<Head, String> {
         let file: File = serde_json::from_slice(text).map_err(|cause| cause.to_string())?;
         if file.format != FORMAT {
             return Err(format!("format {}, this program knows {FORMAT}", file.format));

@@ -16,7 +16,7 @@ use trefoil_pipeline::ChainHead;
 
 /// Why the stored log cannot be used.
 #[derive(Debug, Error)]
-pub(crate) enum LogError {
+pub enum LogError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -46,7 +46,7 @@ pub(crate) enum LogError {
 }
 
 /// Whether this service, or anybody who has its keys, has signed a seal: at a time at which its keys were valid or not.
-pub(crate) fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
+pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
     let header = &seal.header;
     let set = trust_root.key_set(&header.key_set_id).ok_or("signed by keys that no trust root lists")?;
     let signed = |family: Family| {
@@ -61,7 +61,7 @@ pub(crate) fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<()
 
 /// Where the stored chain of seals ends. The newest seal must pass `signed`, and the tree over the seals must be the one that it commits to,
 /// so that a log that was altered or cut in the middle is not continued.
-pub(crate) fn chain_head(
+pub fn chain_head(
     store: &dyn Store,
     signed: impl FnOnce(&Seal) -> Result<(), String>,
 ) -> Result<ChainHead, LogError> {
@@ -80,10 +80,10 @@ pub(crate) fn chain_head(
 }
 
 /// The newest seal's number, and what it says of the key-holders' vaults.
-pub(crate) type SealedVaults = (u64, Vec<Option<VaultState>>);
+pub type SealedVaults = (u64, Vec<Option<VaultState>>);
 
 /// What the newest seal says of the vaults; nothing where nothing was sealed.
-pub(crate) fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError> {
+pub fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError> {
     match store.last_seal()? {
         None => Ok(None),
         Some(_) => newest(store).map(|header| Some((header.seal_number, header.vaults))),
@@ -91,7 +91,7 @@ pub(crate) fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, L
 }
 
 /// When the newest seal was signed, unix seconds; none where nothing was sealed.
-pub(crate) fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
+pub fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
     match store.last_seal()? {
         Some(_) => newest(store).map(|header| Some(header.time)),
         None => Ok(None),
@@ -99,7 +99,7 @@ pub(crate) fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
 }
 
 /// The restoration that seals tell of: the newest one, with which the log goes on or went on. The next seal must be allowed to say so.
-pub(crate) fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogError> {
+pub fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogError> {
     let restored = store.last_restoration()?;
     if store.last_seal()?.is_none() {
         return Ok(restored);
@@ -113,7 +113,7 @@ pub(crate) fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogE
 }
 
 /// Stores a seal. One that is there already with these bytes was stored, and the store said otherwise.
-pub(crate) fn put_seal(
+pub fn put_seal(
     store: &dyn Store,
     number: u64,
     bytes: Vec<u8>,
@@ -127,7 +127,7 @@ pub(crate) fn put_seal(
 
 /// A seal, or the header of a pruned one, which is part of the log that the newest one signs, or is the newest; none where there is
 /// none of this number.
-pub(crate) fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, LogError> {
+pub fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, LogError> {
     let Some(bytes) = store.seal(number)? else { return Ok(None) };
     let newest = newest(store)?;
     let entry = LogEntry::decode(&bytes);
@@ -147,7 +147,7 @@ pub(crate) fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, 
 }
 
 /// A seal's header with its path to a later seal of the same keys; none where no such seal has its signatures.
-pub(crate) fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogError> {
+pub fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogError> {
     let Some(header) = entry(store, number)?.map(|entry| entry.header().clone()) else { return Ok(None) };
     // The newest is at hand. Where it is of other keys, the last one of these is looked for.
     let newest = newest(store)?;
@@ -172,21 +172,21 @@ fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
 }
 
 /// The head of the log at `size` as a note with the cosignatures that the store has; none where it has none.
-pub(crate) fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
+pub fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
     let lines = store.cosignatures(size)?;
     let Some(entry) = entry(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
     note(entry.header(), &lines).map(Some)
 }
 
 /// The note of the head that a seal signs, with cosignatures of it.
-pub(crate) fn note(header: &SealHeader, lines: &[String]) -> Result<String, LogError> {
+pub fn note(header: &SealHeader, lines: &[String]) -> Result<String, LogError> {
     let refused = |cause: &str| LogError::Seal { number: header.seal_number, cause: cause.to_owned() };
     let checkpoint = Checkpoint::signed_by(header).ok_or_else(|| refused("it signs no log"))?;
     Ok(format!("{}\n{}", checkpoint.text(), lines.concat()))
 }
 
 /// The path of seal `number` in the log of the first `size` seals; none where there is no such path.
-pub(crate) fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
+pub fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
     let Some(path) = log::inclusion(number, size, node(store))? else { return Ok(None) };
     let root = root_at(store, size)?;
     let entry = store.seal(number)?.and_then(|bytes| LogEntry::decode(&bytes).ok());
@@ -198,11 +198,7 @@ pub(crate) fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Opt
 }
 
 /// The proof that the log of `size` seals extends the one of `old_size`; none where there is no such proof.
-pub(crate) fn consistency(
-    store: &dyn Store,
-    old_size: u64,
-    size: u64,
-) -> Result<Option<Vec<Hash>>, LogError> {
+pub fn consistency(store: &dyn Store, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
     let Some(proof) = log::consistency(old_size, size, node(store))? else { return Ok(None) };
     let (old_root, root) = (root_at(store, old_size)?, root_at(store, size)?);
     match verify_consistency(old_size, &old_root, size, &root, &proof) {

@@ -15,12 +15,12 @@ use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::store::{Handle, StoreError, TenantId};
 use crate::tenant::Tenant;
-use crate::wire::{Hex, RotationState, RotationStatus};
 use crate::wrap;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
+use trefoil_api::{Hex, RotationState, RotationStatus};
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
 
 /// Templates asked for at a time.

@@ -6,7 +6,6 @@ use crate::app::{App, InFlight, STORE_FILE};
 use crate::certificate::Certificate;
 use crate::chains::Chains;
 use crate::config::{self, Config, ConfigError, Place};
-use crate::data_dir::{DataDir, DataDirError};
 use crate::directory::Directory;
 use crate::door::{FrontDoor, Login};
 use crate::key_holder_watch::{self, KeyHolderWatch};
@@ -40,6 +39,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use trefoil_attest::{KeySetStatus, Restoration, TrustRoot, VaultState};
+use trefoil_key_holder::data_dir::{DataDir, DataDirError};
 use trefoil_key_holder::disk::{self, Disk};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
@@ -60,7 +60,7 @@ const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The operator's token in the data directory.
-pub(crate) const ADMIN_TOKEN_FILE: &str = "admin.token";
+pub const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Why the service cannot start.
 #[derive(Debug, Error)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use trefoil_matching::{KeyStructure, PublicKey};
 use zeroize::Zeroizing;
 
-pub(crate) mod policy;
+pub mod policy;
 
 pub use policy::{POLICY_ID, POLICY_VERSION};
 pub use trefoil_api::{Attempts, Policy, Probe, Scope, Threshold};

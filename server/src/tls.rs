@@ -5,19 +5,20 @@
 //! that is carried by attestations, not by the connection.
 
 use crate::config::Tls;
-use crate::data_dir::{DataDir, DataDirError, read_private};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
+use trefoil_key_holder::data_dir::{DataDir, DataDirError, read_private};
 pub use trefoil_key_holder::tls::provider;
 use zeroize::Zeroizing;
 
 /// File names in the data directory.
-pub(crate) const CERTIFICATE_FILE: &str = "tls-certificate.pem";
-pub(crate) const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
+pub const CERTIFICATE_FILE: &str = "tls-certificate.pem";
+/// Its private key.
+pub const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
 
 /// Why no TLS configuration can be made.
 #[derive(Debug, Error)]
@@ -77,7 +78,7 @@ pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::Serve
 ///
 /// # Errors
 /// Why not, with the file.
-pub(crate) fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
+pub fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     let chain = read_chain(certificate)?;
     let secret = read_key(key, PrivateKeyDer::from_pem_file(key))?;
     with_pair(chain, secret, certificate, key).map(drop)

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use trefoil_api::{CreateTenant, Enrolment, Vector};
 use trefoil_attest::TrustRoot;
+use trefoil_client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
+use trefoil_issuer::{public_key, sign};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::client::{Admin, Client, ClientError, Holder, HolderSession, Membership};
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Config;
-use trefoil_server::credentials::RootStatement;
-use trefoil_server::issuer::{public_key, sign};
 use trefoil_server::server::Server;
 use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
-use trefoil_server::wire::{CreateTenant, Enrolment, Vector};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
 
 use crate::failure::Failure;
@@ -204,7 +204,7 @@ async fn issue(
         key_id: public.id(),
     };
     let signed = sign(&statement, &mut key, &mut rng).map_err(Failure::in_step("root"))?;
-    let tenant = trefoil_server::wire::Hex(membership.tenant);
+    let tenant = trefoil_api::Hex(membership.tenant);
     admin.register_issuer_key(tenant, &public).await.map_err(call("issuer key"))?;
     client.publish_root(&signed).await.map_err(call("root"))?;
     let holder = |(index, secret, attributes)| {

@@ -91,7 +91,7 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
 /// tests suffice: sessions from the first request to the last, across roots and restarts.
 fn over_baseline(repo: &Repo, scale: Scale, more: &[&str]) -> Command {
     let features = ["--no-default-features", "--features", "cache-dashmap"];
-    let which = [&PERMISSION[..], &["--package=trefoil-server", "--test=it"], &features, more].concat();
+    let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"], &features, more].concat();
     let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::"]].concat();
     cargo_test(repo, scale, &arguments)
 }

@@ -7,11 +7,11 @@ use crate::metrics;
 use crate::problem::{Code, Problem};
 use crate::rotation;
 use crate::verdicts;
-use crate::wire::{CreateApiKey, CreateTenant};
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
+use trefoil_api::{CreateApiKey, CreateTenant};
 use trefoil_matching::{KeyHolderError, Status};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.

@@ -12,13 +12,13 @@ use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::seal_log::{Answer, Unanswered};
 use crate::sessions::{self, Kept};
 use crate::tenant::{Scope, Tenant, policy};
-use crate::wire::{self, AttestationForm, Authenticated, Authentication, Base64, Hex};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Base64, Hex};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     AudienceId, LaneRequest, Probe, Refusal, RevealRefused, SealedTree, Stale, SubmitError, Verdict,
@@ -248,8 +248,8 @@ fn authenticated(answer: Answer, form: AttestationForm) -> Result<Authenticated,
     Ok(Authenticated {
         id: Hex(digest),
         decision: match decision {
-            trefoil_attest::Decision::Match => wire::Decision::Match,
-            trefoil_attest::Decision::NoMatch => wire::Decision::NoMatch,
+            trefoil_attest::Decision::Match => trefoil_api::Decision::Match,
+            trefoil_attest::Decision::NoMatch => trefoil_api::Decision::NoMatch,
         },
         attestation: Base64(attestation),
         seal_number: seal.header.seal_number,

@@ -88,7 +88,7 @@ impl<const N: usize> PathBytes<N> {
             let detail = format!("the identifier in the path is not {} hexadecimal digits", 2 * N);
             Problem::new(Code::MalformedRequest, detail)
         };
-        crate::wire::Hex::parse(text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
+        trefoil_api::Hex::parse(text).map(|hex| PathBytes(hex.0)).ok_or_else(malformed)
     }
 }
 
@@ -97,7 +97,7 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Cursor<N>, Problem> {
         let Some(query) = parts.uri.query() else { return Ok(Cursor([0; N])) };
-        let from = query.strip_prefix("from=").and_then(crate::wire::Hex::parse);
+        let from = query.strip_prefix("from=").and_then(trefoil_api::Hex::parse);
         from.map(|hex| Cursor(hex.0)).ok_or_else(|| {
             let detail = format!("expected the query `from=` with {} hexadecimal digits, or none", 2 * N);
             Problem::new(Code::MalformedRequest, detail)

@@ -4,13 +4,14 @@ use super::body;
 use super::caller::PathBytes;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
-use crate::wire::{Base64, FheKeys, Hex};
-use crate::{log_store, signing_keys, trust};
+use crate::{log_store, signing_keys};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
+use trefoil_api::trust;
+use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
 

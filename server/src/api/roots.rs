@@ -5,11 +5,11 @@ use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use crate::tenant::Scope;
-use crate::wire::{PublishRoot, RegisterIssuerKey};
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
+use trefoil_api::{PublishRoot, RegisterIssuerKey};
 
 /// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at
 /// their next look-up.

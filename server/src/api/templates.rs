@@ -10,12 +10,12 @@ use crate::problem::{Code, Problem};
 use crate::replay::FRESHNESS_S;
 use crate::store::{Handle, Idempotency, StoreError, Template};
 use crate::tenant::{Probe, Scope, Tenant};
-use crate::wire::{self, Enrolled, Hex, Shares, Vector};
 use crate::wrap;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::{Arc, PoisonError};
+use trefoil_api::{Enrolled, Enrolment as Body, Hex, Shares, Vector};
 use trefoil_matching::{
     Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
     SealedTemplate, TemplateName, split, unblind,
@@ -37,7 +37,7 @@ pub(super) async fn enrol(
     app.check_room()?;
     let key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let wire::Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
+    let Body { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
     let tenant = Arc::clone(&caller.tenant);
     let face = match shown(tenant.policy.probe, embedding, shares)? {
         Shown::Plain(vector) => {

@@ -4,9 +4,9 @@ use super::{Directory, Snapshot};
 use crate::problem::{Code, Problem};
 use crate::store::{self, StoreError, TenantId};
 use crate::tenant::{Scopes, Tenant};
-use crate::wire::{ApiKey, ApiKeyPage, ApiKeyState, CreateApiKey, CreatedApiKey, Hex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_api::{ApiKey, ApiKeyPage, ApiKeyState, CreateApiKey, CreatedApiKey, Hex};
 
 /// API keys in one page of a list.
 const PAGE: usize = 256;

@@ -4,7 +4,7 @@ use super::Directory;
 use crate::problem::Problem;
 use crate::store::TenantId;
 use crate::tenant::{POLICY_ID, POLICY_VERSION, Tenant};
-use crate::wire::{Hex, ShownTenant, TenantPage, TenantSummary};
+use trefoil_api::{Hex, ShownTenant, TenantPage, TenantSummary};
 
 /// Tenants in one page of the list.
 const PAGE: usize = 256;

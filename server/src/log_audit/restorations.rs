@@ -7,8 +7,8 @@
 //! restoration did not lose. A mark that is not in the log, although it must be, is a fork.
 
 use super::{AuditError, Head, Notice, Source, fetch};
-use crate::wire::Hex;
 use std::convert::Infallible;
+use trefoil_api::Hex;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::{Last, LogEntry, Restoration, TrustRoot, verify_seal};
 
@@ -21,7 +21,7 @@ const MARK_EVERY: u64 = 256;
 
 /// Places in the log that were passed: sizes, ascending, and the digest of the last seal of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks(Vec<(u64, [u8; 32])>);
+pub(super) struct Marks(Vec<(u64, [u8; 32])>);
 
 impl Marks {
     /// Goes by the log of `size` seals, of which the last has this digest.

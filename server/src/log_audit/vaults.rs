@@ -6,11 +6,11 @@ use trefoil_attest::{Restoration, VaultState};
 
 /// The newest state of each vault that the seals so far have shown, in the order of the seats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Vaults(pub(super) Vec<Option<VaultState>>);
+pub struct Vaults(pub(super) Vec<Option<VaultState>>);
 
 /// Something that an auditor should know and that is no fault of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
+pub enum Notice {
     /// An operator took an older copy of a vault.
     Restored {
         /// The first seal that shows it.

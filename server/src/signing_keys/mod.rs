@@ -16,22 +16,22 @@ mod at_rest;
 mod passphrase;
 mod revocation;
 
-pub(crate) use passphrase::{Passphrase, Source};
-pub(crate) use revocation::revoke;
+pub use passphrase::{Passphrase, Source};
+pub use revocation::revoke;
 
-use crate::data_dir::{DataDir, DataDirError};
-use crate::trust::{self, TrustFileError};
 use at_rest::AtRestError;
 use std::path::Path;
 use thiserror::Error;
+use trefoil_api::trust::{self, TrustFileError};
 use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
+use trefoil_key_holder::data_dir::{DataDir, DataDirError};
 use trefoil_sign::SigningKeys;
 use zeroize::Zeroizing;
 
 /// The newest trust root as JSON; public.
-pub(crate) const TRUST_ROOT_FILE: &str = "trust-root.json";
+pub const TRUST_ROOT_FILE: &str = "trust-root.json";
 /// The secret keys.
 const KEYS_FILE: &str = "signing.keys";
 /// Every version of the trust root.
@@ -42,9 +42,11 @@ const LIFETIME_S: u64 = 397 * 86_400;
 const TOLERANCE_S: u64 = 60;
 
 /// Keys and the trust root that lists them as active.
-pub(crate) struct Opened {
-    pub(crate) keys: SigningKeys,
-    pub(crate) trust_root: TrustRoot,
+pub struct Opened {
+    /// The private keys.
+    pub keys: SigningKeys,
+    /// What relying parties pin.
+    pub trust_root: TrustRoot,
 }
 
 /// Why the signing keys cannot be used. The texts name the file and what to do.
@@ -127,13 +129,13 @@ pub enum KeysError {
 }
 
 /// The issuer of the directory's trust root; none where there is no trust root that reads, which opening the keys explains.
-pub(crate) fn kept_issuer(directory: &DataDir) -> Option<String> {
+pub fn kept_issuer(directory: &DataDir) -> Option<String> {
     let bytes = std::fs::read(directory.join(TRUST_ROOT_FILE)).ok()?;
     Some(trust::read(&bytes).ok()?.issuer().to_owned())
 }
 
 /// The keys and trust root of a directory, made if it has neither.
-pub(crate) fn open_or_make(
+pub fn open_or_make(
     directory: &DataDir,
     issuer: &str,
     source: &Source,
@@ -151,12 +153,7 @@ pub(crate) fn open_or_make(
 }
 
 /// Makes the first keys and version 1 of the trust root.
-pub(crate) fn make(
-    directory: &DataDir,
-    issuer: &str,
-    source: &Source,
-    now: u64,
-) -> Result<Opened, KeysError> {
+pub fn make(directory: &DataDir, issuer: &str, source: &Source, now: u64) -> Result<Opened, KeysError> {
     let keys_path = directory.join(KEYS_FILE);
     if directory.has(KEYS_FILE)? {
         return Err(KeysError::Exists { path: keys_path.display().to_string() });
@@ -180,7 +177,7 @@ pub(crate) fn make(
 
 /// The keys and trust root of a directory that has them. Finishes a rotation that was interrupted, and encrypts keys that
 /// an earlier version stored in the clear.
-pub(crate) fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened, KeysError> {
+pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened, KeysError> {
     let path = directory.join(KEYS_FILE);
     let named =
         |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
@@ -211,7 +208,7 @@ pub(crate) fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result
 
 /// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A service that runs goes
 /// on with the old keys until it is started again; their seals verify until they are retired.
-pub(crate) fn rotate(
+pub fn rotate(
     directory: &DataDir,
     issuer: &str,
     source: &Source,
@@ -263,7 +260,7 @@ fn next_version(
 }
 
 /// Encrypts the keys under another passphrase. The generated one, if it was the old one, is removed.
-pub(crate) fn reencrypt(
+pub fn reencrypt(
     directory: &DataDir,
     issuer: &str,
     source: &Source,
@@ -276,7 +273,7 @@ pub(crate) fn reencrypt(
 }
 
 /// The version of the trust root with this number, as JSON; none where there is no such version.
-pub(crate) fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>> {
+pub fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(directory.join(VERSIONS).join(format!("{number}.json"))) {
         Ok(json) => Ok(Some(json)),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),

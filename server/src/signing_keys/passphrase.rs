@@ -1,15 +1,15 @@
 //! Where the passphrase of the signing keys comes from.
 
 use super::{KEYS_FILE, KeysError};
-use crate::data_dir::{DataDir, refuse_exposed};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use trefoil_key_holder::data_dir::{DataDir, refuse_exposed};
 use trefoil_key_holder::stretch::Cost;
 use zeroize::Zeroizing;
 
 /// Generated where nothing else is given.
-pub(crate) const GENERATED_FILE: &str = "keys.passphrase";
+pub(super) const GENERATED_FILE: &str = "keys.passphrase";
 /// Name of the systemd credential.
 const CREDENTIAL: &str = "trefoil-keys-passphrase";
 /// Shortest passphrase that is taken: below it, no cost of a guess helps.
@@ -17,22 +17,22 @@ const BYTES_MIN: usize = 12;
 const BYTES_MAX: u64 = 4096;
 
 /// A passphrase. Zeroised on drop; it has no `Debug`.
-pub(crate) struct Passphrase {
+pub struct Passphrase {
     text: Zeroizing<Vec<u8>>,
     cost: Cost,
 }
 
 /// What decides which passphrase is taken.
-pub(crate) struct Source {
+pub struct Source {
     /// The configured file; empty for none.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// systemd's directory of credentials for this service, `$CREDENTIALS_DIRECTORY`.
-    pub(crate) credentials: Option<OsString>,
+    pub credentials: Option<OsString>,
 }
 
 impl Source {
     /// The configured file, and the credentials of this process.
-    pub(crate) fn of_process(file: &Path) -> Source {
+    pub fn of_process(file: &Path) -> Source {
         Source { file: file.to_owned(), credentials: std::env::var_os("CREDENTIALS_DIRECTORY") }
     }
 
@@ -71,7 +71,7 @@ fn generated(directory: &DataDir) -> Result<Passphrase, KeysError> {
 
 impl Passphrase {
     /// The content of a file without the newline at its end.
-    pub(crate) fn read(path: &Path) -> Result<Passphrase, KeysError> {
+    pub fn read(path: &Path) -> Result<Passphrase, KeysError> {
         let named = |cause: std::io::Error| KeysError::Passphrase {
             path: path.display().to_string(),
             cause: match cause.kind() {

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Revokes a key set from `now` on, and returns the version that says so.
-pub(crate) fn revoke(
+pub fn revoke(
     directory: &DataDir,
     issuer: &str,
     source: &Source,

@@ -14,7 +14,7 @@ mod suite;
 pub use memory::Memory;
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
-pub(crate) use sqlite::VERSION;
+pub use sqlite::VERSION;
 pub use trefoil_key_holder::database::StoreError;
 
 use trefoil_attest::HEADER_BYTES_MAX;
@@ -92,7 +92,7 @@ pub struct Root {
     pub generation: u32,
     /// Proofs against older generations are refused from now on.
     pub generation_min: u32,
-    /// The signed statement, see [`crate::credentials::RootStatement`].
+    /// The signed statement, see [`trefoil_wallet::credentials::RootStatement`].
     pub statement: Vec<u8>,
     /// The issuer's signature over it.
     pub signature: Vec<u8>,

@@ -62,7 +62,8 @@ impl Sqlite {
     }
 }
 
-pub(crate) const VERSION: i64 = 4;
+/// The version of the schema.
+pub const VERSION: i64 = 4;
 const SCHEMA: &str =
     concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
 const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));

@@ -36,7 +36,7 @@ pub(crate) fn check_audience(policy: &Policy, audience: &str) -> Result<(), Prob
 }
 
 /// What the key-holder decides under. To be called on a checked policy.
-pub(crate) fn decision(policy: &Policy) -> DecisionPolicy {
+pub fn decision(policy: &Policy) -> DecisionPolicy {
     let threshold = policy.threshold_score().map_or(SCORE_MAX, |(score, _)| score);
     DecisionPolicy { threshold, attempts: attempts(policy.attempts) }
 }

@@ -1,0 +1,355 @@
+//! `trefoil admin`: what an operator asks of a running service, over its admin listener.
+
+pub(super) mod place;
+mod table;
+
+use super::{fail, time};
+use clap::Subcommand;
+use place::Place;
+use serde::Serialize;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use table::table;
+use trefoil_api::{ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, RotationStatus, TenantSummary};
+use trefoil_client::{Admin, ClientError};
+use trefoil_key_holder::output;
+use trefoil_server::tenant::{Policy, Probe, Scope, Threshold};
+
+#[derive(clap::Args)]
+#[command(
+    about = "Operate a running service: tenants, API keys, key rotation",
+    after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
+    TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
+    Examples, in this order:\n  \
+    trefoil admin tenant create shop --audience https://shop.example\n  \
+    trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
+    trefoil admin api-key list --tenant 0011...\n  \
+    trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n\n\
+    Exit codes: 0 done, 1 refused or not reached (the reason is printed), 2 wrong usage."
+)]
+pub(super) struct AdminCommand {
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON instead of a table.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Tenants: create, list, show, disable, enable.
+    #[command(subcommand)]
+    Tenant(Tenant),
+    /// API keys of a tenant: create, list, revoke.
+    #[command(subcommand)]
+    ApiKey(Key),
+    /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
+    #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
+    ResetMalformed {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+    /// Give a tenant's templates new encryption keys, while its subjects log in; again: go on with one that stopped.
+    #[command(after_help = "Examples:\n  trefoil admin rotate-keys 00112233445566778899aabbccddeeff\n  \
+        trefoil admin rotate-keys 00112233445566778899aabbccddeeff --status")]
+    RotateKeys {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+        /// Start nothing, say where the rotation stands.
+        #[arg(long)]
+        status: bool,
+    },
+}
+
+#[derive(Subcommand)]
+enum Tenant {
+    /// Make a tenant with a policy.
+    #[command(
+        after_help = "Examples:\n  trefoil admin tenant create shop --audience https://shop.example\n  \
+        trefoil admin tenant create bank --audience https://bank.example --level-min 2 --fmr-class 4\n  \
+        trefoil admin tenant create lab --policy policy.json     the `policy` of POST /v1/tenants"
+    )]
+    Create {
+        /// Name for operators.
+        name: String,
+        /// A relying party that attestations may be made for; may be given again.
+        #[arg(long, value_name = "NAME", required_unless_present = "policy", conflicts_with = "policy")]
+        audience: Vec<String>,
+        /// The model that makes the embeddings.
+        #[arg(long, value_name = "NAME", default_value = "facenet-128", conflicts_with = "policy")]
+        embedder: String,
+        /// k of the false-match rate 10^-k: 2, 3 or 4.
+        #[arg(long, value_name = "K", default_value_t = 3, conflicts_with = "policy")]
+        fmr_class: u8,
+        /// Lowest credential level that a session must prove.
+        #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "policy")]
+        level_min: u8,
+        /// JSON file with the whole policy, for what has no flag here.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+    },
+    /// All tenants.
+    #[command(after_help = "Example:\n  trefoil admin tenant list --json")]
+    List,
+    /// A tenant and its policy.
+    #[command(after_help = "Example:\n  trefoil admin tenant show 00112233445566778899aabbccddeeff")]
+    Show {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+    /// Refuse all API keys of a tenant from now on. Nothing is deleted.
+    #[command(after_help = "Example:\n  trefoil admin tenant disable 00112233445566778899aabbccddeeff")]
+    Disable {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+    /// Take the API keys of a disabled tenant again.
+    #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
+    Enable {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+}
+
+#[derive(Subcommand)]
+enum Key {
+    /// Make an API key. Its secret is shown once, here.
+    #[command(after_help = "Examples:\n  \
+        trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
+        trefoil admin api-key create --tenant 0011... --scope issue --label 'issuer, 2027' --expires 2028-01-01T00:00:00Z")]
+    Create {
+        /// The tenant that it speaks for.
+        #[arg(long, value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+        /// What it may do: enrol, authenticate, issue; may be given again.
+        #[arg(long, value_name = "SCOPE", required = true, value_parser = scope)]
+        scope: Vec<Scope>,
+        /// Name for operators.
+        #[arg(long, value_name = "TEXT")]
+        label: Option<String>,
+        /// When it ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        #[arg(long, value_name = "TIME", value_parser = time::parse)]
+        expires: Option<u64>,
+        /// A new file for the key, which only you can read; standard output without it.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// All API keys of a tenant, the ended ones too.
+    #[command(
+        after_help = "Example:\n  trefoil admin api-key list --tenant 00112233445566778899aabbccddeeff"
+    )]
+    List {
+        #[arg(long, value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+    /// Refuse an API key from now on.
+    #[command(
+        after_help = "To rotate: create a second key, move the callers to it, watch the last use of the old one, revoke it.\n\n\
+        Example:\n  trefoil admin api-key revoke 0123456789abcdef --tenant 00112233445566778899aabbccddeeff"
+    )]
+    Revoke {
+        /// Its id, as the list shows it: the 16 digits after `trefoil_`.
+        #[arg(value_name = "ID", value_parser = key_id)]
+        id: Hex<8>,
+        /// The tenant.
+        #[arg(long, value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+}
+
+impl AdminCommand {
+    pub(super) fn run(self) -> ExitCode {
+        match self.answer() {
+            Ok(text) => {
+                output::tell(&text);
+                ExitCode::SUCCESS
+            }
+            Err(cause) => fail(&cause, 1),
+        }
+    }
+
+    fn answer(self) -> Result<String, String> {
+        let json = self.json;
+        match self.command {
+            Command::Tenant(Tenant::Create { name, audience, embedder, fmr_class, level_min, policy }) => {
+                let policy = match policy {
+                    Some(path) => read_policy(&path)?,
+                    None => policy_of(embedder, fmr_class, audience, level_min),
+                };
+                let request = CreateTenant { name, policy };
+                let created = self.place.call(async |admin| admin.create_tenant(&request).await)?;
+                let id = hex::encode(created.tenant_id.0);
+                show(json, &created, || format!("tenant {id}\n"))
+            }
+            Command::Tenant(Tenant::List) => {
+                let all = self.place.call(all_tenants)?;
+                show(json, &all, || tenants(&all))
+            }
+            Command::Tenant(Tenant::Show { tenant }) => {
+                let shown = self.place.call(async |admin| admin.tenant(tenant).await)?;
+                let policy =
+                    serde_json::to_string_pretty(&shown.policy).map_err(|cause| cause.to_string())?;
+                let root = shown.root_generation.map_or("none".to_owned(), |root| root.to_string());
+                show(json, &shown, || {
+                    let numbers = format!("{} version {}", shown.policy_id, shown.policy_version);
+                    let head = tenants(std::slice::from_ref(&shown.summary));
+                    format!("{head}\ncredential root {root}\npolicy {numbers} {policy}\n")
+                })
+            }
+            Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
+            Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
+            Command::ApiKey(Key::Create { tenant, scope, label, expires, output }) => {
+                let request = CreateApiKey { scopes: scope, label, expires_at: expires };
+                let file = output.as_deref().map(new_file).transpose()?;
+                let created =
+                    self.place.call(async |admin| admin.create_api_key_with(tenant, &request).await);
+                let created = created.inspect_err(|_| forget(output.as_deref()))?;
+                let Some((mut file, path)) = file.zip(output.as_ref()) else {
+                    return show(json, &created, || format!("{}\n", created.api_key));
+                };
+                let written = writeln!(file, "{}", created.api_key).and_then(|()| file.sync_all());
+                let id = hex::encode(created.id.0);
+                written.map_err(|cause| format!("{}: {cause}; revoke the API key {id}", path.display()))?;
+                Ok(format!("API key {id} in {}\n", path.display()))
+            }
+            Command::ApiKey(Key::List { tenant }) => {
+                let all = self.place.call(async |admin| all_api_keys(admin, tenant).await)?;
+                show(json, &all, || api_keys(&all))
+            }
+            Command::ApiKey(Key::Revoke { id, tenant }) => {
+                let revoked = self.place.call(async |admin| admin.revoke_api_key(tenant, id).await)?;
+                show(json, &revoked, || api_keys(std::slice::from_ref(&revoked)))
+            }
+            Command::ResetMalformed { tenant } => {
+                self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
+                show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())
+            }
+            Command::RotateKeys { tenant, status } => {
+                let status = self.place.call(async |admin| match status {
+                    true => admin.key_rotation(tenant).await,
+                    false => admin.rotate_keys(tenant).await,
+                })?;
+                show(json, &status, || rotation(&status))
+            }
+        }
+    }
+
+    fn set_disabled(&self, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
+        let summary = self.place.call(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
+        show(self.json, &summary, || tenants(std::slice::from_ref(&summary)))
+    }
+}
+
+/// The policy of the flags; the service checks it.
+fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min: u8) -> Policy {
+    Policy {
+        embedder,
+        threshold: Threshold::FmrClass(fmr_class),
+        audiences,
+        level_min,
+        attempts: trefoil_server::tenant::Attempts::default(),
+        attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        sessions_in_memory: None,
+        probe: Probe::Plain,
+    }
+}
+
+fn read_policy(path: &Path) -> Result<Policy, String> {
+    let bytes = super::remote::read(path)?;
+    serde_json::from_slice(&bytes).map_err(|cause| {
+        format!("{}: is not a policy in JSON ({cause}); API.md shows one, and --audience makes one without a file", path.display())
+    })
+}
+
+/// The file of a key, made before the key: a key that cannot be kept is not made.
+fn new_file(path: &Path) -> Result<std::fs::File, String> {
+    let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
+    file.map_err(|cause| format!("{}: {cause}; give --output a new file", path.display()))
+}
+
+/// Removes the file of a key that was not made.
+fn forget(path: Option<&Path>) {
+    // An empty file that stays does no harm: the next call names it.
+    let _ = path.map(std::fs::remove_file);
+}
+
+async fn all_tenants(admin: &Admin) -> Result<Vec<TenantSummary>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 16])));
+    while let Some(from) = next {
+        let page = admin.tenants(from).await?;
+        all.extend(page.tenants);
+        next = page.next;
+    }
+    Ok(all)
+}
+
+async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
+    while let Some(from) = next {
+        let page = admin.api_keys(tenant, from).await?;
+        all.extend(page.api_keys);
+        next = page.next;
+    }
+    Ok(all)
+}
+
+fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<String, String> {
+    match json {
+        true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
+        false => Ok(text()),
+    }
+}
+
+fn tenants(all: &[TenantSummary]) -> String {
+    let row = |tenant: &TenantSummary| {
+        let TenantSummary { tenant_id, name, created_at, disabled_at } = tenant;
+        [hex::encode(tenant_id.0), when(Some(*created_at)), when(*disabled_at), name.clone()]
+    };
+    table(["TENANT", "CREATED", "DISABLED", "NAME"], all.iter().map(row))
+}
+
+fn api_keys(all: &[ApiKey]) -> String {
+    let row = |key: &ApiKey| {
+        let state = match key.state {
+            ApiKeyState::Active => "active".to_owned(),
+            ApiKeyState::Expired => "expired".to_owned(),
+            ApiKeyState::Revoked => format!("revoked {}", when(key.revoked_at)),
+        };
+        let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
+        let id = hex::encode(key.id.0);
+        let times = [when(Some(key.created_at)), when(key.expires_at), when(key.last_used_at)];
+        let [created, expires, used] = times;
+        [id, state, scopes.join(","), created, expires, used, key.label.clone()]
+    };
+    table(["ID", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "LABEL"], all.iter().map(row))
+}
+
+fn rotation(status: &RotationStatus) -> String {
+    let RotationStatus { state, epoch, renewed, left, error, .. } = status;
+    let state = format!("{state:?}").to_lowercase();
+    let error = error.as_ref().map_or(String::new(), |why| format!("stopped: {why}; ask again to go on\n"));
+    format!("{state}: key epoch {epoch}, {renewed} templates renewed, {left} left\n{error}")
+}
+
+fn when(time: Option<u64>) -> String {
+    time.map_or("-".to_owned(), time::format)
+}
+
+fn tenant(text: &str) -> Result<Hex<16>, String> {
+    Hex::parse(text)
+        .ok_or_else(|| "expected 32 hexadecimal digits; `trefoil admin tenant list` shows them".to_owned())
+}
+
+fn key_id(text: &str) -> Result<Hex<8>, String> {
+    Hex::parse(text)
+        .ok_or_else(|| "expected 16 hexadecimal digits; `trefoil admin api-key list` shows them".to_owned())
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    let named = Scope::ALL.into_iter().find(|scope| scope.name() == text);
+    named.ok_or_else(|| format!("expected one of {}", Scope::ALL.map(Scope::name).join(", ")))
+}

@@ -1,0 +1,128 @@
+//! Where the admin listener is, and what to do when it does not answer.
+
+use crate::remote;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use trefoil_client::{Admin, ClientError};
+use trefoil_server::config::{Config, Overrides};
+use trefoil_server::server::ADMIN_TOKEN_FILE;
+use trefoil_server::tls::CERTIFICATE_FILE;
+
+#[derive(clap::Args)]
+pub(crate) struct Place {
+    /// The service's configuration file, where it has one.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The service's data directory, with its certificate and its token.
+    #[arg(long, value_name = "DIR", global = true)]
+    data_dir: Option<PathBuf>,
+    /// The admin API, such as https://127.0.0.1:9443; as configured without it.
+    #[arg(long, value_name = "URL", global = true)]
+    admin: Option<String>,
+    /// The certificate that it must show or the one that signed it, PEM; as configured without it.
+    #[arg(long = "ca", alias = "certificate", value_name = "FILE", global = true)]
+    certificate: Option<PathBuf>,
+    /// File whose first line is the admin token.
+    #[arg(long, value_name = "FILE", global = true)]
+    admin_token_file: Option<PathBuf>,
+}
+
+/// The same, with every default filled in.
+pub(crate) struct Found {
+    /// The admin API.
+    pub(crate) url: String,
+    /// The public API, as configured.
+    pub(crate) service: String,
+    pub(crate) certificate: PathBuf,
+    pub(crate) token: PathBuf,
+    pub(crate) data_dir: PathBuf,
+}
+
+impl Place {
+    /// Makes a call of the admin API.
+    pub(crate) fn call<T>(
+        &self,
+        call: impl AsyncFnOnce(&Admin) -> Result<T, ClientError>,
+    ) -> Result<T, String> {
+        let found = self.found()?;
+        let missing = |flag: &str, cause: String| {
+            format!(
+                "{cause}; start the service (`trefoil serve`), name its directory with --data-dir, or the file with {flag}"
+            )
+        };
+        let certificate = remote::read(&found.certificate).map_err(|cause| missing("--ca", cause))?;
+        let token = remote::first_line(&found.token).map_err(|cause| missing("--admin-token-file", cause))?;
+        let admin = Admin::new(&found.url, &certificate, &token).map_err(|cause| match cause {
+            ClientError::Certificate(_) => format!("{}: {cause}", found.certificate.display()),
+            _ => format!("{}: {cause}", found.url),
+        })?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("runtime: {cause}"))?;
+        runtime.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+    }
+
+    /// Where everything is: flags, then the configuration.
+    pub(crate) fn found(&self) -> Result<Found, String> {
+        let overrides = Overrides { data_dir: self.data_dir.clone(), ..Overrides::default() };
+        let config = Config::load(self.config.as_deref(), std::env::vars_os(), &overrides)
+            .map_err(|cause| cause.to_string())?;
+        let data_dir = &config.server.data_dir;
+        let configured = match config.tls.certificate.as_os_str().is_empty() {
+            true => data_dir.join(CERTIFICATE_FILE),
+            false => config.tls.certificate.clone(),
+        };
+        let or = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
+        Ok(Found {
+            url: self.admin.clone().unwrap_or_else(|| url(config.server.admin_listen)),
+            service: match config.server.public_url.as_str() {
+                "" => url(config.server.listen),
+                public => public.to_owned(),
+            },
+            data_dir: data_dir.clone(),
+            certificate: or(&self.certificate, configured),
+            token: or(&self.admin_token_file, data_dir.join(ADMIN_TOKEN_FILE)),
+        })
+    }
+}
+
+impl Found {
+    /// What went wrong, where, and the next step.
+    fn explain(&self, cause: &ClientError) -> String {
+        let path = |path: &Path| path.display().to_string();
+        let step = match cause {
+            ClientError::Unreachable { cause, .. } if cause.contains("certificate") => format!(
+                "the service shows another certificate than {}; name its own with --ca",
+                path(&self.certificate)
+            ),
+            ClientError::Unreachable { .. } => {
+                "start it with `trefoil serve`, or give --admin the address that it prints as `admin API`"
+                    .to_owned()
+            }
+            _ => match cause.code() {
+                Some("caller-unauthenticated") => {
+                    format!(
+                        "the token in {} is not this service's; see --admin-token-file",
+                        path(&self.token)
+                    )
+                }
+                Some("route-unknown") => {
+                    "give --admin the address that `trefoil serve` prints as `admin API`".to_owned()
+                }
+                Some("tenant-unknown") => "`trefoil admin tenant list` shows the tenants".to_owned(),
+                Some("api-key-unknown") => "`trefoil admin api-key list` shows the keys".to_owned(),
+                _ => return format!("{}: {cause}", self.url),
+            },
+        };
+        format!("{}: {cause}\n{step}", self.url)
+    }
+}
+
+/// How a listener at this address is reached from its own machine.
+fn url(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("https://{listen}")
+}

@@ -1,0 +1,110 @@
+//! `trefoil backup` and `trefoil restore`
+
+use super::fail;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trefoil_api::trust;
+use trefoil_key_holder::backup::PassphraseArgs;
+use trefoil_key_holder::cli::{describe, finished, tell};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::backup;
+use trefoil_server::clock::SystemClock;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "The service may run meanwhile. With a key-holder in its process the backup has both databases as they were at one \
+    moment; a key-holder that runs apart is backed up by its own operator with `trefoil key-holder backup`, after the service.\n\
+    A copy of .sqlite files is no backup: what is in their -wal files would be missing, and restored that way the service looks like one \
+    that forked its log.\n\n\
+    Examples:\n  trefoil backup --data-dir trefoil-data /media/backup/2026-11-22\n  \
+    trefoil backup --check /media/backup/2026-11-22\n  \
+    trefoil restore /media/backup/2026-11-22 --into trefoil-data --trust-root trust-root.json"
+)]
+pub(super) struct Backup {
+    /// Directory of the backup, new or empty; with --check one that was made.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Data directory of the service.
+    #[arg(long, value_name = "DIR", default_value = "trefoil-data")]
+    data_dir: PathBuf,
+    /// Check a backup: every file against the manifest, and that the passphrase opens them.
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "From then on every seal says when the log was restored and at which number it went on. What was acknowledged after the backup \
+    is lost:\n  enrolments must be made again, and deletions too; every tenant's issuer publishes its roots since then again, because until then \
+    credentials that were revoked since the backup are taken;\n  attempt budgets are those of the backup, which the vault's count shows in every \
+    seal; sessions have ended."
+)]
+pub(super) struct Restore {
+    /// Directory of the backup.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Data directory to make, new or empty.
+    #[arg(long, value_name = "DATA_DIR")]
+    into: PathBuf,
+    /// The newest trust root that was published. The restore ends if the backup's signing keys are not active in it.
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+impl Backup {
+    pub(super) fn run(&self) -> ExitCode {
+        match self.made() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(cause) => fail(&cause, 1),
+        }
+    }
+
+    fn made(&self) -> Result<(), String> {
+        if self.check {
+            let passphrase = self.passphrase.find()?;
+            let checked = trefoil_key_holder::backup::check(&self.dir, &passphrase);
+            let manifest = checked.map_err(|cause| cause.to_string())?;
+            println!("{}: whole, and the passphrase opens it", self.dir.display());
+            describe(&manifest);
+            return Ok(());
+        }
+        let passphrase = self.passphrase.choose()?;
+        let now = SystemClock::default().unix_s();
+        let made = backup::make(&self.data_dir, &self.dir, &passphrase, now, &mut tell);
+        finished(&self.dir, &made.map_err(|cause| cause.to_string())?, "trefoil");
+        Ok(())
+    }
+}
+
+impl Restore {
+    pub(super) fn run(&self) -> ExitCode {
+        match self.restored() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(cause) => fail(&cause, 1),
+        }
+    }
+
+    fn restored(&self) -> Result<(), String> {
+        let newest = self.trust_root.as_ref().map(|path| {
+            let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
+            trust::read(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+        });
+        let newest = newest.transpose()?;
+        let passphrase = self.passphrase.find()?;
+        let now = SystemClock::default().unix_s();
+        let restored = backup::restore(&self.dir, &self.into, &passphrase, newest.as_ref(), now, &mut tell);
+        let (manifest, restoration) = restored.map_err(|cause| cause.to_string())?;
+        describe(&manifest);
+        println!("restored into {}", self.into.display());
+        println!(
+            "The log goes on at seal {}, and every seal says that it was restored at {}. What was acknowledged since the backup is lost: \
+             publish the credential roots since then again, repeat deletions, tell auditors and witnesses, and make a new backup.",
+            restoration.first, restoration.time
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! The relying party's side, offline: every attestation is verified with public inputs only and every decision
+//! compared with plaintext arithmetic.
+
+use super::load::{AUDIENCE, Login};
+use super::plan::Plan;
+use super::population::LEVEL;
+use super::progress::Stage;
+use rayon::prelude::*;
+use trefoil_api::Decision;
+use trefoil_attest::{Nonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};
+
+/// Most findings that are spelled out.
+const FINDINGS_MAX: usize = 5;
+
+/// What came of the audit.
+#[derive(Debug, Default)]
+pub(super) struct Audit {
+    /// Attestations that verified and say what the answer said.
+    pub(super) verified: usize,
+    /// Decisions compared with the plaintext reference.
+    pub(super) decisions: usize,
+    /// Decisions that differ from it.
+    pub(super) differing: usize,
+    /// Logins with a photograph of oneself.
+    pub(super) genuine: Tally,
+    /// Logins with a photograph of somebody else.
+    pub(super) impostor: Tally,
+    /// The first things found wrong.
+    pub(super) findings: Vec<String>,
+}
+
+/// Decisions of one kind of login.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Decided `match`.
+    pub(super) matches: usize,
+    /// Decided `no_match`.
+    pub(super) denials: usize,
+    /// `match` by plaintext arithmetic.
+    pub(super) expected_matches: usize,
+    /// `no_match` by plaintext arithmetic.
+    pub(super) expected_denials: usize,
+}
+
+/// Verifies and compares every login on all processors.
+pub(super) fn audit(
+    logins: &[Login],
+    plan: &Plan,
+    tenant: [u8; 16],
+    trust_root: &TrustRoot,
+    stage: &Stage,
+) -> Audit {
+    let checked: Vec<Result<(), String>> = logins
+        .par_iter()
+        .map(|login| {
+            let outcome = check(login, tenant, trust_root);
+            stage.step();
+            outcome
+        })
+        .collect();
+    let mut audit = Audit { decisions: logins.len(), ..Audit::default() };
+    for (login, checked) in logins.iter().zip(checked) {
+        let attempt = &plan.attempts[login.attempt];
+        let tally = if attempt.genuine { &mut audit.genuine } else { &mut audit.impostor };
+        tally.add(login.decision, attempt.expected);
+        if login.decision != attempt.expected {
+            audit.differing += 1;
+            audit.note(login, format!("decided {:?}, plaintext says {:?}", login.decision, attempt.expected));
+        }
+        match checked {
+            Ok(()) => audit.verified += 1,
+            Err(cause) => audit.note(login, cause),
+        }
+    }
+    audit
+}
+
+impl Tally {
+    fn add(&mut self, decided: Decision, expected: Decision) {
+        match decided {
+            Decision::Match => self.matches += 1,
+            Decision::NoMatch => self.denials += 1,
+        }
+        match expected {
+            Decision::Match => self.expected_matches += 1,
+            Decision::NoMatch => self.expected_denials += 1,
+        }
+    }
+
+    /// Number of logins.
+    pub(super) fn total(&self) -> usize {
+        self.matches + self.denials
+    }
+}
+
+impl Audit {
+    fn note(&mut self, login: &Login, what: String) {
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(format!("login {}: {what}", login.attempt));
+        }
+    }
+}
+
+fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), String> {
+    let verified = verify_login(login, tenant, trust_root).map_err(|cause| cause.to_string())?;
+    let attested = match verified.statement().decision {
+        trefoil_attest::Decision::Match => Decision::Match,
+        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
+    };
+    if attested == login.decision {
+        Ok(())
+    } else {
+        Err(format!("answered {:?}, attested {attested:?}", login.decision))
+    }
+}
+
+/// What a relying party does with an answer. Denials are attested as well, so the decision is left open here.
+fn verify_login<'a>(
+    login: &'a Login,
+    tenant: [u8; 16],
+    trust_root: &TrustRoot,
+) -> Result<Verified<'a>, VerifyError> {
+    let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(login.nonce.clone()))
+        .tenant(tenant)
+        .account(login.account)
+        .request_digest(login.request_digest)
+        .probe_mode(ProbeMode::Plain)
+        .proof_level(LEVEL)
+        .any_decision();
+    verify(&login.attestation, &policy, login.received_at)
+}

@@ -1,0 +1,245 @@
+//! The clients: everybody enrols, opens a session and logs in, over HTTPS.
+
+#![expect(clippy::disallowed_methods, reason = "the generator of load, which is no part of the service")]
+
+use super::plan::Plan;
+use super::progress::Stage;
+use super::{DemoError, unix_now};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+use trefoil_api::{AttestationForm, Decision, Enrolment, Hex, Nonce};
+use trefoil_client::{Client, ClientError, Holder, HolderSession, attested_digest};
+
+/// The relying party of the demonstration.
+pub(super) const AUDIENCE: &str = "https://shop.example";
+/// Enrolments and proof uploads in flight: enough to keep the disk and the verifiers busy, fewer than the service's
+/// proof queue takes.
+const SETUP_CONCURRENCY: usize = 32;
+/// Times that one login is sent before the demonstration gives up: sessions end at the turn of the hour, and a full
+/// queue refuses.
+const TRIES_MAX: usize = 50;
+/// Pause before a request that found a queue full is sent again.
+const BACKOFF: Duration = Duration::from_millis(100);
+
+/// A login with its answer and all that its attestation is checked against.
+pub(super) struct Login {
+    /// Index into the plan's attempts.
+    pub(super) attempt: usize,
+    /// What the answer said.
+    pub(super) decision: Decision,
+    /// The attestation as received.
+    pub(super) attestation: Vec<u8>,
+    /// The relying party's nonce.
+    pub(super) nonce: Vec<u8>,
+    /// The person's pseudonym towards the relying party.
+    pub(super) account: [u8; 32],
+    /// Digest of the request as the client sent it.
+    pub(super) request_digest: [u8; 32],
+    /// When the answer came, Unix seconds.
+    pub(super) received_at: u64,
+    /// From sending the request to having read the whole answer.
+    pub(super) latency: Duration,
+}
+
+/// Everybody's wallets and the way to the service.
+pub(super) struct Clients {
+    client: Client,
+    plan: Arc<Plan>,
+    holders: Vec<Holder>,
+    sessions: Vec<Mutex<Option<Arc<HolderSession>>>>,
+    provers: Semaphore,
+    sent_again: AtomicUsize,
+}
+
+impl Clients {
+    /// Wallets that have no sessions yet. At most `provers` proofs are computed at a time.
+    pub(super) fn new(client: Client, plan: Arc<Plan>, holders: Vec<Holder>, provers: usize) -> Arc<Clients> {
+        let sessions = holders.iter().map(|_| Mutex::new(None)).collect();
+        let (provers, sent_again) = (Semaphore::new(provers), AtomicUsize::new(0));
+        Arc::new(Clients { client, plan, holders, sessions, provers, sent_again })
+    }
+
+    /// Requests that were sent again because a queue was full or a session had ended.
+    pub(super) fn sent_again(&self) -> usize {
+        self.sent_again.load(Ordering::Relaxed)
+    }
+
+    /// Enrols everybody.
+    pub(super) async fn enrol(self: &Arc<Self>, stage: &Stage) -> Result<(), DemoError> {
+        let people = self.holders.len();
+        for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
+            let enrolment = Enrolment {
+                embedding: Some(clients.plan.template(person)),
+                shares: None,
+                issued_at: None,
+                consent_ref: format!("demonstration-{person}"),
+            };
+            let handle = clients.holders[person].handle();
+            let key = format!("enrol-{person}");
+            let enrolled = clients.client.enrol(handle, &enrolment, &key).await;
+            enrolled.map(drop).map_err(DemoError::call("enrolment"))
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Proves everybody's credential and opens their sessions.
+    pub(super) async fn open_sessions(self: &Arc<Self>, stage: &Stage) -> Result<(), DemoError> {
+        let people = self.holders.len();
+        for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
+            clients.session(person, None).await.map(drop)
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Makes the attempts in `range`, `concurrency` at a time.
+    pub(super) async fn log_in(
+        self: &Arc<Self>,
+        range: std::ops::Range<usize>,
+        concurrency: usize,
+        stage: &Stage,
+    ) -> Result<Vec<Login>, DemoError> {
+        for_each(
+            self,
+            range,
+            concurrency,
+            stage,
+            |clients, attempt| async move { clients.attempt(attempt).await },
+        )
+        .await
+    }
+
+    async fn attempt(self: Arc<Self>, index: usize) -> Result<Login, DemoError> {
+        let attempt = &self.plan.attempts[index];
+        let mut stale = None;
+        let mut failure = None;
+        for _ in 0..TRIES_MAX {
+            let session = self.session(attempt.person, stale).await?;
+            let (nonce, probe) = (fresh_nonce(), self.plan.probe(attempt));
+            let request = session.authentication(probe, nonce, unix_now(), AttestationForm::Full);
+            let started = Instant::now();
+            let cause = match self.client.authenticate(&request).await {
+                Ok(answer) => {
+                    return Ok(Login {
+                        attempt: index,
+                        decision: answer.decision,
+                        attestation: answer.attestation.0,
+                        nonce: request.nonce.as_bytes().to_vec(),
+                        account: session.account(),
+                        request_digest: attested_digest(&request),
+                        received_at: unix_now(),
+                        latency: started.elapsed(),
+                    });
+                }
+                Err(cause) => cause,
+            };
+            match cause.code() {
+                _ if cause.is_session_over() => stale = Some(session.id()),
+                Some("overloaded" | "quota-exceeded") => tokio::time::sleep(BACKOFF).await,
+                _ => return Err(DemoError::call("login")(cause)),
+            }
+            self.sent_again.fetch_add(1, Ordering::Relaxed);
+            failure = Some(cause);
+        }
+        let cause = failure.map_or_else(String::new, |cause| cause.to_string());
+        Err(DemoError::Step { step: "login", cause })
+    }
+
+    /// The person's session; a new one if there is none or if it is the `stale` one.
+    async fn session(
+        self: &Arc<Self>,
+        person: usize,
+        stale: Option<Hex<32>>,
+    ) -> Result<Arc<HolderSession>, DemoError> {
+        let mut slot = self.sessions[person].lock().await;
+        match &*slot {
+            Some(session) if Some(session.id()) != stale => Ok(Arc::clone(session)),
+            _ => {
+                let session = Arc::new(self.open(person).await?);
+                *slot = Some(Arc::clone(&session));
+                Ok(session)
+            }
+        }
+    }
+
+    async fn open(self: &Arc<Self>, person: usize) -> Result<HolderSession, DemoError> {
+        loop {
+            let now = unix_now();
+            let (opened, session) = self.prove_and_upload(person, now).await?;
+            match opened {
+                Ok(id) if id == session.id() => return Ok(session),
+                Ok(_) => {
+                    let cause = "the service names another session than the proof".to_owned();
+                    return Err(DemoError::Step { step: "proof session", cause });
+                }
+                Err(cause) if cause.code() == Some("overloaded") => tokio::time::sleep(BACKOFF).await,
+                Err(cause) => return Err(DemoError::call("proof session")(cause)),
+            }
+            self.sent_again.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    async fn prove_and_upload(
+        self: &Arc<Self>,
+        person: usize,
+        now: u64,
+    ) -> Result<(Result<Hex<32>, ClientError>, HolderSession), DemoError> {
+        let failed = |cause: String| DemoError::Step { step: "proof", cause };
+        let permit = self.provers.acquire().await.map_err(|cause| failed(cause.to_string()))?;
+        let clients = Arc::clone(self);
+        // Proving is computation: it has threads apart from those that serve and send.
+        let proving = move || clients.holders[person].open(AUDIENCE, now, &mut rand::rng());
+        let proven = tokio::task::spawn_blocking(proving).await.map_err(|cause| failed(cause.to_string()))?;
+        drop(permit);
+        let request = proven.map_err(|cause| failed(cause.to_string()))?;
+        let opened = self.client.open_session(request.envelope).await.map(|opened| opened.session_id);
+        Ok((opened, request.session))
+    }
+}
+
+/// Runs `job` for each index with `concurrency` of them in flight; stops at the first error.
+async fn for_each<T, F>(
+    clients: &Arc<Clients>,
+    range: std::ops::Range<usize>,
+    concurrency: usize,
+    stage: &Stage,
+    job: fn(Arc<Clients>, usize) -> F,
+) -> Result<Vec<T>, DemoError>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, DemoError>> + Send + 'static,
+{
+    let next = Arc::new(AtomicUsize::new(range.start));
+    let mut tasks = JoinSet::new();
+    for _ in 0..concurrency.min(range.len()) {
+        let (clients, next, stage, end) = (Arc::clone(clients), Arc::clone(&next), stage.clone(), range.end);
+        tasks.spawn(async move {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= end {
+                    return Ok(done);
+                }
+                done.push(job(Arc::clone(&clients), index).await?);
+                stage.step();
+            }
+        });
+    }
+    let mut all = Vec::with_capacity(range.len());
+    while let Some(finished) = tasks.join_next().await {
+        let finished =
+            finished.map_err(|cause| DemoError::Step { step: "client", cause: cause.to_string() })?;
+        all.extend(finished?);
+    }
+    Ok(all)
+}
+
+/// 128 random bits, as a relying party issues them.
+fn fresh_nonce() -> Nonce {
+    let bytes: [u8; 16] = rand::random();
+    Nonce::new(bytes.to_vec()).expect("16 bytes are a nonce")
+}

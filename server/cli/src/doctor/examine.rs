@@ -1,0 +1,354 @@
+//! What is wrong with an installation, where, and what to do.
+//!
+//! This changes nothing and takes no lock, so it is for a stopped installation and beside a running one. Each check reads files as a
+//! start would, and says what a start, a caller or an operator would meet. A sum over every row, as a start computes it, is not made.
+
+mod databases;
+mod tls;
+
+use serde::Serialize;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trefoil_api::trust;
+use trefoil_attest::{KeySetStatus, VaultState};
+use trefoil_client::Admin;
+use trefoil_key_holder::cli::GATEWAY_IDENTITY;
+use trefoil_key_holder::data_dir;
+use trefoil_key_holder::disk::RESERVE_FILE;
+use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::{Address, Bounds, Remote};
+use trefoil_matching::{KeyHolding as _, Status};
+use trefoil_server::config::{Config, ConfigError, Place};
+use trefoil_server::process::SOON_S;
+use trefoil_server::server::ADMIN_TOKEN_FILE;
+use trefoil_server::signing_keys::TRUST_ROOT_FILE;
+use trefoil_server::time::format as time;
+
+/// A newest seal that is older than this makes one ask for the clock.
+const IDLE_S: u64 = 400 * 86_400;
+/// Longest wait for a listener of this machine, and for a key-holder.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    /// The check found nothing; the text says what it looked at.
+    Ok,
+    /// It works, and somebody should act.
+    Warning,
+    /// It does not work, or will not start again.
+    Broken,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) level: Level,
+    /// Its stable name, such as `certificate-expired`.
+    pub(crate) code: &'static str,
+    /// The file, address or setting.
+    pub(crate) place: String,
+    /// What is wrong there.
+    pub(crate) what: String,
+    /// What to do.
+    pub(crate) remedy: String,
+}
+
+impl Finding {
+    fn new(level: Level, code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding { level, code, place: place.to_string(), what: what.into(), remedy: String::new() }
+    }
+
+    fn ok(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Ok, code, place, what)
+    }
+
+    fn warning(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Warning, code, place, what)
+    }
+
+    fn broken(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Broken, code, place, what)
+    }
+
+    fn do_this(self, remedy: impl Into<String>) -> Finding {
+        Finding { remedy: remedy.into(), ..self }
+    }
+}
+
+/// Looks at the installation of this configuration at this time, unix seconds.
+pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
+    let directory = &config.server.data_dir;
+    if !directory.exists() {
+        let nothing = Finding::broken("directory-missing", directory.display(), "there is no installation");
+        return vec![nothing.do_this("name its directory with --data-dir, or make one with `trefoil serve`")];
+    }
+    let mut found = files(directory);
+    found.extend(tls::examine(config, now));
+    found.extend(keys(config, now));
+    let (in_store, newest) = databases::store(directory, now);
+    found.extend(in_store);
+    let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
+    found.extend(key_holder(config, now, sealed));
+    found.extend(disk(config));
+    found.extend(running(config));
+    found
+}
+
+/// A configuration that does not read.
+pub(crate) fn configuration(cause: &ConfigError) -> Finding {
+    Finding::broken("configuration", "configuration", cause.to_string())
+        .do_this("correct it, then look again")
+}
+
+/// Modes, owners, and the record of what belongs together.
+fn files(directory: &Path) -> Vec<Finding> {
+    let found: Vec<Finding> = data_dir::inspect(directory).iter().map(file).collect();
+    match found.is_empty() {
+        true => {
+            let what = "files are the owner's alone, and those of this installation";
+            vec![Finding::ok("files", directory.display(), what)]
+        }
+        false => found,
+    }
+}
+
+fn file(cause: &data_dir::DataDirError) -> Finding {
+    use data_dir::DataDirError as E;
+    let (code, place) = match cause {
+        E::Exposed { path, .. } => ("file-exposed", path),
+        E::Owner { path, .. } => ("file-owner", path),
+        E::NotAFile { path } => ("file-kind", path),
+        E::Lost { path, .. } => ("file-lost", path),
+        E::Other { path } => ("file-foreign", path),
+        E::Record { path, .. } => ("record-damaged", path),
+        E::Unfinished { path } => ("restore-unfinished", path),
+        E::Io { path, .. } | E::Locked { path } | E::Incomplete { path, .. } | E::Length { path, .. } => {
+            ("file-unreadable", path)
+        }
+    };
+    // The text names the file first and the remedy last.
+    let text = cause.to_string();
+    let (what, remedy) = text.rsplit_once("; ").or_else(|| text.rsplit_once(". ")).unwrap_or((&text, ""));
+    let what = what.strip_prefix(place.as_str()).unwrap_or(what).trim_start_matches(':').trim_start();
+    Finding::broken(code, place, what).do_this(remedy)
+}
+
+/// The trust root's keys, and the issuer.
+fn keys(config: &Config, now: u64) -> Vec<Finding> {
+    let path = config.server.data_dir.join(TRUST_ROOT_FILE);
+    let place = path.display();
+    let read = std::fs::read(&path).map_err(|cause| cause.to_string());
+    let root = match read.and_then(|bytes| trust::read(&bytes).map_err(|cause| cause.to_string())) {
+        Ok(root) => root,
+        Err(cause) => {
+            let broken = Finding::broken("trust-root", place, cause);
+            return vec![broken.do_this("restore the whole directory from one backup, or start a new one")];
+        }
+    };
+    let mut found = Vec::new();
+    let configured = config.issuer(Some(root.issuer())).unwrap_or_default();
+    if configured != root.issuer() {
+        let what =
+            format!("the trust root is of issuer {}, the configuration says {configured}", root.issuer());
+        found.push(
+            Finding::broken("issuer", place, what).do_this(format!("set server.issuer to {}", root.issuer())),
+        );
+    }
+    let rotate =
+        "`trefoil keys rotate`, give relying parties the next trust root, and start the service again";
+    let active = root.key_sets().iter().find(|set| set.status == KeySetStatus::Active);
+    let place = path.display();
+    let Some(active) = active else {
+        found
+            .push(Finding::broken("keys-none", place, "no key set is active").do_this("`trefoil keys show`"));
+        return found;
+    };
+    let (from, until) = (active.keys.not_before, active.keys.not_after);
+    let (from_text, until_text) = (time(from), time(until));
+    found.push(if until <= now {
+        Finding::broken("keys-expired", place, format!("the signing keys ran out at {until_text}"))
+            .do_this(rotate)
+    } else if from > now {
+        let what = format!("the signing keys are valid from {from_text}, and the clock says {}", time(now));
+        Finding::broken("clock-behind", place, what).do_this("set the clock of this machine")
+    } else if until - now < SOON_S {
+        Finding::warning("keys-expire", place, format!("the signing keys run out at {until_text}"))
+            .do_this(rotate)
+    } else {
+        Finding::ok("keys", place, format!("signing keys of {} until {until_text}", root.issuer()))
+    });
+    let passphrase = &config.keys.passphrase_file;
+    if !passphrase.as_os_str().is_empty() {
+        if let Err(cause) = std::fs::metadata(passphrase) {
+            let broken = Finding::broken("passphrase-missing", passphrase.display(), cause.to_string());
+            found
+                .push(broken.do_this(
+                    "put the passphrase of the signing keys there, or correct keys.passphrase_file",
+                ));
+        } else if let Err(cause) = data_dir::refuse_exposed(passphrase) {
+            found.push(file(&cause));
+        }
+    }
+    found
+}
+
+/// The key-holder: its vault in the directory, or the process that runs apart.
+fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<Finding> {
+    let directory = &config.server.data_dir;
+    match config.keyholder.place() {
+        Ok(Place::Here) => databases::vault(directory, now, sealed),
+        Ok(Place::One(address)) => asked(directory, &address, sealed.first().copied().flatten()),
+        Ok(Place::Three(three)) => {
+            let sealed = |seat: usize| sealed.get(seat).copied().flatten();
+            three
+                .iter()
+                .enumerate()
+                .flat_map(|(seat, address)| asked(directory, address, sealed(seat)))
+                .collect()
+        }
+        // The configuration was read, so its addresses read too.
+        Err(_) => Vec::new(),
+    }
+}
+
+fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec<Finding> {
+    let (place, file) =
+        (&address.authority, |kind: &str| directory.join(format!("{GATEWAY_IDENTITY}-{kind}.pem")));
+    let identity = match Identity::read(&file("certificate"), &file("private-key")) {
+        Ok(identity) => identity,
+        Err(cause) => {
+            let broken = Finding::broken("key-holder-credential", directory.display(), cause.to_string());
+            return vec![broken.do_this("`trefoil key-holder fingerprint --gateway DIR` makes one and prints what the key-holder has to list")];
+        }
+    };
+    let bounds = Bounds { timeout: WAIT, connections: 1 };
+    let status = Remote::start(address.clone(), identity, bounds)
+        .map_err(|cause| cause.to_string())
+        .and_then(|remote| {
+            remote.wait_until_ready(Instant::now() + WAIT)?;
+            remote.status().map_err(|cause| cause.to_string())
+        });
+    let status = match status {
+        Ok(status) => status,
+        Err(cause) => {
+            let remedy = "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit";
+            return vec![Finding::broken("key-holder-away", place, cause).do_this(remedy)];
+        }
+    };
+    let mut found = counted(place, &status);
+    let vault = status.vaults.first().copied().flatten().map(trefoil_server::key_holder_watch::shown);
+    if let (Some(vault), Some(sealed)) = (vault, sealed)
+        && vault.is_older_than(&sealed)
+    {
+        found.push(older_vault(place, vault, sealed));
+    }
+    if found.is_empty() {
+        let what = format!("{} tenants, {} templates", status.tenants, status.templates);
+        found.push(Finding::ok("key-holder", place, what));
+    }
+    found
+}
+
+/// Frozen tenants, and malformed jobs on the way there.
+fn counted(place: &str, status: &Status) -> Vec<Finding> {
+    let mut found: Vec<Finding> = status.frozen.iter().map(|tenant| frozen(place, tenant)).collect();
+    if found.is_empty() && status.malformed > 0 {
+        let what = format!("{} malformed jobs", status.malformed);
+        found.push(Finding::warning("malformed-jobs", place, what).do_this(MALFORMED));
+    }
+    found
+}
+
+/// What to do about malformed jobs.
+const MALFORMED: &str = "find out which gateway sent them (the key-holder's job log), then `trefoil admin reset-malformed TENANT`";
+
+fn frozen(place: impl ToString, tenant: &[u8; 16]) -> Finding {
+    let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
+    Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)
+}
+
+fn older_vault(place: impl ToString, found: VaultState, sealed: VaultState) -> Finding {
+    let what = format!(
+        "the vault is an older copy: it counts {} transactions and was restored {} times, the newest seal says {} and {}",
+        found.generation, found.restored, sealed.generation, sealed.restored
+    );
+    Finding::broken("vault-older", place, what).do_this("restore the whole directory from the newest backup")
+}
+
+/// Room under the data directory, and the reserve for erasures.
+fn disk(config: &Config) -> Vec<Finding> {
+    let directory = &config.server.data_dir;
+    let place = directory.display();
+    let free = match rustix::fs::statvfs(directory) {
+        Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
+        Err(cause) => return vec![Finding::broken("disk-unknown", place, cause.to_string())],
+    };
+    let low = config.disk.low_water_mib;
+    let mut found = vec![if free < low {
+        let what = format!("{free} MiB are free, less than disk.low_water_mib = {low}: logins are refused");
+        Finding::broken("disk-low", place, what).do_this("make room; the service recovers within seconds")
+    } else if free < low.saturating_mul(2) {
+        let what = format!("{free} MiB are free; below {low} logins are refused");
+        Finding::warning("disk-low-soon", place, what).do_this("make room")
+    } else {
+        Finding::ok("disk", place, format!("{free} MiB are free"))
+    }];
+    let (reserve, wanted) = (directory.join(RESERVE_FILE), config.disk.reserve_mib);
+    let has = std::fs::metadata(&reserve).map_or(0, |metadata| metadata.len() >> 20);
+    if has < wanted {
+        let what = format!("{has} of {wanted} MiB are reserved for erasures");
+        let remedy = "make room; a running service then makes the file anew";
+        found.push(Finding::warning("disk-reserve", reserve.display(), what).do_this(remedy));
+    }
+    found
+}
+
+/// The process, if it runs.
+fn running(config: &Config) -> Vec<Finding> {
+    let address = reachable(config.server.admin_listen);
+    if address.port() == 0 || TcpStream::connect_timeout(&address, WAIT).is_err() {
+        return vec![Finding::ok(
+            "service",
+            address,
+            "nothing listens here: the service is stopped, or elsewhere",
+        )];
+    }
+    let directory = &config.server.data_dir;
+    let read = |path: PathBuf| std::fs::read(&path).map_err(|cause| format!("{}: {cause}", path.display()));
+    let asked = || -> Result<Option<String>, String> {
+        let token = read(directory.join(ADMIN_TOKEN_FILE))?;
+        let certificate = read(tls::certificate_path(config))?;
+        let token = String::from_utf8_lossy(&token).trim().to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| cause.to_string())?;
+        let admin = Admin::new(&format!("https://{address}"), &certificate, &token);
+        let admin = admin.map_err(|cause| cause.to_string())?;
+        let answer = runtime.block_on(async { tokio::time::timeout(WAIT, admin.unready()).await });
+        let late = |_| format!("no answer within {} s", WAIT.as_secs());
+        answer.map_err(late)?.map_err(|cause| cause.to_string())
+    };
+    vec![match asked() {
+        Ok(None) => Finding::ok("service", address, "runs and takes requests"),
+        Ok(Some(why)) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
+        Err(cause) => Finding::warning("service-unreachable", address, cause)
+            .do_this("find out which process listens here, and correct server.admin_listen or stop it"),
+    }]
+}
+
+/// How a listener is reached from its own machine.
+fn reachable(mut listen: SocketAddr) -> SocketAddr {
+    if listen.ip().is_unspecified() {
+        let local: std::net::IpAddr = match listen {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        };
+        listen.set_ip(local);
+    }
+    listen
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! What the databases say: versions, the newest seal against the clock, lock-outs and frozen tenants.
+
+use super::{Finding, IDLE_S, MALFORMED, frozen, older_vault, time};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use std::path::Path;
+use trefoil_attest::{LogEntry, SealHeader, VaultState};
+use trefoil_key_holder::process::VAULT_FILE;
+use trefoil_key_holder::vault;
+use trefoil_matching::MALFORMED_MAX;
+use trefoil_server::app::STORE_FILE;
+use trefoil_server::store;
+
+/// How far a clock may be behind the newest seal before it matters, seconds: a step of NTP.
+const STEP_S: u64 = 5;
+
+/// The store, and the header of its newest seal.
+pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHeader>) {
+    let path = directory.join(STORE_FILE);
+    let place = path.display();
+    let connection = match opened(&path, store::VERSION) {
+        Ok(connection) => connection,
+        Err(found) => return (vec![found], None),
+    };
+    let newest = "SELECT bytes FROM seals ORDER BY number DESC LIMIT 1";
+    let bytes: Option<Vec<u8>> = match connection.query_row(newest, [], |row| row.get(0)).optional() {
+        Ok(bytes) => bytes,
+        Err(cause) => return (vec![unreadable(&path, &cause)], None),
+    };
+    let header = bytes.map(|bytes| LogEntry::decode(&bytes).map(|entry| entry.header().clone()));
+    let header = match header.transpose() {
+        Ok(header) => header,
+        Err(cause) => {
+            let broken = Finding::broken("seal-damaged", place, format!("the newest seal: {cause}"));
+            return (vec![broken.do_this(RESTORE)], None);
+        }
+    };
+    let found = match &header {
+        None => Finding::ok("store", place, "no seal yet"),
+        Some(header) if now + STEP_S < header.time => {
+            let what = format!(
+                "the newest seal was made at {}, and the clock says {}",
+                time(header.time),
+                time(now)
+            );
+            Finding::broken("clock-behind", place, what).do_this("set the clock of this machine (NTP)")
+        }
+        Some(header) if now > header.time.saturating_add(IDLE_S) => {
+            let what = format!(
+                "the newest seal was made at {}, and the clock says {}",
+                time(header.time),
+                time(now)
+            );
+            let remedy = "check the clock of this machine, if the service was not stopped for so long";
+            Finding::warning("clock-ahead", place, what).do_this(remedy)
+        }
+        Some(header) => Finding::ok(
+            "store",
+            place,
+            format!("newest seal {} at {}", header.seal_number, time(header.time)),
+        ),
+    };
+    (vec![found], header)
+}
+
+/// The vault of a key-holder in the service's process.
+pub(super) fn vault(directory: &Path, now: u64, sealed: &[Option<VaultState>]) -> Vec<Finding> {
+    let path = directory.join(VAULT_FILE);
+    let connection = match opened(&path, vault::VERSION) {
+        Ok(connection) => connection,
+        Err(found) => return vec![found],
+    };
+    looked_at(&connection, &path, now, sealed).unwrap_or_else(|cause| vec![unreadable(&path, &cause)])
+}
+
+fn looked_at(
+    connection: &Connection,
+    path: &Path,
+    now: u64,
+    sealed: &[Option<VaultState>],
+) -> rusqlite::Result<Vec<Finding>> {
+    let place = || path.display();
+    let mut found = Vec::new();
+    let tenants = "SELECT tenant, malformed - forgiven FROM tenants WHERE malformed > forgiven";
+    let mut tenants = connection.prepare(tenants)?;
+    let rows = tenants.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, u32>(1)?)))?;
+    for row in rows {
+        let (tenant, malformed) = row?;
+        found.push(match malformed >= MALFORMED_MAX {
+            true => frozen(place(), &tenant),
+            false => {
+                let what = format!("{malformed} malformed jobs for tenant {}", hex::encode(tenant));
+                Finding::warning("malformed-jobs", place(), what).do_this(MALFORMED)
+            }
+        });
+    }
+    // A count of subjects, and never which.
+    let locked = "SELECT tenants.tenant,
+            sum(generation_failures >= failures_per_generation OR generation_attempts >= attempts_per_generation),
+            sum(retry_at > ?1 OR (day = ?1 / 86400 AND (day_failures >= failures_per_day OR day_attempts >= attempts_per_day)))
+        FROM subjects JOIN tenants USING (tenant) GROUP BY tenants.tenant";
+    let mut locked = connection.prepare(locked)?;
+    let rows = locked.query_map([i64::try_from(now).unwrap_or(i64::MAX)], |row| {
+        Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?))
+    })?;
+    for row in rows {
+        let (tenant, for_good, for_now) = row?;
+        let tenant = hex::encode(tenant);
+        if for_good > 0 {
+            let what = format!("{for_good} templates of tenant {tenant} have spent their budget for good");
+            let remedy = "find out who tried, then delete these subjects' templates and enrol them again";
+            found.push(Finding::warning("budget-spent", place(), what).do_this(remedy));
+        }
+        if for_now > 0 {
+            let what = format!(
+                "{for_now} subjects of tenant {tenant} are locked out for seconds, or until midnight UTC"
+            );
+            let remedy = "nothing, unless their number grows: then somebody is trying faces";
+            found.push(Finding::warning("budget-trips", place(), what).do_this(remedy));
+        }
+    }
+    let state = connection.query_row("SELECT generation, restored FROM authentic", [], |row| {
+        Ok(VaultState { generation: row.get(0)?, restored: row.get(1)? })
+    })?;
+    if let [Some(sealed)] = sealed
+        && state.is_older_than(sealed)
+    {
+        found.push(older_vault(place(), state, *sealed));
+    }
+    if found.is_empty() {
+        let what = format!("generation {}, no tenant is frozen, nobody is locked out", state.generation);
+        found.push(Finding::ok("key-holder", place(), what));
+    }
+    Ok(found)
+}
+
+/// What to do about damage.
+const RESTORE: &str = "keep a copy, check the disk, then restore the whole directory from the newest backup";
+
+/// A database of this version, to be read only.
+fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
+    let place = path.display();
+    if !path.exists() {
+        let broken = Finding::broken("database-missing", place, "the database is not there");
+        return Err(broken.do_this("start the service once, if it never ran; else restore the whole directory from the newest backup"));
+    }
+    let open = || -> rusqlite::Result<(Connection, i64)> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(uri(path), flags)?;
+        let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        Ok((connection, found))
+    };
+    let (connection, found) = open().map_err(|cause| unreadable(path, &cause))?;
+    let what = format!("schema version {found}, and this program writes {version}");
+    match found.cmp(&version) {
+        std::cmp::Ordering::Equal => Ok(connection),
+        std::cmp::Ordering::Less => Err(Finding::broken("schema-older", place, what)
+            .do_this("make a backup with this program, then start once with --migrate")),
+        std::cmp::Ordering::Greater => Err(Finding::broken("schema-newer", place, what)
+            .do_this("use the program that wrote it, or a later one")),
+    }
+}
+
+/// A file that no process has open is read as one that nobody changes, so that nothing is made beside it.
+fn uri(path: &Path) -> String {
+    let length = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::metadata(name).map(|metadata| metadata.len()).ok()
+    };
+    let is_open = length("-shm").is_some() || length("-wal").is_some_and(|length| length > 0);
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    match is_open {
+        true => format!("file:{escaped}"),
+        false => format!("file:{escaped}?immutable=1"),
+    }
+}
+
+fn unreadable(path: &Path, cause: &rusqlite::Error) -> Finding {
+    Finding::broken("database-damaged", path.display(), cause.to_string()).do_this(RESTORE)
+}

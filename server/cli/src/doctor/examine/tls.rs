@@ -1,0 +1,86 @@
+//! The service's certificate: until when, for which names, and whether the key is its own.
+
+use super::{Finding, SOON_S, time};
+use http::uri::Authority;
+use std::path::PathBuf;
+use trefoil_key_holder::data_dir;
+use trefoil_server::certificate::Certificate;
+use trefoil_server::config::Config;
+use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
+
+/// Where the certificate is.
+pub(super) fn certificate_path(config: &Config) -> PathBuf {
+    match config.tls.certificate.as_os_str().is_empty() {
+        true => config.server.data_dir.join(CERTIFICATE_FILE),
+        false => config.tls.certificate.clone(),
+    }
+}
+
+pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
+    let is_own = config.tls.certificate.as_os_str().is_empty();
+    let (path, key) = match is_own {
+        true => (certificate_path(config), config.server.data_dir.join(PRIVATE_KEY_FILE)),
+        false => (certificate_path(config), config.tls.private_key.clone()),
+    };
+    let place = path.display();
+    let renew = match is_own {
+        true => {
+            "remove it, its key and their two lines in installation.toml, and start the service: clients have to be given the new one"
+        }
+        false => "renew it, and start the service again",
+    };
+    let certificate = match Certificate::read(&path) {
+        Ok(certificate) => certificate,
+        Err(cause) => {
+            let what = cause.strip_prefix(&format!("{place}: ")).unwrap_or(&cause).to_owned();
+            let remedy = "put the PEM chain there, or correct tls.certificate";
+            return vec![Finding::broken("certificate-unreadable", place, what).do_this(remedy)];
+        }
+    };
+    let mut found = Vec::new();
+    let Certificate { not_before, not_after, .. } = certificate;
+    if not_after <= now {
+        let what = format!("the certificate expired at {}", time(not_after));
+        found.push(Finding::broken("certificate-expired", place, what).do_this(renew));
+    } else if not_before > now {
+        let what =
+            format!("the certificate is valid from {}, and the clock says {}", time(not_before), time(now));
+        let remedy = "set the clock of this machine, or use a certificate that is valid";
+        found.push(Finding::broken("certificate-not-yet", place, what).do_this(remedy));
+    } else if not_after - now < SOON_S {
+        let what = format!("the certificate expires at {}", time(not_after));
+        found.push(Finding::warning("certificate-expires", place, what).do_this(renew));
+    }
+    let place = path.display();
+    if let Some(host) = host(config).filter(|host| !certificate.is_for(host)) {
+        let what =
+            format!("callers ask for {host}, and the certificate is for {}", certificate.names.join(", "));
+        let remedy =
+            "use a certificate for that name (tls.names for a self-signed one), or correct server.public_url";
+        found.push(Finding::warning("certificate-name", place, what).do_this(remedy));
+    }
+    let place = key.display();
+    if let Err(cause) = data_dir::refuse_exposed(&key) {
+        // In the directory it was found there.
+        found.extend((!is_own).then(|| super::file(&cause)));
+    }
+    if let Err(cause) = tls::check_pair(&path, &key) {
+        let what = cause.to_string();
+        let remedy = "set tls.private_key to the key that the certificate was made for";
+        found.push(Finding::broken("certificate-key", place, what).do_this(remedy));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok("certificate", path.display(), format!("until {}", time(not_after))));
+    }
+    found
+}
+
+/// The name that callers ask for, where the configuration says it.
+fn host(config: &Config) -> Option<String> {
+    let listen = config.server.listen.ip();
+    match config.server.public_url.strip_prefix("https://") {
+        Some(authority) => Some(authority.parse::<Authority>().ok()?.host().to_owned()),
+        None if listen.is_unspecified() => None,
+        None => Some(listen.to_string()),
+    }
+}

@@ -1,0 +1,102 @@
+//! The command line `trefoil`.
+
+mod admin;
+mod backup;
+mod compare;
+pub mod demo;
+mod doctor;
+mod issuer;
+mod keys;
+mod log;
+mod passphrase;
+mod quickstart;
+mod remote;
+mod serve;
+mod verify;
+mod wallet;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use trefoil_key_holder::output::while_somebody_reads;
+use trefoil_server::{process::VERSION, time};
+
+/// Exit code for what the caller typed; clap uses it too.
+const USAGE: u8 = 2;
+
+#[derive(Parser)]
+#[command(
+    name = "trefoil",
+    version = VERSION,
+    about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
+    after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
+                  trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
+                  trefoil quickstart                the first login on that service, from another terminal, command by command
+  \
+                  trefoil doctor                    what is wrong with an installation, and what to do
+  \
+                  trefoil key-holder                the keys and thresholds in a process of their own\n  \
+                  trefoil keys export-trust-root    what relying parties pin\n  \
+                  trefoil verify answer.json --trust-root trust-root.json --audience shop.example"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service until SIGINT or SIGTERM.
+    Serve(serve::Serve),
+    /// See it work: a service, people of a public data set, true and false logins, every answer checked.
+    Demo(demo::Arguments),
+    /// Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes.
+    KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
+    /// The first tenant, credential and login on a running service; prints every command.
+    Quickstart(quickstart::Quickstart),
+    /// Operate a running service: tenants, API keys, key rotation.
+    Admin(admin::AdminCommand),
+    /// Say what is wrong with an installation, where, and what to do.
+    Doctor(doctor::Doctor),
+    /// Make or check a backup of a service's data directory, also while it runs.
+    Backup(backup::Backup),
+    /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
+    Restore(backup::Restore),
+    /// Check an attestation offline: three signatures, and that it is about what you asked.
+    Verify(verify::Verify),
+    /// Check whether two attestations contradict each other: evidence against the service.
+    Compare(compare::Compare),
+    /// Keep a tenant's members; sign, publish and audit the roots that say who they are.
+    Issuer(issuer::IssuerCommand),
+    /// Hold a credential: prove it, open sessions, log in.
+    Wallet(wallet::WalletCommand),
+    /// Signing keys and trust roots: make, rotate, show, export, follow.
+    Keys(keys::Keys),
+    /// The log of seals: audit it, or cosign its head as a witness.
+    Log(log::Log),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    while_somebody_reads(|| match Cli::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Demo(arguments) => demo::main(&arguments),
+        Command::KeyHolder(arguments) => arguments.run(),
+        Command::Quickstart(quickstart) => quickstart.run(),
+        Command::Admin(admin) => admin.run(),
+        Command::Doctor(doctor) => doctor.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Compare(compare) => compare.run(),
+        Command::Issuer(issuer) => issuer.run(),
+        Command::Wallet(wallet) => wallet.run(),
+        Command::Keys(keys) => keys.run(),
+        Command::Log(log) => log.run(),
+    })
+}
+
+/// Prints what went wrong and gives the exit code.
+fn fail(message: &dyn std::fmt::Display, code: u8) -> ExitCode {
+    eprintln!("trefoil: {message}");
+    ExitCode::from(code)
+}

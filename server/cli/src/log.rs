@@ -1,0 +1,321 @@
+//! `trefoil log`: what auditors and witnesses do.
+
+use super::{fail, remote};
+use clap::Subcommand;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trefoil_api::trust::{self, Pin};
+use trefoil_attest::tree::Hash;
+use trefoil_attest::witness::{Checkpoint, Witness};
+use trefoil_attest::{Restoration, TrustRoot};
+use trefoil_client::PublicLog;
+use trefoil_pipeline::Clock as _;
+use trefoil_server::clock::SystemClock;
+use trefoil_server::log_audit::{self, AuditError, Audited, Head, Source};
+use trefoil_server::store::SealReader;
+use trefoil_sign::WitnessKey;
+use zeroize::Zeroizing;
+
+/// The log is not what it should be.
+const INVALID: u8 = 1;
+/// Nothing could be decided: a file or the service does not answer.
+const UNDECIDED: u8 = 3;
+
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 the log passed, 1 it did not, 2 wrong usage, 3 cannot decide.\n\n\
+    Examples:\n  trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --head head.json\n  \
+    trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --pin sha3-256:5f3a...\n  \
+    trefoil log audit --service https://auth.example:8443 --ca certificate.pem \\\n    \
+    --trust-root trust-root.json --head head.json --witness 'w.example+...' --witnesses 1\n  \
+    trefoil log witness-key --name w.example/1 --output witness.key\n  \
+    trefoil log cosign --name w.example/1 --key witness.key --trust-root trust-root.json --head head.json > cosigned.txt\n  \
+    trefoil log hand-in --service https://auth.example:8443 --ca certificate.pem cosigned.txt")]
+pub(super) struct Log {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check every seal that was not seen before: signatures, chain, tree, key-holders' vaults; then save what was seen.
+    Audit(Audit),
+    /// Make a witness's key and print its public side.
+    WitnessKey {
+        /// Name of the witness, such as w.example/1.
+        #[arg(long)]
+        name: String,
+        /// File for the secret key.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// As a witness: sign the head that the last audit saw.
+    Cosign {
+        /// Name of the witness.
+        #[arg(long)]
+        name: String,
+        /// File with the secret key.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The issuer's trust root.
+        #[arg(long, value_name = "FILE")]
+        trust_root: PathBuf,
+        /// What the last audit saved.
+        #[arg(long, value_name = "FILE")]
+        head: PathBuf,
+    },
+    /// Hand a cosigned checkpoint in to the service, which shows it to anybody who audits.
+    HandIn {
+        /// Address of the public API, such as https://127.0.0.1:8443.
+        #[arg(long, value_name = "URL")]
+        service: String,
+        #[command(flatten)]
+        ca: remote::Ca,
+        /// What `trefoil log cosign` printed.
+        #[arg(value_name = "FILE")]
+        checkpoint: PathBuf,
+    },
+}
+
+#[derive(clap::Args)]
+struct Audit {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    ca: remote::Ca,
+    /// The issuer's trust root, JSON or CBOR, from a channel you trust.
+    #[arg(long, value_name = "FILE")]
+    trust_root: PathBuf,
+    /// The trust root must have this fingerprint, as `trefoil keys show` prints it at the issuer.
+    #[arg(long, value_name = "SHA3-256:HEX")]
+    pin: Option<Pin>,
+    /// What the last audit saw; absent, or no such file: the audit begins at the first seal. Replaced if the log passes.
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
+    /// A checkpoint with cosignatures of witnesses; absent: the newest one that was handed in to the service.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Public key of a witness that you trust, as `trefoil log witness-key` prints it. May be repeated.
+    #[arg(long, value_name = "KEY", value_parser = witness)]
+    witness: Vec<Witness>,
+    /// Witnesses that must have cosigned the checkpoint.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    witnesses: usize,
+    /// Refuse a log that was restored from a backup since the last audit, or ever where there was none. What it lost is gone, and only the
+    /// service says what it was.
+    #[arg(long)]
+    no_restores: bool,
+}
+
+/// Exactly one of the two.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Place {
+    /// Data directory, for an audit without the service.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Address of the public API, such as https://127.0.0.1:8443.
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+}
+
+/// What went wrong and the exit code.
+type Failure = (String, u8);
+
+fn undecided(cause: impl ToString) -> Failure {
+    (cause.to_string(), UNDECIDED)
+}
+
+impl Log {
+    pub(super) fn run(self) -> ExitCode {
+        let done = match self.command {
+            Command::Audit(audit) => audit.run(),
+            Command::WitnessKey { name, output } => witness_key(&name, &output),
+            Command::Cosign { name, key, trust_root, head } => cosign(&name, &key, &trust_root, &head),
+            Command::HandIn { service, ca, checkpoint } => hand_in(&service, &ca, &checkpoint),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err((cause, code)) => fail(&cause, code),
+        }
+    }
+}
+
+impl Audit {
+    fn run(self) -> Result<(), Failure> {
+        let trust_root = read_root(&self.trust_root)?;
+        if let Some(pin) = self.pin {
+            pin.check(&trust_root)
+                .map_err(|cause| (format!("{}: {cause}", self.trust_root.display()), INVALID))?;
+        }
+        let seen = match &self.head {
+            Some(path) if path.exists() => read_head(path, &trust_root)?,
+            _ => Head::default(),
+        };
+        let source: Box<dyn Source> = match (&self.place.data_dir, &self.place.service) {
+            (Some(directory), _) => {
+                Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
+            }
+            (None, Some(service)) => Box::new(Remote::new(service, &self.ca)?),
+            (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
+        };
+        let checkpoint = self.checkpoint(source.as_ref())?;
+        let Audited { head, from, notices } =
+            log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref()).map_err(|cause| {
+                let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
+                (cause.to_string(), code)
+            })?;
+        let known = seen.restorations.last();
+        if let Some(restored) =
+            head.restorations.last().filter(|last| self.no_restores && Some(*last) != known)
+        {
+            return Err((format!("{}; --no-restores refuses that", restoration(restored)), INVALID));
+        }
+        if let Some(path) = &self.head {
+            let draft = path.with_extension("draft");
+            std::fs::write(&draft, head.to_json(trust_root.issuer()))
+                .map_err(|cause| named(&draft, &cause))?;
+            std::fs::rename(&draft, path).map_err(|cause| named(path, &cause))?;
+        }
+        let after = head.log.size();
+        println!("{} seals checked, {after} seen in all: signatures, chain and tree are right", after - from);
+        for restored in &head.restorations {
+            println!("restored: {}", restoration(restored));
+        }
+        for notice in notices {
+            println!("notice: {notice}");
+        }
+        match checkpoint {
+            Some(Checkpoint { size, .. }) => {
+                println!("the log of {size} seals is cosigned by {} witnesses or more", self.witnesses)
+            }
+            None => println!("no witness was asked: another reader may have been shown another log"),
+        }
+        Ok(())
+    }
+
+    /// The cosigned head to compare with: from a file, or what was handed in to the source where witnesses are required.
+    fn checkpoint(&self, source: &dyn Source) -> Result<Option<Checkpoint>, Failure> {
+        let (place, note) = match &self.checkpoint {
+            Some(path) => {
+                let note = std::fs::read_to_string(path).map_err(|cause| named(path, &cause))?;
+                (path.display().to_string(), note)
+            }
+            None if self.witnesses == 0 => return Ok(None),
+            None => {
+                let note = source.checkpoint().map_err(undecided)?;
+                let none = || undecided("no cosigned checkpoint was handed in; give one with --checkpoint");
+                ("the checkpoint that was handed in".to_owned(), note.ok_or_else(none)?)
+            }
+        };
+        let verified = Checkpoint::verify(&note, &self.witness, self.witnesses);
+        let (checkpoint, _) = verified.map_err(|cause| (format!("{place}: {cause}"), INVALID))?;
+        Ok(Some(checkpoint))
+    }
+}
+
+/// The public API of a running service.
+struct Remote {
+    runtime: tokio::runtime::Runtime,
+    log: PublicLog,
+}
+
+impl Remote {
+    fn new(service: &str, ca: &remote::Ca) -> Result<Remote, Failure> {
+        let roots = ca.roots().map_err(|cause| undecided(format!("{service}: {cause}")))?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(undecided)?;
+        Ok(Remote {
+            runtime,
+            log: PublicLog::new(service, &roots).map_err(|cause| undecided(ca.named(service, &cause)))?,
+        })
+    }
+}
+
+impl Source for Remote {
+    fn newest(&self) -> Result<Option<u64>, String> {
+        self.runtime.block_on(self.log.newest()).map_err(|cause| cause.to_string())
+    }
+
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
+        self.runtime.block_on(self.log.entry(number)).map_err(|cause| cause.to_string())
+    }
+
+    fn checkpoint(&self) -> Result<Option<String>, String> {
+        self.runtime.block_on(self.log.checkpoint()).map_err(|cause| cause.to_string())
+    }
+
+    fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
+        self.runtime
+            .block_on(self.log.consistency(old_size, size))
+            .map(Some)
+            .map_err(|cause| cause.to_string())
+    }
+}
+
+fn restoration(Restoration { first, time }: &Restoration) -> String {
+    format!("the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}")
+}
+
+fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Failure> {
+    let note = std::fs::read_to_string(checkpoint).map_err(|cause| named(checkpoint, &cause))?;
+    let Remote { runtime, log } = Remote::new(service, ca)?;
+    let (size, witnesses) = runtime.block_on(log.hand_in(&note)).map_err(|cause| {
+        let refused = matches!(cause.code(), Some("cosignature-refused" | "malformed-request"));
+        (cause.to_string(), if refused { INVALID } else { UNDECIDED })
+    })?;
+    println!("the log of {size} seals is shown as cosigned by {}", witnesses.join(", "));
+    Ok(())
+}
+
+fn witness_key(name: &str, output: &Path) -> Result<(), Failure> {
+    let key =
+        WitnessKey::generate(name, &mut rand::rng()).map_err(|cause| (cause.to_string(), super::USAGE))?;
+    let text = Zeroizing::new(hex::encode(key.seed()) + "\n");
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(output)
+        .map_err(|cause| named(output, &cause))?;
+    file.write_all(text.as_bytes()).map_err(|cause| named(output, &cause))?;
+    println!("{}", key.witness().verifier_key());
+    Ok(())
+}
+
+fn cosign(name: &str, key: &Path, trust_root: &Path, head: &Path) -> Result<(), Failure> {
+    let text = Zeroizing::new(std::fs::read_to_string(key).map_err(|cause| named(key, &cause))?);
+    let mut seed = Zeroizing::new([0; 32]);
+    hex::decode_to_slice(text.trim(), &mut seed[..]).map_err(|cause| named(key, &cause))?;
+    let key = WitnessKey::from_seed(name, &seed).map_err(undecided)?;
+    let trust_root = read_root(trust_root)?;
+    let head = read_head(head, &trust_root)?;
+    let checkpoint = head
+        .checkpoint(trust_root.issuer())
+        .ok_or_else(|| undecided("a log of fewer than two seals has no signed head yet"))?;
+    let line = key
+        .cosign(&checkpoint, SystemClock::default().unix_s())
+        .ok_or_else(|| undecided("a fresh cosignature does not verify; do not use this machine"))?;
+    print!("{}\n{line}", checkpoint.text());
+    Ok(())
+}
+
+fn witness(text: &str) -> Result<Witness, String> {
+    Witness::parse(text).map_err(|cause| cause.to_string())
+}
+
+fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
+    let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
+    trust::read(&bytes).map_err(|cause| named(path, &cause))
+}
+
+fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {
+    let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
+    Head::from_json(&bytes, trust_root.issuer()).map_err(|cause| named(path, &cause))
+}
+
+fn named(path: &Path, cause: &dyn std::fmt::Display) -> Failure {
+    (format!("{}: {cause}", path.display()), UNDECIDED)
+}

@@ -1,0 +1,250 @@
+//! `trefoil quickstart`: from a running service to a verified login, by the commands that it prints.
+//!
+//! Each step is this program run once more with the arguments that are shown, so what is printed is what was done. It starts no service:
+//! a reader of the lines sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
+
+use super::admin::place::{Found, Place};
+use super::{fail, time};
+use clap::Args;
+use serde_json::json;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use trefoil_dataset::{EmbeddingSet, Protocol, Row};
+use trefoil_key_holder::output;
+use trefoil_matching::Embedding;
+use trefoil_pipeline::Clock as _;
+use trefoil_server::clock::SystemClock;
+
+/// The relying party of the example.
+const AUDIENCE: &str = "https://shop.example";
+/// Life of the example's credential.
+const CREDENTIAL_LIFE_S: u64 = 30 * 86_400;
+/// The score that the tenant's policy asks for: facenet-128, false-match class 3.
+const THRESHOLD: i32 = 16_046;
+
+#[derive(Args)]
+#[command(
+    about = "Make the first tenant, credential and login on a running service, and print every command",
+    after_help = "Run `trefoil serve` in another terminal first; quickstart starts nothing of its own. It makes a tenant, an API key, an\n\
+    issuer and a wallet in --directory, enrols a photograph of the public data set that `demo` uses, logs in with another\n\
+    one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\n\
+    Examples:\n  trefoil quickstart\n  trefoil quickstart --directory /tmp/first --data-dir /var/lib/trefoil\n\n\
+    Exit codes: 0 every step succeeded, 1 one did not (the last line says which), 2 wrong usage."
+)]
+pub(super) struct Quickstart {
+    /// A new directory for what tenant, issuer and holder keep.
+    #[arg(long, value_name = "DIR", default_value = "quickstart")]
+    directory: PathBuf,
+    /// Directory with x.npy and y.npy, as for `trefoil demo`; default: the set that comes with the program.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The service's public API, such as https://127.0.0.1:8443; as configured without it.
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Quickstart {
+    pub(super) fn run(self) -> ExitCode {
+        match self.steps() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(cause) => fail(&cause, 1),
+        }
+    }
+
+    fn steps(&self) -> Result<(), String> {
+        let [enrolled, shown] = photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
+        let found = self.place.found()?;
+        // Before anything is made: a service that does not answer, or another token.
+        self.place.call(async |admin| admin.metrics().await)?;
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&self.directory)
+            .map_err(|cause| format!("{}: {cause}; give --directory a new one", self.directory.display()))?;
+        let service = self.service.clone().unwrap_or_else(|| found.service.clone());
+        let file = |name: &str| self.directory.join(name).display().to_string();
+        let at = |path: &Path| path.display().to_string();
+        let (certificate, token) = (at(&found.certificate), at(&found.token));
+        let admin = ["--admin", &found.url, "--ca", &certificate, "--admin-token-file", &token];
+        let (key, issuer, wallet) = (file("api.key"), file("issuer"), file("ann.wallet"));
+        let remote = ["--service", &service, "--ca", &certificate, "--api-key-file", &key];
+        let passphrase = file("passphrase");
+        let sealed = ["--passphrase-file", passphrase.as_str()];
+        self.private("passphrase", &(random::<32>() + "\n"))?;
+        self.private("face.json", &json!(enrolled.as_slice()).to_string())?;
+        self.private("face-2.json", &json!(shown.as_slice()).to_string())?;
+        let body = json!({"embedding": enrolled.as_slice(), "consent_ref": "quickstart"});
+        self.private("enrolment.json", &body.to_string())?;
+
+        say("1. The operator makes a tenant and an API key");
+        let tenant =
+            step(&[&["admin", "tenant", "create", "quickstart", "--audience", AUDIENCE], &admin[..]])?;
+        let tenant = word(&tenant, 1)?;
+        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", &key];
+        step(&[&["admin", "api-key", "create", "--tenant", &tenant], &scopes[..], &admin])?;
+
+        say("2. The tenant's issuer");
+        let of_issuer = ["--directory", issuer.as_str()];
+        step(&[&["issuer", "init", "--tenant", &tenant], &of_issuer[..], &sealed])?;
+        step(&[&["issuer", "register"], &of_issuer[..], &admin])?;
+
+        say("3. A holder's wallet, and her credential");
+        let of_wallet = [&["--wallet", wallet.as_str()], &sealed[..]].concat();
+        step(&[&["wallet", "create"], &of_wallet[..]])?;
+        let commitment = step(&[&["wallet", "commitment"], &of_wallet[..]])?;
+        let commitment = word(&commitment, 0)?;
+        let expires = time::format(SystemClock::default().unix_s() + CREDENTIAL_LIFE_S);
+        let member = ["--commitment", &commitment, "--level", "2", "--expires", &expires];
+        step(&[&["issuer", "add", "ann"], &of_issuer[..], &member])?;
+        step(&[&["issuer", "publish"], &of_issuer[..], &sealed, &remote])?;
+        let credential = file("ann.credential");
+        step(&[&["issuer", "export", "ann"], &of_issuer[..], &["--output", &credential]])?;
+        step(&[&["wallet", "receive", &credential], &of_wallet[..]])?;
+
+        say("4. A face is enrolled: face.json, 128 numbers that an embedding model gave for a photograph");
+        let (face, second) = (file("face.json"), file("face-2.json"));
+        let enrol = ["--embedding", &face, "--consent", "quickstart"];
+        let enrolled = step(&[&["wallet", "enrol"], &of_wallet[..], &enrol, &remote])?;
+        let handle = word(&enrolled, 1)?;
+
+        say("5. A login with another photograph, face-2.json: one proof for the session, then the face");
+        let (nonce, answer, root) = (random::<16>(), file("answer.json"), file("trust-root.json"));
+        let audience = ["--audience", AUDIENCE];
+        step(&[&["wallet", "open"], &of_wallet[..], &audience, &remote])?;
+        let shown = ["--embedding", &second, "--nonce", &nonce, "--output", &answer];
+        step(&[&["wallet", "authenticate"], &of_wallet[..], &audience, &shown, &remote])?;
+
+        say(
+            "6. The relying party pins the trust root once, and verifies the answer within two minutes, offline",
+        );
+        let data_dir = at(&found.data_dir);
+        step(&[&["keys", "export-trust-root", "--data-dir", &data_dir, "--output", &root]])?;
+        step(&[&["verify", &answer, "--trust-root", &root], &audience[..], &["--nonce", &nonce]])?;
+
+        say("The same calls with curl (a login needs the wallet: its proof and its MAC)");
+        let body = file("enrolment.json");
+        output::tell(&curl_lines(&Calls { found: &found, service, tenant, handle, key, body }));
+        Ok(())
+    }
+
+    /// Writes a file that only its owner can read.
+    fn private(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.directory.join(name);
+        let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|cause| format!("{}: {cause}", path.display()))
+    }
+}
+
+/// What the lines for curl name.
+struct Calls<'a> {
+    found: &'a Found,
+    service: String,
+    tenant: String,
+    handle: String,
+    key: String,
+    body: String,
+}
+
+/// The admin API, then the public one: the subject is erased and enrolled again.
+fn curl_lines(calls: &Calls<'_>) -> String {
+    let Calls { found, service, tenant, handle, key, body } = calls;
+    let path = |path: &Path| quoted(&path.display().to_string());
+    let curl = format!("curl -sS --fail-with-body --cacert {}", path(&found.certificate));
+    let with = |file: &str| format!("-H \"Authorization: Bearer $(head -n 1 {file})\"");
+    let (token, key) = (with(&path(&found.token)), with(&quoted(key)));
+    let policy = format!(
+        r#"{{"embedder": "facenet-128", "threshold": {{"fmr_class": 3}}, "audiences": ["{AUDIENCE}"]}}"#
+    );
+    let (url, tenants, subject) =
+        (&found.url, format!("{}/v1/tenants", found.url), format!("/v1/subjects/{handle}/templates"));
+    [
+        format!(r#"{curl} {token} --json '{{"name": "second", "policy": {policy}}}' {tenants}"#),
+        format!(
+            r#"{curl} {token} --json '{{"scopes": ["enrol"], "label": "curl"}}' {tenants}/{tenant}/api-keys"#
+        ),
+        format!("{curl} {token} {tenants}/{tenant}/api-keys"),
+        format!("{curl} {key} -X DELETE {service}{subject}"),
+        format!(
+            "{curl} {key} -H 'Idempotency-Key: {}' --json @{} {service}{subject}",
+            random::<8>(),
+            quoted(body)
+        ),
+        format!("{curl} {service}/v1/keys"),
+        format!("{curl} {url}/readyz"),
+    ]
+    .map(|line| format!("$ {line}\n"))
+    .concat()
+}
+
+fn say(text: &str) {
+    output::tell(&format!("\n{text}\n"));
+}
+
+/// Prints a command of this program, runs it, prints and returns what it says.
+fn step(groups: &[&[&str]]) -> Result<String, String> {
+    let arguments = groups.concat();
+    let line: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    let line = format!("trefoil {}", line.join(" "));
+    output::tell(&format!("$ {line}\n"));
+    let program = std::env::current_exe().map_err(|cause| format!("this program: {cause}"))?;
+    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let ran = ran.map_err(|cause| format!("{line}: {cause}"))?;
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    output::tell(&said);
+    if ran.status.success() {
+        Ok(said)
+    } else {
+        Err(format!("this command failed, with {}: {line}", ran.status))
+    }
+}
+
+/// A word of the first line that a command printed.
+fn word(said: &str, index: usize) -> Result<String, String> {
+    let word = said.lines().next().and_then(|line| line.split_whitespace().nth(index));
+    word.map(str::to_owned).ok_or_else(|| format!("the last command printed nothing to go on with: {said:?}"))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Two photographs of one person that match: the first such pair of the data set.
+fn photographs(data: &Path) -> Result<[Row; 2], String> {
+    let unusable =
+        |cause: &dyn std::fmt::Display| format!("data set in {}: {cause}; see --data", data.display());
+    let set = EmbeddingSet::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
+    let trials = Protocol::Enrol1.split(&set).map_err(|e| unusable(&e))?;
+    let score = |a: &Row, b: &Row| Some(Embedding::quantise(a).ok()?.dot(&Embedding::quantise(b).ok()?));
+    let pair = trials.probes.iter().find_map(|probe| {
+        let own = trials.templates.iter().find(|template| template.person == probe.person)?;
+        (score(&own.vector, &probe.vector)? >= THRESHOLD).then_some([own.vector, probe.vector])
+    });
+    pair.ok_or_else(|| unusable(&"nobody has two photographs that match"))
+}
+
+/// Random bytes in hexadecimal.
+fn random<const N: usize>() -> String {
+    hex::encode(rand::random::<[u8; N]>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_word_is_read_back_by_a_shell() {
+        for word in ["plain-1.json", "", "two words", "it's", "$(x)", "a\"b", "*"] {
+            let read = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output();
+            assert_eq!(String::from_utf8(read.unwrap().stdout).unwrap(), word);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How a command reaches a running service.
+
+use base64::Engine as _;
+use std::path::{Path, PathBuf};
+use trefoil_client::{Client, ClientError};
+use trefoil_key_holder::output;
+
+#[derive(clap::Args)]
+pub(super) struct Remote {
+    /// The service's public API, such as https://127.0.0.1:8443.
+    #[arg(long, value_name = "URL")]
+    service: String,
+    #[command(flatten)]
+    ca: Ca,
+    /// File whose first line is an API key.
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+}
+
+impl Remote {
+    /// A client; without an API key it reaches what is public.
+    pub(super) fn client(&self) -> Result<Client, String> {
+        let api_key = self.api_key_file.as_deref().map(first_line).transpose()?.unwrap_or_default();
+        Client::new(&self.service, &self.ca.roots()?, &api_key, 1)
+            .map_err(|cause| self.ca.named(&self.service, &cause))
+    }
+}
+
+/// Which certificate a service must show; one flag for every command.
+#[derive(clap::Args)]
+pub(super) struct Ca {
+    /// The service's certificate or the one that signed it, PEM; the data directory has a self-signed one. Absent: the
+    /// certificates that this machine trusts.
+    #[arg(long, alias = "certificate", value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl Ca {
+    /// What the service's certificate has to chain to, PEM.
+    pub(super) fn roots(&self) -> Result<Vec<u8>, String> {
+        match &self.ca {
+            Some(path) => read(path).map_err(|cause| format!("{cause}; --ca takes a PEM file")),
+            None => system_roots(),
+        }
+    }
+
+    /// An error of a client for `url`, with the file if that is what it is about.
+    pub(super) fn named(&self, url: &str, cause: &ClientError) -> String {
+        match (cause, &self.ca) {
+            (ClientError::Certificate(_), Some(path)) => format!("--ca {}: {cause}", path.display()),
+            _ => format!("{url}: {cause}"),
+        }
+    }
+}
+
+/// The certificates that this machine trusts, PEM.
+fn system_roots() -> Result<Vec<u8>, String> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map_or(String::new(), |cause| format!(" ({cause})"));
+        return Err(format!(
+            "this machine trusts no certificate authority{why}; give the service's certificate with --ca, or install ca-certificates"
+        ));
+    }
+    let pem = |certificate: &rustls::pki_types::CertificateDer<'_>| {
+        let body = base64::engine::general_purpose::STANDARD.encode(certificate);
+        format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
+    };
+    Ok(found.certs.iter().map(pem).collect::<String>().into_bytes())
+}
+
+/// Runs the calls of a command.
+pub(super) fn block_on<T>(calls: impl Future<Output = Result<T, ClientError>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| format!("runtime: {cause}"))?;
+    runtime.block_on(calls).map_err(|cause| cause.to_string())
+}
+
+/// The first line of a file.
+pub(super) fn first_line(path: &Path) -> Result<String, String> {
+    let text = String::from_utf8(read(path)?);
+    let text =
+        text.map_err(|_| format!("{}: is no text; give the file whose first line is meant", path.display()))?;
+    Ok(text.lines().next().unwrap_or("").trim().to_owned())
+}
+
+/// A whole file, with its name in the error.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|cause| {
+        format!(
+            "{}: cannot be read ({cause}); check the path, and that you may read the file",
+            path.display()
+        )
+    })
+}
+
+/// Writes to a file, or to standard output without one.
+pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), String> {
+    match path {
+        Some(path) => std::fs::write(path, bytes).map_err(|cause| format!("{}: {cause}", path.display())),
+        None => output::write(bytes).map_err(|cause| format!("standard output: {cause}")),
+    }
+}

@@ -1,0 +1,46 @@
+//! `trefoil serve`
+
+use super::{USAGE, fail};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use trefoil_server::clock::SystemClock;
+use trefoil_server::config::{Config, DEFAULTS, Overrides};
+use trefoil_server::process::run_service;
+
+#[derive(clap::Args)]
+#[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\
+    Examples:\n  trefoil serve\n  trefoil serve --data-dir /var/lib/trefoil --listen 0.0.0.0:8443 --public-url https://auth.example:8443\n  \
+    trefoil serve --config trefoil.toml --print-config   check a file and see what it amounts to\n  \
+    TREFOIL_LOG_FORMAT=json trefoil serve --cadence per-batch")]
+pub(super) struct Serve {
+    /// TOML file; unknown keys are refused.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    overrides: Overrides,
+    /// Print the effective configuration as TOML and exit.
+    #[arg(long)]
+    print_config: bool,
+    /// Print every setting with its meaning and its default as TOML and exit. Nothing is read.
+    #[arg(long)]
+    print_defaults: bool,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> ExitCode {
+        if self.print_defaults {
+            print!("{DEFAULTS}");
+            return ExitCode::SUCCESS;
+        }
+        let config = match Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides) {
+            Ok(config) => config,
+            Err(cause) => return fail(&cause, USAGE),
+        };
+        if self.print_config {
+            print!("{}", config.to_toml());
+            return ExitCode::SUCCESS;
+        }
+        run_service(config, Arc::new(SystemClock::default()))
+    }
+}

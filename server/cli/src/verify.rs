@@ -1,0 +1,294 @@
+//! `trefoil verify`: an attestation against a trust root, offline.
+
+mod proof;
+
+use super::time;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use proof::Proof;
+use serde_json::{Value, json};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trefoil_api::trust;
+use trefoil_api::{Authenticated, Hex};
+use trefoil_attest::{
+    Attestation, DecodeError, Nonce, Policy, PrunedSeal, Restoration, Seal, Statement, TrustRoot, Verified,
+    VerifyError,
+};
+use trefoil_pipeline::Clock as _;
+
+/// Exit codes besides clap's 2.
+const VALID: u8 = 0;
+const INVALID: u8 = 1;
+const UNDECIDED: u8 = 3;
+
+/// Largest file that is read: an attestation in base64 inside a JSON answer is below 40 KB.
+pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read, or a\n\
+    compact attestation without --seal). With --proof, valid means that the proof verifies\n\
+    and, together with an attestation, that it backs it.\n\n\
+    A relying party gives --audience and --nonce; without them the attestation could have been made for someone else\n\
+    or be replayed, and the answer says so.\n\n\
+    Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience shop.example --proof session.proof\n  \
+    trefoil verify --proof session.proof\n  \
+    trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"
+)]
+pub(super) struct Verify {
+    /// The attestation: CBOR, base64, or the JSON answer of the service.
+    #[arg(required_unless_present = "proof", requires = "trust_root")]
+    file: Option<PathBuf>,
+    /// The issuer's trust root, JSON or CBOR, from a channel you trust.
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+    /// A stored credential proof (`trefoil wallet open --record`): verify it again, and that it backs the attestation.
+    #[arg(long, value_name = "FILE")]
+    proof: Option<PathBuf>,
+    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}, or, once that is pruned, from
+    /// /v1/seals/{number}/pruned.
+    #[arg(long, value_name = "FILE")]
+    seal: Option<PathBuf>,
+    /// The relying party that it must be for.
+    #[arg(long)]
+    audience: Option<String>,
+    /// The nonce that it must carry, hexadecimal.
+    #[arg(long, value_name = "HEX", value_parser = nonce)]
+    nonce: Option<trefoil_api::Nonce>,
+    /// The tenant that it must be about.
+    #[arg(long, value_name = "HEX", value_parser = tenant)]
+    tenant: Option<Hex<16>>,
+    /// Time to verify at: unix seconds or RFC 3339 UTC. Default: now.
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    at: Option<u64>,
+    /// Accept an attested denial too; look at the decision.
+    #[arg(long)]
+    any_decision: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--seal` names.
+#[expect(clippy::large_enum_variant, reason = "there is one")]
+enum Given {
+    Whole(Seal),
+    Pruned(PrunedSeal),
+}
+
+impl Given {
+    fn decode(bytes: &[u8]) -> Result<Given, DecodeError> {
+        match PrunedSeal::decode(bytes) {
+            Ok(pruned) => Ok(Given::Pruned(pruned)),
+            Err(_) => Seal::decode(bytes).map(Given::Whole),
+        }
+    }
+}
+
+/// What came of it.
+enum Outcome {
+    Valid { text: String, json: Value },
+    Invalid(String),
+    Undecided(String),
+}
+
+impl Verify {
+    pub(super) fn run(self) -> ExitCode {
+        let outcome = self.decide().unwrap_or_else(Outcome::Undecided);
+        let (code, valid, reason) = match outcome {
+            Outcome::Valid { text, json } => {
+                if self.json {
+                    println!("{json:#}");
+                } else {
+                    print!("{text}");
+                }
+                return ExitCode::from(VALID);
+            }
+            Outcome::Invalid(reason) => (INVALID, json!(false), reason),
+            Outcome::Undecided(reason) => (UNDECIDED, Value::Null, reason),
+        };
+        if self.json {
+            println!("{:#}", json!({"valid": valid, "reason": reason}));
+        } else {
+            let verdict = if code == INVALID { "invalid" } else { "cannot decide" };
+            println!("{} {verdict}: {reason}", mark(false));
+        }
+        ExitCode::from(code)
+    }
+
+    /// The error is why nothing can be decided.
+    fn decide(&self) -> Result<Outcome, String> {
+        let proof = match self.proof.as_deref().map(Proof::check).transpose()? {
+            Some(Err(reason)) => return Ok(Outcome::Invalid(reason)),
+            Some(Ok(proof)) => Some(proof),
+            None => None,
+        };
+        match (&self.file, &self.trust_root, proof) {
+            (Some(file), Some(root), proof) => self.attestation(file, root, proof.as_ref()),
+            (_, _, Some(proof)) => Ok(proof.outcome()),
+            _ => Err("give an attestation with --trust-root, or --proof".to_owned()),
+        }
+    }
+
+    fn attestation(&self, file: &Path, root_file: &Path, proof: Option<&Proof>) -> Result<Outcome, String> {
+        let root = read(root_file, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
+        let root = trust::read(&root).map_err(|cause| {
+            let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
+            format!("{}: is not a trust root ({cause}); {remedy}", root_file.display())
+        })?;
+        let seal = match &self.seal {
+            None => None,
+            Some(path) => {
+                let bytes = read(path, FILE_BYTES_MAX)?;
+                Some(Given::decode(&bytes).map_err(|cause| named(path, &cause))?)
+            }
+        };
+        let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
+        let now = self.at.unwrap_or_else(|| trefoil_server::clock::SystemClock::default().unix_s());
+        let policy = match self.policy(root, &bytes) {
+            Ok(policy) => policy,
+            Err(cause) => return Ok(refused(&cause)),
+        };
+        let verified = match &seal {
+            None => trefoil_attest::verify(&bytes, &policy, now),
+            Some(Given::Whole(seal)) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
+            Some(Given::Pruned(seal)) => trefoil_attest::verify_with_pruned_seal(&bytes, seal, &policy, now),
+        };
+        Ok(match verified {
+            Ok(verified) => match proof.map(|proof| proof.backs(&verified)).transpose() {
+                Ok(_) => self.report(&verified, proof),
+                Err(reason) => Outcome::Invalid(reason),
+            },
+            Err(cause) => refused(&cause),
+        })
+    }
+
+    /// What the caller requires. An audience that the caller does not give is the attestation's own.
+    fn policy(&self, root: TrustRoot, bytes: &[u8]) -> Result<Policy, VerifyError> {
+        let audience = match &self.audience {
+            Some(audience) => audience.clone(),
+            None => Statement::decode(Attestation::decode(bytes)?.statement)?.audience.to_owned(),
+        };
+        let nonce = match &self.nonce {
+            Some(nonce) => Nonce::Exactly(nonce.as_bytes().to_vec()),
+            None => Nonce::DangerousAny,
+        };
+        let mut policy = Policy::new(root, audience, nonce);
+        if let Some(tenant) = self.tenant {
+            policy = policy.tenant(tenant.0);
+        }
+        Ok(if self.any_decision { policy.any_decision() } else { policy })
+    }
+
+    fn report(&self, verified: &Verified<'_>, proof: Option<&Proof>) -> Outcome {
+        let statement = verified.statement();
+        let unchecked = [("audience", self.audience.is_none()), ("nonce", self.nonce.is_none())];
+        let unchecked: Vec<&str> =
+            unchecked.iter().filter(|(_, absent)| *absent).map(|(name, _)| *name).collect();
+        let mut text = String::new();
+        for check in verified.checks() {
+            text += &format!("{} {check}\n", mark(true));
+        }
+        let rows = [
+            ("decision", statement.decision.name().to_owned()),
+            ("issuer", statement.issuer.to_owned()),
+            ("tenant", hex::encode(statement.tenant)),
+            ("audience", statement.audience.to_owned()),
+            ("account", hex::encode(statement.account)),
+            ("session", statement.proof.map_or("none".to_owned(), |proof| hex::encode(proof.session))),
+            ("nonce", hex::encode(statement.nonce)),
+            ("probe", statement.probe_mode.name().to_owned()),
+            ("issued", time::format(statement.issued_at)),
+            ("expires", time::format(statement.expires_at)),
+            ("seal", verified.seal().seal_number.to_string()),
+        ];
+        for (name, value) in &rows {
+            text += &format!("  {name:<9}{value}\n");
+        }
+        if let Some(Restoration { time, first }) = verified.seal().restored {
+            text += &format!(
+                "  restored the log of this service went on from a backup at {}, from seal {first} on\n",
+                time::format(time)
+            );
+        }
+        text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
+        if !unchecked.is_empty() {
+            text += &format!("  not checked: {}; a relying party must give them\n", unchecked.join(", "));
+        }
+        let checks: Vec<Value> = verified
+            .checks()
+            .iter()
+            .map(|check| json!({"family": check.family.to_string(), "key_set_id": hex::encode(check.key_set_id)}))
+            .collect();
+        let statement: serde_json::Map<String, Value> =
+            rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
+        let mut json =
+            json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        if let Some(Restoration { time, first }) = verified.seal().restored {
+            json["restored"] = json!({"time": time::format(time), "first_seal": first});
+        }
+        if let Some(proof) = proof {
+            let lines = proof.lines();
+            text += &lines.text;
+            json["proof"] = Value::Object(lines.json);
+        }
+        Outcome::Valid { text, json }
+    }
+}
+
+fn refused(cause: &VerifyError) -> Outcome {
+    match cause {
+        VerifyError::SealNeeded(_) | VerifyError::UnknownSuite(_) => {
+            Outcome::Undecided(format!("{cause} (with --seal)"))
+        }
+        VerifyError::Decision(_) => {
+            Outcome::Invalid(format!("{cause} (--any-decision accepts attested denials)"))
+        }
+        _ => Outcome::Invalid(cause.to_string()),
+    }
+}
+
+/// The attestation inside a file; what is not recognised is left for the verifier to refuse.
+pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
+    if let Ok(answer) = serde_json::from_slice::<Authenticated>(file) {
+        return answer.attestation.0;
+    }
+    BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
+}
+
+pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let unreadable =
+        |cause: std::io::Error| named(path, &format_args!("cannot be read ({cause}); check the path"));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > bytes_max {
+        return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
+pub(super) fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {
+    format!("{}: {cause}", path.display())
+}
+
+/// A check mark or cross, coloured on a terminal unless NO_COLOR is set (no-color.org).
+pub(super) fn mark(good: bool) -> &'static str {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match (good, std::io::stdout().is_terminal() && !plain) {
+        (true, true) => "\u{1b}[32m✓\u{1b}[0m",
+        (true, false) => "✓",
+        (false, true) => "\u{1b}[31m✗\u{1b}[0m",
+        (false, false) => "✗",
+    }
+}
+
+fn nonce(text: &str) -> Result<trefoil_api::Nonce, String> {
+    let bytes = hex::decode(text).ok().and_then(trefoil_api::Nonce::new);
+    bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
+}
+
+fn tenant(text: &str) -> Result<Hex<16>, String> {
+    Hex::parse(text).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
+}

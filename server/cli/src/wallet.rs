@@ -1,0 +1,345 @@
+//! `trefoil wallet`: a holder's secret, credentials and sessions, and requests made with them.
+
+mod place;
+mod sessions;
+
+use super::issuer::tenant;
+use super::remote::{self, Remote};
+use super::{fail, time};
+use clap::Subcommand;
+use place::{Place, write_private};
+use sessions::{Login, upload};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trefoil_api::{Enrolment, Hex, Nonce, ProofSession, Vector};
+use trefoil_client::OpenRequest;
+use trefoil_pipeline::Clock as _;
+use trefoil_server::clock::SystemClock;
+use trefoil_wallet::credentials::CredentialFile;
+use trefoil_wallet::wallet::{Session, Wallet};
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::record::ProofRecord;
+use trefoil_zkp::{epoch_at, proof_ends};
+use zeroize::Zeroizing;
+
+#[derive(clap::Args)]
+#[command(
+    about = "Hold a credential: prove it anonymously, open sessions, log in",
+    after_help = "The wallet file holds a secret that never leaves it, sealed under a passphrase (Argon2id, \
+    XChaCha20-Poly1305).\nLose the file or the passphrase and the credentials are gone: there is no way back.\n\n\
+    Examples, in this order:\n  \
+    trefoil wallet create --wallet ann.wallet\n  \
+    trefoil wallet commitment --wallet ann.wallet          give this to your issuer, and only this\n  \
+    trefoil wallet receive ann.credential --wallet ann.wallet\n  \
+    trefoil wallet enrol --wallet ann.wallet --embedding face.json --consent 'form 7' --service ... \n  \
+    trefoil wallet open --wallet ann.wallet --audience shop.example --service https://127.0.0.1:8443 \\\n      \
+    --ca trefoil-data/tls-certificate.pem --api-key-file api.key\n  \
+    trefoil wallet authenticate --wallet ann.wallet --audience shop.example --embedding face.json \\\n      \
+    --nonce 5f3a... --output answer.json --service ...\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n\n\
+    Exit codes: 0 done (for `authenticate`: a match), 1 refused, 2 wrong usage, 4 the face did not match."
+)]
+pub(super) struct WalletCommand {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Exit code of an attested denial.
+const NO_MATCH: u8 = 4;
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a wallet with a fresh secret.
+    Create(Place),
+    /// Print what an issuer needs to make a credential.
+    Commitment(Place),
+    /// Print credentials and sessions.
+    Show(Place),
+    /// Check a credential and keep it.
+    Receive {
+        /// The file that the issuer exported.
+        credential: PathBuf,
+        #[command(flatten)]
+        place: Place,
+        /// Accept only this issuer key; `trefoil issuer show` prints it. Absent: the first one is remembered.
+        #[arg(long, value_name = "HEX", value_parser = key_id)]
+        issuer_key: Option<Hex<32>>,
+    },
+    /// Drop a tenant's credential and sessions.
+    Forget {
+        #[command(flatten)]
+        place: Place,
+        /// The tenant.
+        #[arg(long, value_name = "HEX", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+    /// Enrol a face under this wallet's pseudonym at the tenant. The API key needs the scope `enrol`.
+    Enrol {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        face: Face,
+        /// Reference to the consent that was given.
+        #[arg(long, value_name = "TEXT")]
+        consent: String,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Prove the credential ahead of time and write the upload to a file, for `upload` within the hour or the next.
+    Prove {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        claim: Claim,
+        /// Where the upload goes. It holds the session's key: anybody who has it can use the session.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Open the session of a proof that `prove` made.
+    Upload {
+        /// The file that `prove` wrote.
+        proof: PathBuf,
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Prove the credential and open a session.
+    Open {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        claim: Claim,
+        #[command(flatten)]
+        remote: Remote,
+    },
+    /// Show a face in an open session; the answer is attested. A session that has ended is opened again first.
+    Authenticate {
+        #[command(flatten)]
+        place: Place,
+        /// The relying party.
+        #[arg(long)]
+        audience: String,
+        #[command(flatten)]
+        face: Face,
+        /// The relying party's nonce, 32 to 128 hexadecimal digits.
+        #[arg(long, value_name = "HEX", value_parser = nonce)]
+        nonce: Nonce,
+        /// Where the answer goes, for `trefoil verify`. Absent: standard output.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        remote: Remote,
+    },
+}
+
+/// Which credential.
+#[derive(clap::Args)]
+struct Which {
+    /// The tenant; needed if the wallet has credentials of several.
+    #[arg(long, value_name = "HEX", value_parser = tenant)]
+    tenant: Option<Hex<16>>,
+}
+
+#[derive(clap::Args)]
+struct Claim {
+    /// The relying party that the session is for.
+    #[arg(long)]
+    audience: String,
+    /// Level to show. Absent: the credential's own.
+    #[arg(long, value_name = "L")]
+    level: Option<u8>,
+    /// Give the session a hash chain for this many requests, 1 to 65536: each attestation then carries a value that
+    /// only this wallet could reveal.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    chain: Option<u32>,
+    /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows account
+    /// and handle, and who has such files of several relying parties can join them.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(clap::Args)]
+struct Face {
+    /// JSON: an array of 128 numbers, or a string of base64 (512 bytes, float32, little-endian).
+    #[arg(long, value_name = "FILE")]
+    embedding: PathBuf,
+}
+
+impl WalletCommand {
+    pub(super) fn run(self) -> ExitCode {
+        match self.command.run() {
+            Ok(code) => code,
+            Err(cause) => fail(&cause, 1),
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<ExitCode, String> {
+        match self {
+            Command::Create(place) => place.create(),
+            Command::Commitment(place) => {
+                println!("{}", hex::encode(place.open()?.wallet.commitment().as_bytes()));
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Show(place) => {
+                print!("{}", described(&place.open()?.wallet));
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Receive { credential, place, issuer_key } => {
+                let file = CredentialFile::from_json(&remote::read(&credential)?);
+                let file = file.map_err(|cause| format!("{}: {cause}", credential.display()))?;
+                let mut open = place.open()?;
+                let issuer = issuer_key.map(|key| key.0);
+                let received = open.wallet.receive(file, issuer.as_ref()).map_err(text)?;
+                let (generation, key) = (received.root().generation, received.root().key_id);
+                open.save()?;
+                println!("received: root generation {generation}, issuer key {}", hex::encode(key));
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Forget { place, tenant } => {
+                let mut open = place.open()?;
+                open.wallet.forget(&tenant.0).map_err(text)?;
+                open.save()?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Enrol { place, which, face, consent, remote } => {
+                let wallet = place.open()?.wallet;
+                let handle = wallet.handle(&which.of(&wallet)?);
+                let enrolment = Enrolment {
+                    embedding: Some(face.read()?),
+                    shares: None,
+                    issued_at: None,
+                    consent_ref: consent,
+                };
+                let key = hex::encode(rand::random::<[u8; 16]>());
+                let client = remote.client()?;
+                let enrolled = remote::block_on(client.enrol(handle, &enrolment, &key))?;
+                println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Prove { place, claim, output } => prove(&place, &claim, &output),
+            Command::Upload { proof, place, remote } => {
+                let mut open = place.open()?;
+                let opened = remote::block_on(remote.client()?.open_session(remote::read(&proof)?))?;
+                open.wallet.confirm(&opened.session_id, now(), opened.expires_at).map_err(text)?;
+                open.save()?;
+                print_opened(&opened);
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Open { place, claim, remote } => open_session(&place, &claim, &remote),
+            Command::Authenticate { place, audience, face, nonce, output, remote } => {
+                let login = Login {
+                    audience: &audience,
+                    face: &face.read()?,
+                    nonce: &nonce,
+                    client: &remote.client()?,
+                };
+                login.run(&mut place.open()?, output.as_deref())
+            }
+        }
+    }
+}
+
+impl Which {
+    fn of(&self, wallet: &Wallet) -> Result<[u8; 16], String> {
+        match self.tenant {
+            Some(tenant) => Ok(tenant.0),
+            None => wallet.only_tenant().ok_or_else(|| {
+                "the wallet has credentials of no or several tenants: receive one, or give --tenant"
+                    .to_owned()
+            }),
+        }
+    }
+}
+
+impl Face {
+    fn read(&self) -> Result<Vector, String> {
+        let bytes = Zeroizing::new(remote::read(&self.embedding)?);
+        serde_json::from_slice(&bytes).map_err(|cause| format!("{}: {cause}", self.embedding.display()))
+    }
+}
+
+fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String> {
+    let mut open = place.open()?;
+    let request = claim.prove(&open.wallet)?;
+    write_private(output, &request.envelope)?;
+    let (id, bytes) = (hex::encode(request.session.id().0), request.envelope.len());
+    println!("proven: session {id}, upload of {bytes} bytes");
+    let (tenant, level, opened_at) = (claim.which.of(&open.wallet)?, request.level, now());
+    // Until the service says when the session ends: no later than its proof counts.
+    let expires_at = proof_ends(epoch_at(opened_at));
+    let session = Session { tenant, level, opened_at, expires_at, holder: request.session };
+    open.wallet.opened(session, opened_at);
+    open.save()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open_session(place: &Place, claim: &Claim, remote: &Remote) -> Result<ExitCode, String> {
+    let mut open = place.open()?;
+    let tenant = claim.which.of(&open.wallet)?;
+    let request = claim.prove(&open.wallet)?;
+    let opened = upload(&mut open, tenant, request, &remote.client()?)?;
+    print_opened(&opened);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_opened(opened: &ProofSession) {
+    println!("session {} until {}", hex::encode(opened.session_id.0), time::format(opened.expires_at));
+}
+
+impl Claim {
+    fn prove(&self, wallet: &Wallet) -> Result<OpenRequest, String> {
+        let tenant = self.which.of(wallet)?;
+        let chain = self.chain;
+        let request = wallet
+            .prove(&tenant, &self.audience, self.level, chain, now(), &mut rand::rng())
+            .map_err(text)?;
+        if let Some(path) = &self.record {
+            let envelope = ProofEnvelope::decode(&request.envelope).map_err(text)?;
+            write_private(path, &ProofRecord::from(&envelope).encode().map_err(text)?)?;
+        }
+        Ok(request)
+    }
+}
+
+fn described(wallet: &Wallet) -> String {
+    let mut text = format!("commitment  {}\n", hex::encode(wallet.commitment().as_bytes()));
+    for credential in wallet.credentials() {
+        let root = credential.root();
+        text += &format!(
+            "credential  tenant {}, root generation {}, issuer key {}\n  handle    {}\n",
+            hex::encode(root.tenant),
+            root.generation,
+            hex::encode(root.key_id),
+            hex::encode(wallet.handle(&root.tenant).0)
+        );
+    }
+    for session in wallet.sessions() {
+        let until = time::format(session.expires_at);
+        text += &format!("session     {} until {until}\n", session.holder.audience());
+    }
+    text
+}
+
+fn now() -> u64 {
+    SystemClock::default().unix_s()
+}
+
+fn text(cause: impl std::fmt::Display) -> String {
+    cause.to_string()
+}
+
+fn nonce(text: &str) -> Result<Nonce, String> {
+    let bytes = hex::decode(text).ok().and_then(Nonce::new);
+    bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
+}
+
+fn key_id(text: &str) -> Result<Hex<32>, String> {
+    Hex::parse(text).ok_or_else(|| "expected 64 hexadecimal digits".to_owned())
+}

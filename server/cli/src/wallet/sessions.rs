@@ -1,0 +1,94 @@
+//! Opening sessions, and logging in with them.
+
+use super::super::remote;
+use super::place::Open;
+use super::{NO_MATCH, now, text};
+use std::path::Path;
+use std::process::ExitCode;
+use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
+use trefoil_client::{Client, ClientError, OpenRequest};
+use trefoil_server::store::TenantId;
+use trefoil_wallet::wallet::Session;
+
+/// Opens a proven session and keeps it.
+pub(super) fn upload(
+    open: &mut Open,
+    tenant: TenantId,
+    request: OpenRequest,
+    client: &Client,
+) -> Result<ProofSession, String> {
+    let opened = remote::block_on(client.open_session(request.envelope))?;
+    if opened.session_id != request.session.id() {
+        return Err("the service opened another session than the one that was proven".to_owned());
+    }
+    let (level, opened_at, holder) = (request.level, now(), request.session);
+    let session = Session { tenant, level, opened_at, expires_at: opened.expires_at, holder };
+    open.wallet.opened(session, opened_at);
+    open.save()?;
+    Ok(opened)
+}
+
+/// One login.
+pub(super) struct Login<'a> {
+    pub(super) audience: &'a str,
+    pub(super) face: &'a Vector,
+    pub(super) nonce: &'a Nonce,
+    pub(super) client: &'a Client,
+}
+
+impl Login<'_> {
+    /// Logs in and writes the answer. Opens the next session where the last one is about to end or has ended.
+    pub(super) fn run(&self, open: &mut Open, output: Option<&Path>) -> Result<ExitCode, String> {
+        let (last, now) = (open.wallet.session(self.audience).map_err(text)?, now());
+        if last.is_due(now) {
+            let over = last.expires_at <= now || last.holder.requests_left() == Some(0);
+            match self.renew(open) {
+                Err(cause) if over => return Err(cause),
+                Err(cause) => eprintln!("{cause}; the session goes on until it ends"),
+                Ok(()) => {}
+            }
+        }
+        let answer = match self.attempt(open)? {
+            Err(cause) if cause.is_session_over() => {
+                self.renew(open)?;
+                self.attempt(open)?
+            }
+            answered => answered,
+        };
+        let answer = answer.map_err(text)?;
+        remote::write(output, &serde_json::to_vec(&answer).map_err(text)?)?;
+        let (decision, code) = match answer.decision {
+            Decision::Match => ("match", ExitCode::SUCCESS),
+            Decision::NoMatch => ("no_match", ExitCode::from(NO_MATCH)),
+        };
+        eprintln!("decision {decision}, seal {}", answer.seal_number);
+        Ok(code)
+    }
+
+    /// Opens a session in place of the last one: for the same tenant, at the same level, with a chain as long.
+    fn renew(&self, open: &mut Open) -> Result<(), String> {
+        let Login { audience, client, .. } = self;
+        let last = open.wallet.session(audience).map_err(text)?;
+        let (tenant, level, chain) = (last.tenant, last.level, last.holder.chain_length());
+        let proven = open.wallet.prove(&tenant, audience, Some(level), chain, now(), &mut rand::rng());
+        let opened = proven.map_err(text).and_then(|proven| upload(open, tenant, proven, client));
+        opened.map_err(|cause| {
+            format!("the session for {audience} has ended, or nearly, and no other could be opened: {cause}")
+        })?;
+        eprintln!("opened a new session for {audience}: the last one has ended, or nearly");
+        Ok(())
+    }
+
+    /// One request in the newest session; the inner error is the service's.
+    fn attempt(&self, open: &Open) -> Result<Result<Authenticated, ClientError>, String> {
+        let Login { audience, face, nonce, client } = *self;
+        let session = open.wallet.session(audience).map_err(text)?;
+        let request =
+            session.holder.authentication(face.clone(), nonce.clone(), now(), AttestationForm::Full);
+        if session.holder.requests_left().is_some() {
+            // A value that was revealed and not noted would be revealed again, which the service refuses.
+            open.save()?;
+        }
+        remote::block_on(async { Ok(client.authenticate(&request).await) })
+    }
+}

@@ -1,0 +1,506 @@
+//! Backups of a service that runs, and what a restored one shows to those who remember more.
+
+use crate::key_holder::{self, KeyHolder, wait_for};
+use crate::service::{self, Person, Service};
+use rand::RngExt as _;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use trefoil_api::Decision;
+use trefoil_attest::{Attestation, Evidence, LogError, Restoration, SealHeader, verify_same_log};
+use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::backup;
+use trefoil_testing::volume;
+use zeroize::Zeroizing;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
+const WORDS: &str = "correct horse battery";
+/// Rounds of backup, loss and restore, and kills of each command, at full volume.
+const ROUNDS: usize = 20;
+const KILLS: usize = 100;
+
+fn passphrase(words: &str) -> Passphrase {
+    let Ok(passphrase) = Passphrase::new(Zeroizing::new(words.as_bytes().to_vec())) else {
+        panic!("too short")
+    };
+    passphrase
+}
+
+fn make(data: &Path, to: &Path, now: u64) -> Result<Manifest, BackupError> {
+    backup::make(data, to, &passphrase(WORDS), now, &mut |_| ())
+}
+
+fn restore(from: &Path, into: &Path, now: u64) -> Result<Restoration, BackupError> {
+    backup::restore(from, into, &passphrase(WORDS), None, now, &mut |_| ())
+        .map(|(_, restoration)| restoration)
+}
+
+/// Logs in and gives the header of the seal.
+async fn login(service: &Service, person: &Person, nonce: &mut u64) -> SealHeader {
+    *nonce += 1;
+    let reply = service.authenticate(&service.request(person, &person.face, *nonce)).await;
+    let answer = service::answer(&reply);
+    assert_eq!(answer.decision, Decision::Match);
+    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.0).unwrap().evidence else {
+        panic!("asked for a full one")
+    };
+    seal.header
+}
+
+async fn open_session(service: &Service, person: &Person) {
+    let opened = service.prove(person).await;
+    assert_eq!(opened.status, 201, "{}", opened.text());
+}
+
+/// Enrols a new face; the handle.
+async fn enrol(service: &Service, face: &Person, handle: [u8; 32]) -> u16 {
+    let somebody = Person { handle, envelope: Vec::new(), key: face.key.clone(), ..*face };
+    let key: [u8; 16] = rand::rng().random();
+    service.enrol(&somebody, &hex::encode(key)).await.status.as_u16()
+}
+
+struct Auditor {
+    head: PathBuf,
+    trust_root: PathBuf,
+}
+
+impl Auditor {
+    fn new(folder: &Path, name: &str, service: &Service) -> Auditor {
+        let trust_root = folder.join("auditors-trust-root.json");
+        std::fs::write(&trust_root, service.trust_root.to_json()).unwrap();
+        Auditor { head: folder.join(name), trust_root }
+    }
+
+    fn audit(&self, data: &Path, more: &[&str]) -> Output {
+        let paths = [("--data-dir", data), ("--trust-root", &self.trust_root), ("--head", &self.head)];
+        let mut audit = Command::new(PROGRAM);
+        audit.args(["log", "audit"]).args(more);
+        for (flag, path) in paths {
+            audit.arg(flag).arg(path);
+        }
+        audit.output().unwrap()
+    }
+
+    #[track_caller]
+    fn passes(&self, data: &Path) -> String {
+        let output = self.audit(data, &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn fails(&self, data: &Path, more: &[&str]) -> String {
+        let output = self.audit(data, more);
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+/// Every template of the store has its salt in the vault.
+fn is_a_pair(data: &Path) -> usize {
+    let rows = |file: &str, table: &str| -> HashSet<(Vec<u8>, u32)> {
+        let database = rusqlite::Connection::open(data.join(file)).unwrap();
+        let mut all = database.prepare(&format!("SELECT handle, generation FROM {table}")).unwrap();
+        all.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    };
+    let (templates, salts) = (rows("store.sqlite", "templates"), rows("vault.sqlite", "subjects"));
+    assert!(templates.is_subset(&salts), "a template without its salt is of nobody");
+    templates.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restoration_and_no_fork() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let config = service::config(&data);
+    let mut policy = service::policy();
+    policy["attempts"] = service::unlimited();
+    let mut service = Service::with_policy(config.clone(), policy).await;
+    let person = service.people(1, 1, 71).await.remove(0);
+    service.welcome(&person).await;
+    let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));
+    let [after, before] = &auditors;
+    let mut nonce = 0;
+    for round in 0..volume(ROUNDS, 2) {
+        let kept: Vec<[u8; 32]> = (0..3).map(|_| rand::rng().random()).collect();
+        for handle in &kept {
+            assert_eq!(enrol(&service, &person, *handle).await, 201);
+        }
+        login(&service, &person, &mut nonce).await;
+        before.passes(&data);
+        let to = folder.path().join(format!("backup-{round}"));
+        let now = service.clock.unix_s();
+        let (from, into) = (data.clone(), to.clone());
+        let backup = tokio::task::spawn_blocking(move || make(&from, &into, now).unwrap());
+        let mut during = Vec::new();
+        while !backup.is_finished() {
+            during.push(rand::rng().random::<[u8; 32]>());
+            assert_eq!(enrol(&service, &person, during[during.len() - 1]).await, 201);
+            login(&service, &person, &mut nonce).await;
+        }
+        let manifest = backup.await.unwrap();
+        check(&to, &passphrase(WORDS)).unwrap();
+        let lost = login(&service, &person, &mut nonce).await;
+        after.passes(&data);
+        let (mut restored, mut pairs) = (None, 0);
+        service = service
+            .restart_after(config.clone(), async |clock| {
+                std::fs::rename(&data, folder.path().join(format!("lost-{round}"))).unwrap();
+                clock.advance(20);
+                let restoration = restore(&to, &data, clock.unix_s()).unwrap();
+                assert_eq!(restoration.first, manifest.log.as_ref().unwrap().seal + 1);
+                pairs = is_a_pair(&data);
+                restored = Some(restoration);
+            })
+            .await;
+        let restored = restored.unwrap();
+        assert!(pairs > kept.len());
+        for handle in kept.iter().chain(&during) {
+            let again = enrol(&service, &person, *handle).await;
+            assert!(again == 409 || (again == 201 && during.contains(handle)), "{again}");
+        }
+        let refused = service.authenticate(&service.request(&person, &person.face, nonce)).await;
+        assert_eq!(refused.status, 404, "sessions have ended: {}", refused.text());
+        open_session(&service, &person).await;
+        let first = login(&service, &person, &mut nonce).await;
+        assert_eq!((first.restored, first.seal_number), (Some(restored), restored.first));
+        assert_eq!(first.vaults[0].unwrap().restored, round as u64 + 1, "old budgets are shown");
+        let second = login(&service, &person, &mut nonce).await;
+        assert_eq!(second.restored, Some(restored));
+        assert_eq!(verify_same_log(&lost, &second, &[], &[]), Err(LogError::Restored(restored)));
+        // Who saw what was lost, who saw only what is still there, and who never looked.
+        let told = after.passes(&data);
+        let entry = format!("restored from a backup at {} (Unix seconds)", restored.time);
+        assert!(
+            told.contains(&format!("went on at seal {}.", restored.first)) && told.contains("are lost"),
+            "{told}"
+        );
+        let told_before = before.passes(&data);
+        assert!(told_before.contains(&entry) && !told_before.contains("are lost"), "{told_before}");
+        for told in [&told, &told_before] {
+            assert_eq!(told.matches("restored: the log was restored").count(), round + 1, "{told}");
+        }
+        let strict = Auditor { head: folder.path().join("none"), trust_root: after.trust_root.clone() };
+        assert!(strict.fails(&data, &["--no-restores"]).contains("--no-restores refuses"));
+        assert!(after.audit(&data, &["--no-restores"]).status.success(), "it was told before");
+    }
+    assert!(service.server.shutdown().await);
+}
+
+/// What put back is no backup, and a service that goes on with both.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, copy, twin) =
+        (folder.path().join("data"), folder.path().join("copy"), folder.path().join("twin"));
+    let config = service::config(&data);
+    let service = Service::new(config.clone()).await;
+    let person = service.people(1, 1, 72).await.remove(0);
+    service.welcome(&person).await;
+    let mut nonce = 0;
+    login(&service, &person, &mut nonce).await;
+    let auditor = Auditor::new(folder.path(), "head", &service);
+    let to = folder.path().join("backup");
+    make(&data, &to, service.clock.unix_s()).unwrap();
+    let put = |from: &Path, to: &Path| {
+        let _ = std::fs::remove_dir_all(to);
+        assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
+    };
+    let service = service.restart_after(config.clone(), async |_| put(&data, &copy)).await;
+    let seen = login(&service, &person, &mut nonce).await;
+    auditor.passes(&data);
+    // The copy in place of the directory: it knows of no restoration.
+    let service = service
+        .restart_after(config.clone(), async |_| {
+            std::fs::rename(&data, &twin).unwrap();
+            put(&copy, &data);
+        })
+        .await;
+    let other = login(&service, &person, &mut nonce).await;
+    assert_eq!(verify_same_log(&seen, &other, &[], &[]), Err(LogError::Forked));
+    assert!(auditor.fails(&data, &[]).contains("the log has forked"));
+    // Restored, and the old directory goes on: what it seals after the restoration shows a fork.
+    let mut restored = None;
+    let mut service = service
+        .restart_after(config.clone(), async |clock| {
+            std::fs::remove_dir_all(&data).unwrap();
+            clock.advance(20);
+            restored = Some(restore(&to, &data, clock.unix_s()).unwrap());
+        })
+        .await;
+    open_session(&service, &person).await;
+    let kept = login(&service, &person, &mut nonce).await;
+    assert_eq!(verify_same_log(&seen, &kept, &[], &[]), Err(LogError::Restored(restored.unwrap())));
+    assert!(auditor.passes(&data).contains("are lost"));
+    let mut old = config.clone();
+    old.server.data_dir.clone_from(&twin);
+    service = service.restart(old).await;
+    let alive = login(&service, &person, &mut nonce).await;
+    let late = Auditor { head: folder.path().join("late"), trust_root: auditor.trust_root.clone() };
+    late.passes(&twin);
+    assert!(late.fails(&data, &[]).contains("cut") || late.fails(&data, &[]).contains("forked"));
+    assert!(
+        verify_same_log(&alive, &kept, &[], &[])
+            .is_err_and(|cause| cause != LogError::Restored(restored.unwrap()))
+    );
+    assert!(service.server.shutdown().await);
+}
+
+fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, to, into) =
+        (folder.path().join("data"), folder.path().join("backup"), folder.path().join("into"));
+    let service = Service::new(service::config(&data)).await;
+    let now = service.clock.unix_s();
+    make(&data, &to, now).unwrap();
+    let names: Vec<String> =
+        files_of(&to).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["files.sealed", "manifest.toml", "store.sqlite.sealed", "vault.sqlite.sealed"]);
+    // Without the passphrase nothing of it can be read.
+    let secrets =
+        ["signing.keys", "master.key", "pepper.key", "vault.key", "tls-private-key.pem", "admin.token"];
+    for path in files_of(&to) {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in secrets {
+            let secret = std::fs::read(data.join(secret)).unwrap();
+            assert!(!trefoil_testing::contains(&bytes, &secret[..32]), "{}", path.display());
+        }
+        assert!(!trefoil_testing::contains(&bytes, b"SQLite format 3"), "{}", path.display());
+    }
+    let both = |why: &str| {
+        let checked = check(&to, &passphrase(WORDS)).unwrap_err().to_string();
+        let refused = restore(&to, &into, now + 9).unwrap_err().to_string();
+        assert_eq!(checked, refused);
+        assert!(checked.contains(why), "{checked}");
+        assert!(!into.join("store.sqlite").exists());
+    };
+    for path in files_of(&to) {
+        let good = std::fs::read(&path).unwrap();
+        let places = volume(200, 8);
+        for place in 0..places {
+            let mut bad = good.clone();
+            let at = if place == 0 { good.len() - 1 } else { rand::rng().random_range(0..good.len()) };
+            bad[at] ^= 1 << (place % 8);
+            std::fs::write(&path, &bad).unwrap();
+            both(path.to_str().unwrap());
+        }
+        std::fs::write(&path, &good[..good.len() - 1]).unwrap();
+        both(path.to_str().unwrap());
+        std::fs::remove_file(&path).unwrap();
+        both("missing");
+        std::fs::write(&path, &good).unwrap();
+    }
+    // Somebody without the passphrase writes a file and a manifest that fits it.
+    let (sealed, manifest) = (to.join("store.sqlite.sealed"), to.join(MANIFEST_FILE));
+    let (good, text) = (std::fs::read(&sealed).unwrap(), std::fs::read_to_string(&manifest).unwrap());
+    std::fs::write(&sealed, b"forged").unwrap();
+    let sha3 = |bytes: &[u8]| {
+        use sha3::Digest as _;
+        hex::encode(sha3::Sha3_256::digest(bytes))
+    };
+    let forged =
+        text.replace(&sha3(&good), &sha3(b"forged")).replace(&format!("bytes = {}", good.len()), "bytes = 6");
+    let body = &forged[..forged.rfind("# sha3-256 ").unwrap()];
+    std::fs::write(&manifest, format!("{body}# sha3-256 {}\n", sha3(body.as_bytes()))).unwrap();
+    both("the passphrase does not open it");
+    std::fs::write(&sealed, &good).unwrap();
+    std::fs::write(&manifest, &text).unwrap();
+
+    let other = passphrase("correct horse batterz");
+    for refused in [
+        check(&to, &other).unwrap_err(),
+        backup::restore(&to, &into, &other, None, now + 9, &mut |_| ()).unwrap_err(),
+    ] {
+        assert!(matches!(refused, BackupError::Passphrase(_)), "{refused}");
+    }
+    assert!(Passphrase::new(Zeroizing::new(b"short".to_vec())).is_err());
+    let over = restore(&to, &data, now + 9).unwrap_err();
+    assert!(matches!(over, BackupError::Over(_)), "{over}");
+    assert!(matches!(make(&data, &to, now), Err(BackupError::NotEmpty(_))));
+    assert!(matches!(make(&data, &data.join("backup"), now), Err(BackupError::Inside(_))));
+    assert!(matches!(make(&folder.path().join("elsewhere"), &into, now), Err(BackupError::NoData(_))));
+    assert!(!folder.path().join("elsewhere").exists());
+    let _ = std::fs::remove_dir(&into);
+    restore(&to, &into, now + 9).unwrap();
+    assert!(matches!(restore(&to, &into, now + 9), Err(BackupError::Over(_))));
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, to) = (folder.path().join("data"), folder.path().join("backup"));
+    let service = Service::new(service::config(&data)).await;
+    let person = service.people(1, 1, 74).await.remove(0);
+    service.welcome(&person).await;
+    login(&service, &person, &mut 0).await;
+    let now = service.clock.unix_s();
+    make(&data, &to, now).unwrap();
+    let behind = restore(&to, &folder.path().join("behind"), now).unwrap_err().to_string();
+    assert!(behind.contains("clock"), "{behind}");
+    let started = Command::new(PROGRAM)
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.path().join("behind"))
+        .output()
+        .unwrap();
+    let why = String::from_utf8_lossy(&started.stderr).into_owned();
+    assert!(!started.status.success() && why.contains("did not end"), "{why}");
+    let with = |root: &trefoil_attest::TrustRoot, into: &str| {
+        let into = folder.path().join(into);
+        backup::restore(&to, &into, &passphrase(WORDS), Some(root), now + 9, &mut |_| ())
+    };
+    with(&service.trust_root, "same").unwrap();
+    let rotated = Command::new(PROGRAM)
+        .args(["keys", "rotate", "--issuer", "https://auth.example", "--data-dir"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+    let newest = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
+    let newest = trefoil_attest::TrustRoot::from_json(&newest).unwrap();
+    let refused = with(&newest, "rotated").unwrap_err().to_string();
+    assert!(refused.contains("rotated or revoked after the backup"), "{refused}");
+    assert!(service.server.shutdown().await);
+}
+
+/// Kills the program at a random moment; whether it was done by then.
+fn killed(mut program: Command, within: Duration) -> bool {
+    let mut child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(within.mul_f64(rand::rng().random()));
+    let done = child.try_wait().unwrap().is_some();
+    let _ = child.kill();
+    let ended = child.wait().unwrap();
+    assert!(!done || ended.success());
+    ended.success()
+}
+
+fn program(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut program = Command::new(PROGRAM);
+    program.args(arguments).args(paths).env("TREFOIL_BACKUP_PASSPHRASE", WORDS);
+    program
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, good) = (folder.path().join("data"), folder.path().join("backup"));
+    let service = Service::new(service::config(&data)).await;
+    let person = service.people(1, 1, 75).await.remove(0);
+    service.welcome(&person).await;
+    for _ in 0..20 {
+        assert_eq!(enrol(&service, &person, rand::rng().random()).await, 201);
+    }
+    let timed = std::time::Instant::now();
+    let made = program(&["backup", "--data-dir"], &[&data, &good]).output().unwrap();
+    let a_backup = timed.elapsed();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let into = folder.path().join("whole");
+    let timed = std::time::Instant::now();
+    let restored = program(&["restore"], &[&good]).arg("--into").arg(&into).output().unwrap();
+    let a_restore = timed.elapsed();
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let (mut cut_backups, mut cut_restores) = (0, 0);
+    for round in 0..volume(KILLS, 6) {
+        let to = folder.path().join(format!("backup-{round}"));
+        let done = killed(program(&["backup", "--data-dir"], &[&data, &to]), a_backup);
+        let checked = program(&["backup", "--check"], &[&to]).output().unwrap();
+        assert!(checked.status.success() || !done);
+        if !checked.status.success() {
+            cut_backups += 1;
+            let why = String::from_utf8(checked.stderr).unwrap();
+            assert!(why.contains("manifest.toml is missing"), "{why}");
+            let refused = program(&["restore"], &[&to]).arg("--into").arg(folder.path().join("no")).output();
+            assert!(!refused.unwrap().status.success() && !folder.path().join("no").exists());
+        }
+        let _ = std::fs::remove_dir_all(&to);
+        let into = folder.path().join(format!("into-{round}"));
+        let mut restore = program(&["restore"], &[&good]);
+        restore.arg("--into").arg(&into);
+        let done = killed(restore, a_restore);
+        let empty = !into.exists() || files_of(&into).is_empty();
+        if empty {
+            assert!(!done);
+            continue;
+        }
+        let started = trefoil_key_holder::data_dir::DataDir::open(&into);
+        match started {
+            Err(refused) => {
+                assert!(!done && refused.to_string().contains("did not end"), "{refused}");
+                cut_restores += 1;
+            }
+            Ok(directory) => {
+                drop(directory);
+                assert!(done || !into.join("restore.unfinished").exists());
+                is_a_pair(&into);
+            }
+        }
+        std::fs::remove_dir_all(&into).unwrap();
+    }
+    assert!(cut_backups > 0 && cut_restores > 0, "{cut_backups}, {cut_restores}");
+    println!("{cut_backups} backups and {cut_restores} restores were cut short");
+    assert!(service.server.shutdown().await);
+}
+
+/// The gateway's log goes on; the vault alone is older, and every seal shows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keys, data, to) =
+        (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
+    let listen = key_holder::listen();
+    KeyHolder::init(&keys, &data, &listen);
+    let mut keyholder = KeyHolder::start(&keys, &listen);
+    let service = Service::new(keyholder.config(&data)).await;
+    let person = service.people(1, 1, 76).await.remove(0);
+    service.welcome(&person).await;
+    let mut nonce = 0;
+    let auditor = Auditor::new(folder.path(), "head", &service);
+    assert_eq!(login(&service, &person, &mut nonce).await.vaults[0].unwrap().restored, 0);
+    let backup = |more: &[&str], last: &Path| {
+        let done = program(&["key-holder"], &[]).args(more).arg(last).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    backup(&["backup", "--data-dir", keys.to_str().unwrap()], &to);
+    backup(&["backup", "--check"], &to);
+    let gateways = make(&keys, &folder.path().join("other"), service.clock.unix_s()).unwrap_err();
+    assert!(gateways.to_string().contains("trefoil key-holder backup"), "{gateways}");
+    let other: [u8; 32] = rand::rng().random();
+    assert_eq!(enrol(&service, &person, other).await, 201);
+    login(&service, &person, &mut nonce).await;
+    auditor.passes(&data);
+    keyholder.kill();
+    std::fs::remove_dir_all(&keys).unwrap();
+    backup(&["restore", to.to_str().unwrap(), "--into"], &keys);
+    let _keyholder = KeyHolder::start(&keys, &listen);
+    wait_for(&service, 200).await;
+    let sealed = login_when_seen(&service, &person, &mut nonce).await;
+    assert_eq!((sealed.vaults[0].unwrap().restored, sealed.restored), (1, None), "the log was not restored");
+    let told = auditor.passes(&data);
+    assert!(told.contains("an older copy of the vault of key-holder 1 was taken, 1 times in all"), "{told}");
+    assert!(!told.contains("restored: "), "{told}");
+    trefoil_key_holder::job_log::check(&keys).unwrap();
+    assert!(service.server.shutdown().await);
+}
+
+/// The first seal that shows a restored vault: the gateway looks once a second.
+async fn login_when_seen(service: &Service, person: &Person, nonce: &mut u64) -> SealHeader {
+    loop {
+        wait_for(service, 200).await;
+        let sealed = login(service, person, nonce).await;
+        if sealed.vaults[0].is_some_and(|vault| vault.restored > 0) {
+            return sealed;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The program: exit codes, checks printed, a service from start to SIGTERM.
+
+use crate::service::{self, AUDIENCE, Service};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use trefoil_api::AttestationForm;
+use trefoil_pipeline::Clock as _;
+
+pub(crate) fn trefoil(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(arguments)
+        .env_remove("TREFOIL_LOG_FILTER")
+        .output()
+        .unwrap()
+}
+
+pub(crate) fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_exits_0_1_2_or_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let people = service.people(2, 1, 11).await;
+    service.welcome(&people[0]).await;
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let at = service.clock.unix_s().to_string();
+    let root = service.server.trust_root_path().to_str().unwrap().to_owned();
+    let request = service.request(&people[0], &people[0].face, 1);
+    let nonce = hex::encode(request.nonce.as_bytes());
+    let matched = service.authenticate(&request).await;
+    let answer = service::answer(&matched);
+    let full = file("full.cbor", &answer.attestation.0);
+    let json = file("answer.json", &matched.body);
+    let verify = |arguments: &[&str]| {
+        let rest = ["--trust-root", root.as_str(), "--at", at.as_str()];
+        trefoil(&[&["verify"], arguments, &rest].concat())
+    };
+    let valid = verify(&[&full, "--audience", AUDIENCE, "--nonce", &nonce]);
+    let text = String::from_utf8(valid.stdout.clone()).unwrap();
+    assert_eq!((code(&valid), text.matches('✓').count()), (0, 3), "{text}");
+    for name in ["ML-DSA-65", "Falcon-512", "SLH-DSA-SHA2-128f"] {
+        assert!(text.to_lowercase().contains(&name.to_lowercase()), "{name}: {text}");
+    }
+    let tenant = hex::encode(service.tenant);
+    assert_eq!(code(&verify(&[&json, "--tenant", &tenant, "--json"])), 0);
+
+    let mut altered = answer.attestation.0.clone();
+    *altered.last_mut().unwrap() ^= 1;
+    let altered = file("altered.cbor", &altered);
+    let invalid: [&[&str]; 5] = [
+        &[&altered],
+        &[&full, "--audience", "bank.example"],
+        &[&full, "--nonce", "00000000000000000000000000000000"],
+        &[&full, "--tenant", "00000000000000000000000000000000"],
+        &[&root],
+    ];
+    for arguments in invalid {
+        assert_eq!(code(&verify(arguments)), 1, "{arguments:?}");
+    }
+    assert_eq!(code(&trefoil(&["verify", &full, "--trust-root", &root, "--at", "2027-01-01T00:00:00Z"])), 1);
+    let usage: [&[&str]; 4] =
+        [&["verify", &full], &["verify", &full, "--trust-root", &root, "--nonce", "0"], &["verfy"], &[]];
+    for arguments in usage {
+        assert_eq!(code(&trefoil(arguments)), 2, "{arguments:?}");
+    }
+
+    let mut request = service.request(&people[0], &people[1].face, 2);
+    request.attestation = AttestationForm::Compact;
+    let denied = service::answer(&service.authenticate(&request).await);
+    let compact = file("compact.cbor", &denied.attestation.0);
+    let seal = service.public.get(&format!("/v1/seals/{}", denied.seal_number)).await;
+    let seal = file("seal.cbor", &seal.body);
+    let undecided: [&[&str]; 4] = [
+        &["verify", &compact, "--trust-root", &root, "--any-decision", "--at", &at],
+        &["verify", &full, "--trust-root", "/nonexistent"],
+        &["verify", &full, "--trust-root", &full],
+        &["verify", "/nonexistent", "--trust-root", &root],
+    ];
+    for arguments in undecided {
+        assert_eq!(code(&trefoil(arguments)), 3, "{arguments:?}");
+    }
+    assert_eq!(code(&verify(&[&compact, "--seal", &seal])), 1, "a denial is not taken for a match");
+    assert_eq!(code(&verify(&[&compact, "--seal", &seal, "--any-decision"])), 0);
+    assert!(service.server.shutdown().await);
+}
+
+/// The shared vectors of contradictions, two of them after the other.
+#[test]
+fn compare_exits_0_1_2_or_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crypto/attest/testdata");
+    let vectors = std::fs::read(testdata.join("contradictions.json")).unwrap();
+    let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();
+    let root = testdata.join("trust-root.json").to_str().unwrap().to_owned();
+    let file = |name: &str, digits: &serde_json::Value| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, hex::decode(digits.as_str().unwrap()).unwrap()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let attestation = |name: &str| file(name, &vectors["attestations"][name]["bytes"]);
+    let seals = [0, 1].map(|number| file(&format!("seal-{number}"), &vectors["seals"][number]));
+    let compare = |one: &str, other: &str, rest: &[&str]| {
+        trefoil(&[&["compare", one, other, "--trust-root", &root], rest].concat())
+    };
+    let sealed = ["--seal", seals[0].as_str()];
+    for pair in vectors["pairs"].as_array().unwrap() {
+        let [one, other] = ["one", "other"].map(|side| pair[side].as_str().unwrap());
+        let expect = pair["expect"].as_str().unwrap();
+        let output = compare(&attestation(one), &attestation(other), &[&sealed[..], &["--json"]].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        if other == "another issuer" {
+            assert_eq!((code(&output), &json["contradiction"]), (3, &serde_json::Value::Null), "{json}");
+            continue;
+        }
+        let contradicts = expect.starts_with("contradiction");
+        assert_eq!(code(&output), i32::from(contradicts), "{pair}: {json}");
+        assert_eq!((&json["relation"], &json["contradiction"]), (&expect.into(), &contradicts.into()));
+    }
+
+    let (matched, denied) = (attestation("match"), attestation("denial"));
+    let text = |output: Output| String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text(compare(&matched, &denied, &sealed)).contains("✗ one request was attested as a match and as")
+    );
+    assert!(text(compare(&matched, &matched, &sealed)).contains("✓ they attest one and the same statement"));
+    // What does not verify says nothing: anybody can write it.
+    let mut forged = std::fs::read(&denied).unwrap();
+    *forged.last_mut().unwrap() ^= 1;
+    let forged = file("forged", &hex::encode(forged).into());
+    let undecided: [(&str, &[&str]); 5] = [
+        (&denied, &[]),
+        (&denied, &["--seal", &seals[1]]),
+        (&denied, &["--seal", &matched]),
+        (&forged, &sealed),
+        ("/nonexistent", &sealed),
+    ];
+    for (other, rest) in undecided {
+        let output = compare(&matched, other, rest);
+        assert_eq!(code(&output), 3, "{other} {rest:?}: {}", text(output));
+    }
+    assert_eq!(code(&trefoil(&["compare", &matched, &denied])), 2);
+    assert_eq!(code(&trefoil(&["compare", &matched, "--trust-root", &root])), 2);
+}
+
+#[test]
+fn configuration_mistakes_are_usage_errors_that_name_the_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trefoil.toml");
+    std::fs::write(&file, "[pipeline]\nworker = 1\n").unwrap();
+    let refused = trefoil(&["serve", "--config", file.to_str().unwrap()]);
+    assert_eq!(code(&refused), 2);
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("pipeline.worker"));
+    std::fs::write(&file, "[pipeline]\nworkers = 3\n").unwrap();
+    let printed =
+        trefoil(&["serve", "--config", file.to_str().unwrap(), "--cadence", "per-batch", "--print-config"]);
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(text.contains("workers = 3") && text.contains("cadence = \"per-batch\""), "{text}");
+}
+
+#[test]
+fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+        .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let shown: Vec<String> = lines.map_while(Result::ok).take(5).collect();
+    assert!(shown[0].starts_with("public API    https://127.0.0.1:"), "{shown:?}");
+    assert!(Path::new(data).join("admin.token").exists());
+    let second =
+        trefoil(&["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    assert_eq!(code(&second), 1);
+    assert!(String::from_utf8(second.stderr).unwrap().contains("used by another trefoil process"));
+    let keys = trefoil(&["keys", "show", "--data-dir", data]);
+    assert!(String::from_utf8(keys.stdout).unwrap().contains("status active"));
+    let exported = trefoil(&["keys", "export-trust-root", "--data-dir", data, "--format", "cbor"]);
+    let json = trefoil(&["keys", "export-trust-root", "--data-dir", data]);
+    let read = |output: Output| trefoil_api::trust::read(&output.stdout).unwrap();
+    assert_eq!(read(exported), read(json));
+    assert_eq!(code(&trefoil(&["keys", "show", "--data-dir", "/nonexistent"])), 1);
+    let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn output_that_nobody_reads_ends_a_program_quietly() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = ["--data-dir", data.to_str().unwrap()];
+    let quietly = |output: Output| {
+        assert_eq!(
+            (code(&output), String::from_utf8_lossy(&output.stderr).into_owned()),
+            (141, String::new())
+        );
+    };
+    for arguments in [
+        &["serve", "--print-config"][..],
+        &["key-holder", "--print-config"],
+        // Says that it made keys, after it has made them.
+        &["keys", "init", "--issuer", "auth.example", data[0], data[1]],
+        &["keys", "show", data[0], data[1]],
+        &["keys", "export-trust-root", data[0], data[1]],
+        &["keys", "export-trust-root", "--format", "cbor", data[0], data[1]],
+    ] {
+        quietly(unread(arguments).output().unwrap());
+    }
+    // What went wrong is told to nobody either.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    quietly(unread(&["keys", "show", "--data-dir", "/nonexistent"]).stderr(writer).output().unwrap());
+}
+
+/// The program, whose standard output has lost its reader.
+fn unread(arguments: &[&str]) -> Command {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    program.args(arguments).stdout(writer);
+    program
+}

@@ -1,0 +1,307 @@
+//! Whatever happens to a file of the data directory: the service starts with everything that it acknowledged, or says which file is wrong
+//! and what cures it. Damage under a running service ends it.
+
+use crate::service::{self, Service, TestClock, answer};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use trefoil_api::Decision;
+use trefoil_pipeline::Clock;
+use trefoil_server::server::Server;
+use trefoil_testing::volume;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+}
+
+/// Every row of a database, by a connection of its own.
+fn rows(database: &Path) -> Vec<Vec<Value>> {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let read = |sql: &str| -> Vec<Vec<Value>> {
+        let mut statement = connection.prepare(sql).unwrap();
+        let columns = statement.column_count();
+        let row = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at)).collect();
+        statement.query_map([], row).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    };
+    let names = read(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    );
+    names
+        .into_iter()
+        .flat_map(|name| match &name[..] {
+            [Value::Text(name)] => read(&format!("SELECT * FROM \"{name}\" ORDER BY 1, 2")),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+/// A copy of both databases' rows: looking makes files beside a database.
+fn held(data: &Path, look: &Path) -> [Vec<Vec<Value>>; 2] {
+    copy(data, look);
+    ["store.sqlite", "vault.sqlite"].map(|name| rows(&look.join(name)))
+}
+
+/// A service with people who have logged in.
+async fn used(data: &Path) -> Service {
+    let service = Service::new(service::config(data)).await;
+    let people = service.people(2, 1, 15).await;
+    for person in &people {
+        service.welcome(person).await;
+        for nonce in 0..4 {
+            let request = service.request(person, &person.face, nonce);
+            assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+        }
+    }
+    service
+}
+
+async fn refused(data: &Path) -> String {
+    let clock = Arc::new(TestClock::default()) as Arc<dyn Clock>;
+    Server::start(service::config(data), clock).await.err().expect("it does not start").to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_or_empty_is_refused_and_never_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let (whole, data) = (directory.path().join("whole"), directory.path().join("data"));
+    assert!(used(&whole).await.server.shutdown().await);
+    for (name, loss) in [
+        ("store.sqlite", "the seal log would begin again at 0 under the same keys"),
+        ("vault.sqlite", "no enrolled template could be matched"),
+        ("pepper.key", "no API key would be accepted"),
+        ("master.key", "nothing in the database that it protects can be read"),
+        ("vault.key", "nothing in the database that it protects can be read"),
+        ("tls-private-key.pem", "everyone who pinned the certificate would refuse the new one"),
+        ("tls-certificate.pem", "everyone who pinned the certificate would refuse the new one"),
+        ("signing.keys", "its seal log would have two histories"),
+        ("trust-root.json", "its seal log would have two histories"),
+        ("store.sqlite.mark", "an older copy of the database would not be noticed"),
+    ] {
+        for how in ["missing", "empty"] {
+            copy(&whole, &data);
+            fs::remove_file(data.join(name)).unwrap();
+            if name == "trust-root.json" {
+                fs::remove_dir_all(data.join("trust-roots")).unwrap();
+            }
+            if how == "empty" {
+                fs::File::create(data.join(name)).unwrap();
+                fs::set_permissions(data.join(name), Permissions::from_mode(0o600)).unwrap();
+            }
+            let why = refused(&data).await;
+            assert!(
+                why.contains(&format!("{name} is {how}"))
+                    && why.contains(loss)
+                    && why.contains("Restore the whole directory from one backup"),
+                "{name}, {how}: {why}"
+            );
+            let made = fs::metadata(data.join(name)).map_or(0, |made| made.len());
+            assert_eq!(made, 0, "{name} is not made anew");
+        }
+    }
+    // The record gone too: what is left shows what is missing.
+    for name in ["store.sqlite", "pepper.key", "master.key", "tls-private-key.pem", "signing.keys"] {
+        copy(&whole, &data);
+        fs::remove_file(data.join("installation.toml")).unwrap();
+        fs::remove_file(data.join(name)).unwrap();
+        let why = refused(&data).await;
+        assert!(
+            why.contains(&format!("{name} is missing beside")) && why.contains("backup"),
+            "{name}: {why}"
+        );
+    }
+    copy(&whole, &data);
+    fs::remove_file(data.join("installation.toml")).unwrap();
+    let server = service::start(service::config(&data), &Arc::new(TestClock::default())).await;
+    assert!(server.shutdown().await, "a whole directory of before the record is taken");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = used(&data).await;
+    let running = held(&data, &directory.path().join("running"));
+    // SQLite itself empties the log when the last connection closes. This one is not closed, as one of a task that is still there.
+    let open = ["store.sqlite", "vault.sqlite"].map(|name| {
+        let connection = Connection::open(data.join(name)).unwrap();
+        connection.query_row("SELECT count(*) FROM tenants", [], |row| row.get::<_, u64>(0)).unwrap();
+        connection
+    });
+    assert!(service.server.shutdown().await);
+    for (name, running) in ["store.sqlite", "vault.sqlite"].iter().zip(&running) {
+        let log = data.join(format!("{name}-wal"));
+        assert!(fs::metadata(&log).map_or(true, |log| log.len() == 0), "{name}");
+        let alone = directory.path().join(name);
+        fs::copy(data.join(name), &alone).unwrap();
+        // A shutdown writes places of hash chains, the last uses of API keys, and the row that vouches for all; it takes nothing away.
+        let rewritten = if *name == "store.sqlite" { 2 } else { 1 };
+        assert!(rows(&alone).len() >= running.len(), "{name}");
+        let lost = running.iter().filter(|row| !rows(&alone).contains(row)).count();
+        assert!(lost <= rewritten, "{name}: {lost} rows are lost");
+    }
+    drop(open);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
+    let mut rng = StdRng::seed_from_u64(15);
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let (other, older, whole, data, look) =
+        (path("other"), path("older"), path("whole"), path("data"), path("look"));
+    let service = used(&other).await;
+    assert!(service.server.shutdown().await);
+    let live = path("live");
+    let service = used(&live).await;
+    copy(&live, &older);
+    let people = service.people(3, 2, 16).await;
+    service.welcome(&people[2]).await;
+    let request = service.request(&people[2], &people[2].face, 1);
+    answer(&service.authenticate(&request).await);
+    // As a kill leaves it.
+    copy(&live, &whole);
+    assert!(service.server.shutdown().await);
+    let good = held(&whole, &look);
+    let names = [
+        "store.sqlite",
+        "store.sqlite-wal",
+        "store.sqlite.mark",
+        "vault.sqlite",
+        "vault.sqlite-wal",
+        "vault.sqlite.mark",
+        "master.key",
+        "pepper.key",
+        "vault.key",
+        "signing.keys",
+        "trust-root.json",
+        "tls-certificate.pem",
+        "tls-private-key.pem",
+        "installation.toml",
+    ];
+    for name in names {
+        let (mut ended, mut harmless) = (0, 0);
+        for round in 0..volume(300, 24) {
+            copy(&whole, &data);
+            let kind = damage(&data.join(name), round, [&older, &other], &mut rng);
+            if fs::read(data.join(name)).ok() == fs::read(whole.join(name)).ok() {
+                continue;
+            }
+            let clock = Arc::new(TestClock::default());
+            match Server::start(service::config(&data), Arc::clone(&clock) as Arc<dyn Clock>).await {
+                Err(why) => {
+                    ended += 1;
+                    assert!(why.to_string().contains("backup"), "{name}, {kind}: {why}");
+                }
+                // What nobody reads was hit, such as frames of the log that were checkpointed before.
+                Ok(server) => {
+                    harmless += 1;
+                    assert_eq!(held(&data, &look), good, "{name}, {kind}: something is lost");
+                    assert_eq!(server.trust_root(), &service.trust_root, "{name}, {kind}");
+                    let certificate = fs::read(whole.join("tls-certificate.pem")).unwrap();
+                    assert_eq!(fs::read(server.certificate_path()).unwrap(), certificate, "{name}, {kind}");
+                    assert!(server.shutdown().await);
+                }
+            }
+        }
+        assert!(ended > 0, "{name}: {harmless} damages were harmless, none was refused");
+    }
+}
+
+/// One damage to a file.
+fn damage(path: &Path, kind: usize, [older, other]: [&Path; 2], rng: &mut StdRng) -> &'static str {
+    let name = path.file_name().unwrap();
+    let mut bytes = fs::read(path).unwrap();
+    let length = bytes.len();
+    let said = match kind % 8 {
+        0 => {
+            bytes[rng.random_range(0..length)] ^= 1 << rng.random_range(0..8);
+            "one bit"
+        }
+        1 => {
+            for _ in 0..200.min(length) {
+                bytes[rng.random_range(0..length)] = rng.random();
+            }
+            "bytes"
+        }
+        2 => {
+            let page = rng.random_range(0..length.div_ceil(4096)) * 4096;
+            bytes[page..length.min(page + 4096)].fill(rng.random());
+            "a page"
+        }
+        3 => {
+            bytes.truncate(rng.random_range(0..length));
+            "cut"
+        }
+        4 => {
+            fs::remove_file(path).unwrap();
+            return "missing";
+        }
+        5 => {
+            bytes.clear();
+            "empty"
+        }
+        6 => {
+            bytes = fs::read(older.join(name)).unwrap_or_default();
+            "older"
+        }
+        _ => {
+            bytes = fs::read(other.join(name)).unwrap_or_default();
+            "of another installation"
+        }
+    };
+    fs::write(path, bytes).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_under_a_running_service_ends_it_with_the_file_and_the_cure() {
+    let directory = tempfile::tempdir().unwrap();
+    for round in ["a row", "the pages"] {
+        let data = directory.path().join(round);
+        let service = used(&data).await.restart(service::config(&data)).await;
+        let store = data.join("store.sqlite");
+        // Until the first write the process reads what was checked at its start, whatever becomes of the file.
+        let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
+        assert_eq!(service.admin.post("/v1/tenants", &tenant).await.status, 201);
+        let seal = service.public.get("/v1/seals/1").await;
+        assert_eq!(seal.status, 200);
+        if round == "a row" {
+            let edit = "UPDATE seals SET bytes = (SELECT bytes FROM seals WHERE number = 0) WHERE number = 1";
+            assert_eq!(Connection::open(&store).unwrap().execute(edit, []).unwrap(), 1);
+        } else {
+            // All but the first page, under the connections that are open.
+            let file = fs::OpenOptions::new().write(true).open(&store).unwrap();
+            let length = file.metadata().unwrap().len() as usize;
+            std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xa5; length - 16_384], 16_384).unwrap();
+        }
+        // Pages that a connection has in memory are good; some seal comes from the disk.
+        let mut statuses = Vec::new();
+        for number in 0..8 {
+            let answered = service.public.get(&format!("/v1/seals/{number}")).await;
+            statuses.push(answered.status.as_u16());
+            if answered.status != 200 {
+                answered.problem(503, "storage-damaged");
+                break;
+            }
+        }
+        assert_eq!(statuses.last(), Some(&503), "{round}: {statuses:?}");
+        let ready = service.admin.get("/readyz").await;
+        assert_eq!(ready.status, 503);
+        assert!(
+            ready.text().contains("store.sqlite") && ready.text().contains("from the newest backup"),
+            "{}",
+            ready.text()
+        );
+        let death = service.server.death().await.to_string();
+        assert!(death.contains("store.sqlite: ") && death.contains("backup"), "{death}");
+        service.server.shutdown().await;
+    }
+}

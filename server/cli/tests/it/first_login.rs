@@ -1,0 +1,201 @@
+//! The first login as the pages show it: `trefoil quickstart` and every line that it prints, and the lines of server/API.md.
+
+use crate::program::Program;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const PAGE: &str = include_str!("../../../API.md");
+/// What the page writes where a reader has values of their own.
+const TENANT: &str = "00112233445566778899aabbccddeeff";
+const COMMITMENT: &str = "0a1b...";
+
+/// A reader with a terminal beside a running service, whose data is in `trefoil-data`.
+struct Reader {
+    program: Program,
+    directory: tempfile::TempDir,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        let directory = tempfile::tempdir().unwrap();
+        let program = Program::start(&directory.path().join("trefoil-data"), Stdio::null(), &[]);
+        Reader { program, directory }
+    }
+
+    /// Runs a line as a shell does, with the program on its path and the service's addresses in its environment.
+    fn shell(&self, line: &str) -> Output {
+        let programs = Path::new(env!("CARGO_BIN_EXE_trefoil")).parent().unwrap();
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+        let run = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(self.directory.path())
+            .env("PATH", path)
+            .env("TREFOIL_SERVER_LISTEN", self.program.public.address.to_string())
+            .env("TREFOIL_SERVER_ADMIN_LISTEN", self.program.admin.address.to_string())
+            .output();
+        run.unwrap()
+    }
+
+    /// Standard output of a line that succeeds; lines with `curl` need one of version 7.82 or later.
+    #[track_caller]
+    fn done(&self, line: &str) -> String {
+        let output = self.shell(line);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{line}\n{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+}
+
+#[test]
+fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
+    let reader = Reader::new();
+    let printed = reader.done("trefoil quickstart");
+    let verified = printed.split_once("$ trefoil verify").unwrap().1;
+    assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
+    let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let of = |program: &str| -> Vec<&str> {
+        lines.iter().copied().filter(|line| line.starts_with(program)).collect()
+    };
+    assert_eq!((of("trefoil ").len(), of("curl ").len()), (15, 7), "{printed}");
+    for line in of("curl ") {
+        reader.done(line);
+    }
+    assert!(reader.done(of("trefoil verify")[0]).contains("decision match"));
+    // What it made is for its owner, and is not overwritten.
+    assert_eq!(
+        reader
+            .done("find quickstart -perm /077 ! -name '*.credential' ! -name '*.json' ! -path '*/issuer/*'"),
+        ""
+    );
+    let again = reader.shell("trefoil quickstart");
+    let error = String::from_utf8(again.stderr).unwrap();
+    assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
+}
+
+#[test]
+fn quickstart_without_a_service_says_how_to_start_one() {
+    let reader = Reader::new();
+    let refused = |line: &str| {
+        let output = reader.shell(line);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}: {error}");
+        assert!(!reader.directory.path().join("quickstart").exists(), "{line}: nothing was made");
+        error
+    };
+    assert!(
+        refused("trefoil quickstart --admin https://127.0.0.1:1").contains("start it with `trefoil serve`")
+    );
+    assert!(refused("trefoil quickstart --data-dir elsewhere").contains("trefoil serve"));
+    assert!(refused("trefoil quickstart --data elsewhere").contains("see --data"));
+}
+
+/// The lines of the page with the values that a reader has.
+#[test]
+fn the_first_login_of_the_api_page_works_line_by_line() {
+    let reader = Reader::new();
+    let passphrase = reader.directory.path().join("passphrase");
+    std::fs::write(&passphrase, "a reader types this\n").unwrap();
+    reader.done("chmod 600 passphrase");
+    let face: Vec<f32> = (0..128).map(|i| (i as f32 * 0.7).sin()).collect();
+    std::fs::write(reader.directory.path().join("face.json"), serde_json::to_string(&face).unwrap()).unwrap();
+    let first = PAGE.split_once("## Every call").unwrap().0;
+    let (mut tenant, mut commitment, mut ran) = (String::new(), String::new(), 0);
+    for block in first.split("```sh\n").skip(1) {
+        for line in block
+            .split_once("```")
+            .unwrap()
+            .0
+            .lines()
+            .filter(|line| !["trefoil serve", "trefoil quickstart"].contains(line))
+        {
+            let asks = ["issuer init", "issuer publish", "wallet"];
+            let asks = asks.iter().any(|command| line.starts_with(&format!("trefoil {command}")));
+            let line = own(&reader, line, &tenant, &commitment);
+            let said = reader.done(&(line.clone() + if asks { " --passphrase-file passphrase" } else { "" }));
+            let last = said.split_whitespace().last().unwrap_or_default().to_owned();
+            match line.split(" --").next().unwrap() {
+                "trefoil admin tenant create shop" => tenant = last,
+                "trefoil wallet create" => commitment = last,
+                _ => {}
+            }
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 14, "every line of the page");
+    // A call with curl, and what it answers.
+    let calls = first.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
+    let paragraphs: Vec<&str> = calls.trim().split("\n\n").collect();
+    for pair in paragraphs.chunks(2) {
+        let [call, answer] = pair else { panic!("a call and its answer: {pair:?}") };
+        let names = |json: &str| -> Vec<String> {
+            let json: Value = serde_json::from_str(json).unwrap();
+            json.as_object().unwrap().keys().cloned().collect()
+        };
+        assert_eq!(names(&reader.done(&own(&reader, call, &tenant, ""))), names(answer), "{call}");
+    }
+}
+
+/// A line of the page with the reader's own values; a credential of the page ends in 2027.
+fn own(reader: &Reader, line: &str, tenant: &str, commitment: &str) -> String {
+    line.replace("127.0.0.1:8443", &reader.program.public.address.to_string())
+        .replace("127.0.0.1:9443", &reader.program.admin.address.to_string())
+        .replace(TENANT, tenant)
+        .replace(COMMITMENT, commitment)
+        .replace("2027-01-01", "2032-01-01")
+}
+
+/// The tables of the page against the routes of the service, and the bodies that it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_page_names_every_route_and_every_field_of_its_body() {
+    let table: Vec<&str> = PAGE.lines().filter(|line| line.starts_with('|')).collect();
+    let routed = include_str!("../../../src/api/mod.rs").split(".route(\"").skip(1);
+    let paths: Vec<&str> = routed.map(|rest| rest.split_once('"').unwrap().0).collect();
+    assert!(paths.len() >= 30, "{paths:?}");
+    for path in paths {
+        let named = |line: &&str| line.contains(&format!("{path}`")) || line.contains(&format!("{path}?"));
+        assert!(table.iter().any(named), "server/API.md names no route {path}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let service = crate::service::Service::new(crate::service::config(&directory.path().join("data"))).await;
+    let tenant = hex::encode(service.tenant);
+    let handle = "00".repeat(32);
+    for (endpoint, method, route) in [
+        (&service.public, hyper::Method::POST, "/v1/subjects/{handle}/templates"),
+        (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
+        (&service.public, hyper::Method::POST, "/v1/authentications"),
+        (&service.admin, hyper::Method::POST, "/v1/tenants"),
+        (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
+        (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),
+    ] {
+        let row = table.iter().find(|line| line.starts_with(&format!("| `{method} {route}`"))).unwrap();
+        let path = route.replace("{tenant}", &tenant).replace("{handle}", &handle);
+        let headers = [("idempotency-key", "k")];
+        let refused = endpoint.send(method, &path, &headers, r#"{"no such field": 1}"#).await;
+        let detail = refused.problem(422, "field-invalid")["detail"].as_str().unwrap().to_owned();
+        let fields: Vec<&str> =
+            detail.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect();
+        assert!(!fields.is_empty(), "{detail}");
+        for field in fields {
+            assert!(row.contains(&format!("`{field}`")), "{route} takes `{field}`: {row}");
+        }
+    }
+    for (route, answer) in [
+        ("GET /v1/tenants/{tenant}`", service.admin.get(&format!("/v1/tenants/{tenant}")).await.json()),
+        ("GET /v1/tenants/{tenant}/api-keys?", {
+            service.admin.get(&format!("/v1/tenants/{tenant}/api-keys")).await.json()["api_keys"][0].clone()
+        }),
+        ("GET /v1/tenants?", service.admin.get("/v1/tenants").await.json()["tenants"][0].clone()),
+        ("GET /v1/credentials/roots/{tenant}`", {
+            service.public.get(&format!("/v1/credentials/roots/{tenant}")).await.json()
+        }),
+    ] {
+        let row = table.iter().position(|line| line.contains(route)).unwrap();
+        // "The same fields" are those of the row above.
+        let above = if table[row].contains("the same fields") { table[row - 1] } else { "" };
+        for field in answer.as_object().unwrap_or_else(|| panic!("{route}: {answer}")).keys() {
+            let named = format!("{above}{}", table[row]).contains(&format!("`{field}`"));
+            assert!(named, "{route} answers `{field}`: {}", table[row]);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `trefoil keys`: the first keys, and keys that somebody else may have.
+
+use crate::cli::{code, trefoil};
+use crate::service::{self, AUDIENCE, Service};
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use trefoil_attest::{KeySetStatus, TrustRoot};
+use trefoil_pipeline::Clock as _;
+
+const PASSPHRASE: &str = "chosen by an operator";
+
+fn passphrase_file(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create_new(true).write(true).mode(0o600).open(&path).unwrap();
+    std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Every file below a directory, with its permissions and content.
+fn files(directory: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => {
+                let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+                found.insert(path.clone(), (mode, std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn printed(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data_dir = ["--data-dir", data.to_str().unwrap()];
+    let passphrase = passphrase_file(directory.path(), "passphrase", PASSPHRASE);
+    let init = ["keys", "init", "--issuer", "auth.example", "--passphrase-file", &passphrase];
+    let made = trefoil(&[&init[..], &data_dir].concat());
+    let (shown, errors) = printed(&made);
+    assert_eq!((code(&made), errors.as_str()), (0, ""));
+    assert!(shown.starts_with("issuer   auth.example\nversion  1\npin      sha3-256:"), "{shown}");
+    assert!(shown.contains("status active"), "{shown}");
+    // `keys show` is given no passphrase and reads the trust root only.
+    assert_eq!(printed(&trefoil(&[&["keys", "show"], &data_dir[..]].concat())).0, shown);
+
+    let after_init = files(&data);
+    let names: Vec<&str> =
+        after_init.keys().map(|path| path.strip_prefix(&data).unwrap().to_str().unwrap()).collect();
+    let expected =
+        ["installation.toml", "keys.lock", "signing.keys", "trust-root.json", "trust-roots/1.json"];
+    assert_eq!(names, expected);
+    assert!(after_init.values().all(|(mode, _)| *mode == 0o600));
+    assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let root = trefoil_api::trust::read(&after_init[&data.join("trust-root.json")].1).unwrap();
+    assert_eq!((root.issuer(), root.version(), root.key_sets().len()), ("auth.example", 1, 1));
+
+    // A second one refuses, with or without what opens the keys.
+    for arguments in [&init[..], &["keys", "init", "--issuer", "other.example"]] {
+        let again = trefoil(&[arguments, &data_dir].concat());
+        assert_eq!(code(&again), 1);
+        assert!(printed(&again).1.contains("exists; `trefoil keys rotate` replaces keys"));
+        assert!(again.stdout.is_empty());
+        assert!(files(&data) == after_init, "nothing has changed");
+    }
+
+    // The keys open with the passphrase, and with no other.
+    let other = passphrase_file(directory.path(), "other", "chosen by somebody else");
+    let rotate = ["keys", "rotate", "--issuer", "auth.example", "--passphrase-file"];
+    let refused = trefoil(&[&rotate[..], &[&other], &data_dir].concat());
+    assert_eq!(code(&refused), 1);
+    assert!(printed(&refused).1.contains("the passphrase does not open it"));
+    assert!(files(&data) == after_init, "nothing has changed");
+    assert_eq!(code(&trefoil(&[&rotate[..], &[&passphrase], &data_dir].concat())), 0);
+}
+
+fn status(root: &TrustRoot, id: &str) -> Option<KeySetStatus> {
+    root.key_sets().iter().find(|set| hex::encode(set.keys.id()) == id).map(|set| set.status)
+}
+
+/// Starts a service from the directory and stops it again, or says why it did not start.
+fn starts(data: &str) -> Result<(), String> {
+    let arguments = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--data-dir", data])
+        .args(arguments)
+        .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+        .env("TREFOIL_SERVER_ISSUER", "https://auth.example")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Kept to the end: a service whose output nobody reads ends.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    if lines.next().is_some_and(|line| line.unwrap().starts_with("public API")) {
+        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+        assert!(child.wait().unwrap().success());
+        return Ok(());
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1);
+    Err(printed(&output).1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let data = file("data");
+    let service = Service::new(service::config(Path::new(&data))).await;
+    let people = service.people(1, 1, 12).await;
+    service.welcome(&people[0]).await;
+    let request = service.request(&people[0], &people[0].face, 1);
+    let nonce = hex::encode(request.nonce.as_bytes());
+    let answer = service::answer(&service.authenticate(&request).await);
+    std::fs::write(file("full.cbor"), &answer.attestation.0).unwrap();
+    let (pinned, next, at) = (file("pinned.json"), file("next.json"), service.clock.unix_s().to_string());
+    let export = |output: &str| {
+        let exported = ["keys", "export-trust-root", "--data-dir", &data, "--output", output];
+        assert_eq!(code(&trefoil(&exported)), 0);
+    };
+    let verify = |root: &str| {
+        let about = ["--audience", AUDIENCE, "--nonce", &nonce, "--at", &at, "--trust-root", root];
+        trefoil(&[&["verify", &file("full.cbor")], &about[..]].concat())
+    };
+    export(&pinned);
+    assert_eq!(code(&verify(&pinned)), 0);
+
+    let id = hex::encode(service.trust_root.key_sets()[0].keys.id());
+    let revoke =
+        |id: &str| trefoil(&["keys", "revoke", id, "--data-dir", &data, "--issuer", "https://auth.example"]);
+    let running = revoke(&id);
+    assert_eq!(code(&running), 1);
+    assert!(printed(&running).1.contains("stop it, revoke, and start it again"));
+    assert!(service.server.shutdown().await);
+    assert_eq!(code(&revoke("5a0c")), 2);
+    let old_keys = std::fs::read(file("data/signing.keys")).unwrap();
+    let revoked = revoke(&id);
+    let (shown, errors) = printed(&revoked);
+    assert_eq!(code(&revoked), 0, "{errors}");
+    assert!(shown.contains("status active") && shown.contains("status revoked since"), "{shown}");
+
+    export(&next);
+    let root = trefoil_api::trust::read(&std::fs::read(&next).unwrap()).unwrap();
+    assert_eq!(root.version(), 2);
+    assert!(matches!(status(&root, &id), Some(KeySetStatus::Revoked { .. })));
+    let refused = verify(&next);
+    let (text, errors) = printed(&refused);
+    assert_eq!(code(&refused), 1);
+    assert!((text + &errors).contains("is revoked since"));
+    // Anybody who pinned the version before can follow.
+    assert_eq!(code(&trefoil(&["keys", "accept", "--pinned", &pinned, "--next", &next])), 0);
+    assert_eq!(code(&verify(&pinned)), 1);
+
+    assert_eq!(starts(&data), Ok(()));
+    // The old keys, out of a backup or off a thief's disk, start no service.
+    std::fs::write(file("data/signing.keys"), old_keys).unwrap();
+    let why = starts(&data).unwrap_err();
+    assert!(why.contains("does not list the keys"), "{why}");
+}

@@ -1,0 +1,392 @@
+//! The log of seals and the rotation of keys: routes, proofs, and the programs of auditors and witnesses.
+
+use crate::service::{self, AUDIENCE, Service};
+use std::path::Path;
+use std::process::{Command, Output};
+use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
+use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
+use trefoil_key_holder::Supervisor;
+use trefoil_key_holder::database::{Database, RowKey, fault};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::store::Sqlite;
+
+fn trefoil(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(arguments)
+        .env_remove("CREDENTIALS_DIRECTORY")
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn ends(output: &Output, code: i32, said: &str) -> String {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    let text = String::from_utf8(text).unwrap();
+    assert!(output.status.code() == Some(code) && text.contains(said), "{:?}: {text}", output.status);
+    text
+}
+
+/// What `trefoil keys show` says that a relying party may pin.
+fn shown_pin(data_dir: &str) -> String {
+    let shown = ends(&trefoil(&["keys", "show", "--data-dir", data_dir]), 0, "sha3-256:");
+    shown.lines().find_map(|line| line.strip_prefix("pin      ")).expect("a line for the pin").to_owned()
+}
+
+/// Makes `count` seals, one after the other.
+async fn seal(service: &Service, person: &service::Person, from: u64, count: u64) -> Vec<Vec<u8>> {
+    let mut attestations = Vec::new();
+    for nonce in from..from + count {
+        let answer = service.authenticate(&service.request(person, &person.face, nonce)).await;
+        attestations.push(service::answer(&answer).attestation.0);
+    }
+    attestations
+}
+
+async fn fetch(service: &Service, number: u64) -> Seal {
+    let seal = service.public.get(&format!("/v1/seals/{number}")).await;
+    assert!(seal.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    Seal::decode(&seal.body).unwrap()
+}
+
+async fn proof(service: &Service, path: &str) -> Vec<Hash> {
+    let reply = service.public.get(path).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert!(reply.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    let json = reply.json();
+    let nodes = json["path"].as_array().or(json["proof"].as_array()).unwrap();
+    nodes.iter().map(|node| hex::decode(node.as_str().unwrap()).unwrap().try_into().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    service.public.get("/v1/log/head").await.problem(404, "seal-unknown");
+    let people = service.people(1, 1, 31).await;
+    service.welcome(&people[0]).await;
+    seal(&service, &people[0], 0, 6).await;
+    let head = service.public.get("/v1/log/head").await;
+    let newest = Seal::decode(&head.body).unwrap().header;
+    let size = newest.seal_number;
+    assert_eq!(head.headers["content-location"], format!("/v1/seals/{size}"));
+    assert!(size >= 5, "each answer came before the next request");
+    for number in 0..size {
+        let header = fetch(&service, number).await.header;
+        let path = proof(&service, &format!("/v1/log/inclusion/{number}/{size}")).await;
+        assert!(verify_inclusion(&header.digest(), number, size, &path, &newest.log_root));
+        let mut nodes = Vec::new();
+        if number > 0 {
+            nodes = proof(&service, &format!("/v1/log/consistency/{number}/{size}")).await;
+            assert!(verify_consistency(number, &header.log_root, size, &newest.log_root, &nodes));
+        }
+        assert_eq!(verify_same_log(&header, &newest, &nodes, &path), Ok(()));
+    }
+    for beyond in [format!("/v1/log/inclusion/0/{}", size + 1), format!("/v1/log/consistency/1/{}", u64::MAX)]
+    {
+        service.public.get(&beyond).await.problem(404, "seal-unknown");
+    }
+    for malformed in [
+        format!("/v1/log/inclusion/{size}/{size}"),
+        format!("/v1/log/consistency/0/{size}"),
+        "/v1/log/consistency/3/2".to_owned(),
+        "/v1/log/inclusion/x/1".to_owned(),
+    ] {
+        service.public.get(&malformed).await.problem(400, "malformed-request");
+    }
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forked_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let people = service.people(1, 1, 32).await;
+    service.welcome(&people[0]).await;
+    seal(&service, &people[0], 0, 3).await;
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let file = |name: &str| text(&directory.path().join(name));
+    let (root, certificate) =
+        (text(&service.server.trust_root_path()), text(&service.server.certificate_path()));
+    let url = format!("https://{}", service.public.address);
+    let (head, data_dir) = (file("head.json"), text(&data));
+    let remote = |more: &[&str]| {
+        let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+        trefoil(&[&["log", "audit"], &rest[..], more].concat())
+    };
+    let offline = |data: &str, head: &str| {
+        trefoil(&["log", "audit", "--data-dir", data, "--trust-root", &root, "--head", head])
+    };
+    ends(&remote(&[]), 0, "are right");
+    seal(&service, &people[0], 10, 2).await;
+    ends(&remote(&[]), 0, "are right");
+    ends(&remote(&[]), 0, "0 seals checked");
+
+    let pin = shown_pin(&data_dir);
+    ends(&remote(&["--pin", &pin]), 0, "0 seals checked");
+    let other = format!("sha3-256:{}", "5f".repeat(32));
+    let refused = ends(&remote(&["--pin", &other]), 1, "version 1 of the trust root of https://auth.example");
+    assert!(refused.contains(&format!("is {pin}, and {other} is pinned")), "{refused}");
+    ends(&remote(&["--pin", &pin[..pin.len() - 2]]), 2, "64 hexadecimal digits");
+    ends(&remote(&["--pin", &pin["sha3-256:".len()..]]), 2, "64 hexadecimal digits");
+
+    let (name, key, note) = ("w.example/1", file("witness.key"), directory.path().join("note"));
+    let witness = ends(&trefoil(&["log", "witness-key", "--name", name, "--output", &key]), 0, name);
+    let cosigned =
+        trefoil(&["log", "cosign", "--name", name, "--key", &key, "--trust-root", &root, "--head", &head]);
+    std::fs::write(&note, ends(&cosigned, 0, "https://auth.example")).unwrap();
+    let fresh = ["--checkpoint", &text(&note), "--witness", witness.trim(), "--witnesses", "1"];
+    let fresh = [&["log", "audit", "--data-dir", &data_dir, "--trust-root", &root], &fresh[..]].concat();
+    ends(&trefoil(&fresh), 0, "is cosigned by 1 witnesses or more");
+    ends(&trefoil(&[&fresh[..fresh.len() - 1], &["2"]].concat()), 1, "1 of 2 required witnesses");
+    assert!(service.server.shutdown().await);
+
+    let copy = directory.path().join("copy");
+    let tampered = |sql: &str| {
+        // Anew, and with the write-ahead log: it holds what the database file does not have yet.
+        let _ = std::fs::remove_dir_all(&copy);
+        let status = Command::new("cp").args(["-r", &data_dir, &text(&copy)]).status().unwrap();
+        assert!(status.success());
+        let secret = std::fs::read(copy.join("master.key")).unwrap();
+        drop(Sqlite::open(&copy.join("store.sqlite"), secret.as_array().unwrap()).unwrap());
+        rusqlite::Connection::open(copy.join("store.sqlite")).unwrap().execute_batch(sql).unwrap();
+        text(&copy)
+    };
+    let none = file("none.json");
+    ends(&offline(&data_dir, &head), 0, "0 seals checked");
+    ends(&offline(&tampered("DELETE FROM seals WHERE number > 2"), &head), 1, "the log was cut");
+    ends(&offline(&tampered("DELETE FROM seals WHERE number = 1"), &none), 1, "seal 1 is missing");
+    let replaced = "UPDATE seals SET bytes = (SELECT bytes FROM seals WHERE number = 0) WHERE number = 3";
+    ends(&offline(&tampered(replaced), &none), 1, "it has the number 0");
+    ends(&offline(&text(directory.path()), &none), 3, "store.sqlite");
+
+    // A server that was set back and went on in another way.
+    let fork = directory.path().join("fork");
+    let status = Command::new("cp").args(["-r", &data_dir, &text(&fork)]).status().unwrap();
+    assert!(status.success());
+    // By its operator, who has the key of the rows.
+    let secret = std::fs::read(fork.join("master.key")).unwrap();
+    let key = RowKey::of(secret.as_array().unwrap(), &[]);
+    let schema = concat!(
+        include_str!("../../../src/store/schema.sql"),
+        include_str!("../../../src/store/schema_3.sql"),
+        include_str!("../../../src/store/schema_4.sql"),
+    );
+    let store = fork.join("store.sqlite");
+    let cut = Database::open(&store, 4, schema, Some(key), &Supervisor::default()).unwrap();
+    cut.write(|connection| {
+        let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
+        connection.execute_batch(sql).map_err(fault)
+    })
+    .unwrap();
+    drop(cut);
+    let clock = std::sync::Arc::new(service::TestClock::default());
+    clock.advance(60);
+    let server = service::start(service::config(&fork), &clock).await;
+    let (public, admin) = service::endpoints(&server);
+    let trust_root = server.trust_root().clone();
+    let mut customer = service::Customer { clock, ..service.customer };
+    customer.moved((public, admin));
+    let mut forked = Service { server, trust_root, customer };
+    let bearer = forked.api_key(&["enrol", "authenticate", "issue"]).await;
+    forked.public = forked.public.with_bearer(&bearer);
+    seal(&forked, &people[0], 20, 4).await;
+    let url = format!("https://{}", forked.public.address);
+    let certificate = text(&forked.server.certificate_path());
+    let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+    ends(&trefoil(&[&["log", "audit"], &rest[..]].concat()), 1, "the log has forked");
+    assert!(forked.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let file = |name: &str| text(&directory.path().join(name));
+    let names = ["v.example/1", "w.example/1", "stranger.example/1"];
+    let keys = names.map(|name| {
+        let key = file(&name[..1]);
+        let made = trefoil(&["log", "witness-key", "--name", name, "--output", &key]);
+        ends(&made, 0, name).trim().to_owned()
+    });
+    let data = directory.path().join("data");
+    let mut config = service::config(&data);
+    config.witnesses.keys = keys[..2].to_vec();
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 35).await;
+    service.welcome(&people[0]).await;
+    seal(&service, &people[0], 0, 3).await;
+    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+    let (root, ca) = (text(&service.server.trust_root_path()), text(&service.server.certificate_path()));
+    let url = format!("https://{}", service.public.address);
+    let head = file("head.json");
+    let remote = ["--service", &url, "--ca", &ca, "--trust-root", &root];
+    let audit = |more: &[&str]| trefoil(&[&["log", "audit"], &remote[..], more].concat());
+    ends(&audit(&["--head", &head]), 0, "no witness was asked");
+    ends(&audit(&["--witness", &keys[0], "--witnesses", "1"]), 3, "no cosigned checkpoint was handed in");
+
+    let cosign = |name: &str| {
+        let arguments = ["--name", name, "--key", &file(&name[..1]), "--trust-root", &root, "--head", &head];
+        ends(&trefoil(&[&["log", "cosign"], &arguments[..]].concat()), 0, "https://auth.example")
+    };
+    let hand_in = |note: &str| {
+        let path = file("note");
+        std::fs::write(&path, note).unwrap();
+        trefoil(&["log", "hand-in", "--service", &url, "--ca", &ca, &path])
+    };
+    let (v, w, stranger) = (cosign(names[0]), cosign(names[1]), cosign(names[2]));
+    ends(&hand_in(&stranger), 1, "cosignature-refused");
+    ends(&hand_in(&v.replacen("https://auth", "https://other", 1)), 1, "does not verify");
+    let flipped =
+        if v.contains("+A") { v.replacen("+A", "+B", 1) } else { v[..v.len() - 9].to_owned() + "AAAAAAA=\n" };
+    assert_eq!(hand_in(&flipped).status.code(), Some(1));
+    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+
+    // One after the other, the first one twice: each is there once.
+    for note in [&v, &w, &v] {
+        ends(&hand_in(note), 0, "is shown as cosigned by");
+    }
+    let newest = service.public.get("/v1/log/checkpoint").await;
+    let (checkpoint, lines) = v.split_once("\n\n").unwrap();
+    let (_, others) = w.split_once("\n\n").unwrap();
+    assert_eq!(newest.text(), format!("{checkpoint}\n\n{lines}{others}"));
+    let size = checkpoint.lines().nth(1).unwrap();
+    assert_eq!(service.public.get(&format!("/v1/log/checkpoint/{size}")).await.text(), newest.text());
+    service.public.get("/v1/log/checkpoint/1").await.problem(404, "seal-unknown");
+    service.public.get("/v1/log/checkpoint/x").await.problem(400, "malformed-request");
+
+    let both = ["--witness", &keys[0], "--witness", &keys[1], "--witnesses", "2"];
+    ends(&audit(&both), 0, "is cosigned by 2 witnesses or more");
+    // The service's list is not the auditor's.
+    ends(&audit(&["--witness", &keys[2], "--witnesses", "1"]), 1, "0 of 1 required witnesses");
+    let other =
+        trefoil(&["log", "audit", "--service", &url, "--ca", &keys_file(&directory), "--trust-root", &root]);
+    ends(&other, 3, "certificate");
+    assert!(service.server.shutdown().await);
+    let offline = ["log", "audit", "--data-dir", &text(&data), "--trust-root", &root];
+    ends(&trefoil(&[&offline, &both[..]].concat()), 0, "is cosigned by 2 witnesses or more");
+}
+
+/// The certificate of somebody else.
+fn keys_file(directory: &tempfile::TempDir) -> String {
+    let path = directory.path().join("other.pem");
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    std::fs::write(&path, other.cert.pem()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let people = service.people(1, 1, 33).await;
+    service.welcome(&people[0]).await;
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let data_dir = text(&data);
+    let pinned = directory.path().join("pinned.json");
+    std::fs::copy(service.server.trust_root_path(), &pinned).unwrap();
+
+    let old_pin = shown_pin(&data_dir);
+    // The clock of the program is the machine's, that of the service the tests'; validity covers both.
+    let rotate = [
+        "keys",
+        "rotate",
+        "--data-dir",
+        &data_dir,
+        "--issuer",
+        "https://auth.example",
+        "--overlap",
+        "900000000",
+    ];
+    ends(&trefoil(&rotate), 0, "version  2");
+    let old = seal(&service, &people[0], 0, 1).await.remove(0);
+    service.public.get("/v1/keys/2").await.problem(404, "trust-root-unknown");
+    let exported = directory.path().join("next.json");
+    let export = [
+        "keys",
+        "export-trust-root",
+        "--data-dir",
+        &data_dir,
+        "--version",
+        "2",
+        "--output",
+        &text(&exported),
+    ];
+    ends(&trefoil(&export), 0, "");
+    let exported_root = text(&exported);
+    let audit = ["log", "audit", "--data-dir", &data_dir, "--trust-root", &exported_root, "--pin"];
+    ends(
+        &trefoil(&[&audit[..], &[&old_pin]].concat()),
+        1,
+        "version 2 of the trust root of https://auth.example follows",
+    );
+    let accept = ["keys", "accept", "--pinned", &text(&pinned), "--next", &text(&exported)];
+    let accepted = ends(&trefoil(&accept), 0, "version  2");
+    let new_pin = shown_pin(&data_dir);
+    assert!(new_pin != old_pin && accepted.contains(&new_pin), "{accepted}");
+    ends(&trefoil(&[&audit[..], &[&new_pin]].concat()), 0, "are right");
+    let next = TrustRoot::from_json(&std::fs::read_to_string(&pinned).unwrap()).unwrap();
+    service.trust_root.accept(&next).unwrap();
+    ends(
+        &trefoil(&[
+            "keys",
+            "accept",
+            "--pinned",
+            &text(&exported),
+            "--next",
+            &text(&service.server.trust_root_path()),
+        ]),
+        0,
+        "version  2",
+    );
+
+    let policy = Policy::new(next.clone(), AUDIENCE, Nonce::DangerousAny);
+    let now = service.clock.unix_s();
+    verify(&old, &policy, now).expect("the old keys verify within the overlap, under the new trust root");
+    let Service { server, customer, .. } = service;
+    assert!(server.shutdown().await);
+
+    let clock = std::sync::Arc::new(service::TestClock::default());
+    // The new keys are valid from the machine's time on.
+    let machine = trefoil_server::clock::SystemClock::default().unix_s();
+    clock.advance(machine.max(now) + 60 - clock.unix_s());
+    let server = service::start(service::config(&data), &clock).await;
+    assert_eq!(*server.trust_root(), next, "a start takes the new keys up");
+    let (public, admin) = service::endpoints(&server);
+    let mut customer = service::Customer { clock, ..customer };
+    customer.moved((public, admin));
+    let mut again = Service { server, trust_root: next.clone(), customer };
+    let bearer = again.api_key(&["enrol", "authenticate", "issue"]).await;
+    again.public = again.public.with_bearer(&bearer);
+    let people = again.people(1, 2, 34).await;
+    again.welcome(&people[0]).await;
+    let new = seal(&again, &people[0], 1, 1).await.remove(0);
+    let verified = verify(&new, &policy, again.clock.unix_s()).unwrap();
+    assert_ne!(verified.seal().key_set_id, service_key(&old, &policy, now));
+    let served = again.public.get("/v1/keys/2").await;
+    assert!(served.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    assert_eq!(TrustRoot::from_json(served.text()).unwrap(), next);
+    assert!(again.server.shutdown().await);
+}
+
+fn service_key(attestation: &[u8], policy: &Policy, now: u64) -> [u8; 32] {
+    verify(attestation, policy, now).unwrap().seal().key_set_id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_verification_page_is_served_under_a_policy_that_loads_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    for (path, kind) in
+        [("/verify", "text/html"), ("/verify/page.js", "text/javascript"), ("/verify/page.css", "text/css")]
+    {
+        let reply = service.public.get(path).await;
+        assert_eq!(reply.status, 200);
+        assert!(reply.headers["content-type"].to_str().unwrap().starts_with(kind));
+        let policy = reply.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(!reply.text().contains("https://cdn") && !reply.text().contains("<script>"));
+    }
+    assert!(service.server.shutdown().await);
+}

@@ -1,0 +1,54 @@
+//! The service over real TLS: every refusal, the whole walk of a request, shutdown, slow clients, the command line.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "tests count what several threads do"
+)]
+
+mod admin;
+mod backup;
+mod callers;
+mod canary;
+mod cli;
+mod client;
+mod connections;
+mod crash;
+mod credentials;
+mod damage;
+mod demo;
+mod disk;
+mod doctor;
+mod enrolment;
+mod faces;
+mod first_login;
+mod flood;
+mod gateway;
+mod http;
+mod http2;
+mod intake;
+mod key_holder;
+mod keys;
+mod kills;
+mod log;
+mod logging;
+mod malformed;
+mod members;
+mod mistakes;
+mod modes;
+mod partitions;
+mod program;
+mod quorum;
+mod retention;
+mod revocation;
+mod rotation;
+#[path = "../../../key-holder/tests/process/scan.rs"]
+mod scan;
+mod service;
+mod session;
+mod sessions;
+mod shutdown;
+mod small_disk;
+mod started;
+mod supervision;
+mod vaults;

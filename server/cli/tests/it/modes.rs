@@ -1,0 +1,360 @@
+//! Probes that the service never sees, and one key per tenant.
+
+use crate::enrolment::join_all;
+use crate::key_holder::{KeyHolder, listen};
+use crate::service::{self, Customer, Person, Service, TestClock, answer, sign, templates_path};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use trefoil_api::{Authenticated, Authentication, Base64, Decision, Shares};
+use trefoil_attest::{Attestation, ProbeMode, Statement};
+use trefoil_client::shares;
+use trefoil_matching::Embedding;
+use trefoil_pipeline::Clock as _;
+use trefoil_server::config::Config;
+use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
+
+/// The threshold of the tests' policy.
+const THRESHOLD: i32 = 18_000;
+
+/// The tests' tenant, whose devices split what they see.
+fn tenant(attempts: Option<Value>) -> Value {
+    let mut policy = service::policy();
+    policy["probe"] = "shared".into();
+    if let Some(attempts) = attempts {
+        policy["attempts"] = attempts;
+    }
+    json!({"name": "shop", "policy": policy})
+}
+
+/// The key that devices seal to, as the service serves it.
+async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
+    let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await;
+    assert_eq!(keys.status, 200, "{}", keys.text());
+    let keys = keys.json();
+    let bytes: Base64 = serde_json::from_value(keys["sealing_key"].clone()).unwrap();
+    let pin: Fingerprint = keys["sealing_key_fingerprint"].as_str().unwrap().parse().unwrap();
+    (SealingKey::from_bytes(&bytes.0).unwrap().pinned(&pin).unwrap(), keys)
+}
+
+/// Enrols a face that the device has split, and opens the session.
+async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
+    let name = hex::encode(person.session_id);
+    let issued_at = service.clock.unix_s();
+    let context = Context::template(&service.tenant, &person.handle, name.as_bytes(), issued_at);
+    let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
+    let body = json!({"shares": shares(&split), "issued_at": issued_at, "consent_ref": "form 7"});
+    let headers = [("idempotency-key", name.as_str())];
+    let path = templates_path(person);
+    let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
+    assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+    let again = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
+    assert_eq!(again.headers["idempotent-replayed"], "true");
+    let opened = service.prove(person).await;
+    assert_eq!(opened.status, 201, "{}", opened.text());
+}
+
+/// A request whose probe the device has split.
+fn shared(
+    service: &Customer,
+    key: &SealingKey,
+    person: &Person,
+    face: &[f32; 128],
+    nonce: u64,
+) -> Authentication {
+    let mut request = service.request(person, face, nonce);
+    let Authentication { nonce, issued_at, .. } = &request;
+    let context =
+        Context::probe(&service.tenant, &person.handle, &person.session_id, nonce.as_bytes(), *issued_at);
+    let split = split_probe(face, key, &context, &mut rand::rng()).unwrap();
+    (request.embedding, request.shares) = (None, Some(shares(&split)));
+    sign(&mut request, &person.key);
+    request
+}
+
+/// How the people of a customer show their faces.
+pub(crate) enum Devices {
+    /// As they are.
+    Plain,
+    /// Split, one share sealed to this key.
+    Shared(Box<SealingKey>),
+}
+
+impl Devices {
+    /// The devices of a customer whose policy has this probe mode.
+    pub(crate) async fn of(service: &Customer, probe: &str) -> Devices {
+        match probe {
+            "shared" => Devices::Shared(sealing_key(service).await.0.into()),
+            _ => Devices::Plain,
+        }
+    }
+
+    /// Enrols the person's face and opens the session.
+    pub(crate) async fn welcome(&self, service: &Customer, person: &Person) {
+        match self {
+            Devices::Plain => service.welcome(person).await,
+            Devices::Shared(key) => welcome(service, key, person).await,
+        }
+    }
+
+    /// A request that shows `face`.
+    pub(crate) fn request(
+        &self,
+        service: &Customer,
+        person: &Person,
+        face: &[f32; 128],
+        nonce: u64,
+    ) -> Authentication {
+        match self {
+            Devices::Plain => service.request(person, face, nonce),
+            Devices::Shared(key) => shared(service, key, person, face, nonce),
+        }
+    }
+}
+
+fn mode(answer: &Authenticated) -> ProbeMode {
+    let attestation = Attestation::decode(&answer.attestation.0).unwrap();
+    Statement::decode(attestation.statement).unwrap().probe_mode
+}
+
+fn expected(person: &Person, face: &[f32; 128]) -> Decision {
+    let score = Embedding::quantise(&person.face).unwrap().dot(&Embedding::quantise(face).unwrap());
+    if score >= THRESHOLD { Decision::Match } else { Decision::NoMatch }
+}
+
+/// `face`, `part` of the way to `other`.
+fn between(face: &[f32; 128], other: &[f32; 128], part: f32) -> [f32; 128] {
+    std::array::from_fn(|i| face[i] * (1.0 - part) + other[i] * part)
+}
+
+/// Everybody shows faces near and far; every decision is that of the plain inner product.
+async fn decides_as_the_plain_product_does(service: &Service, people: &[Person], key: Option<&SealingKey>) {
+    let mut requests = Vec::new();
+    let mut wanted = Vec::new();
+    for (i, person) in people.iter().enumerate() {
+        for step in 0..4 {
+            let face = between(&person.face, &people[(i + 1) % people.len()].face, 0.2 * step as f32);
+            let nonce = 1000 + (8 * i + step) as u64;
+            requests.push(match key {
+                Some(key) => shared(service, key, person, &face, nonce),
+                None => service.request(person, &face, nonce),
+            });
+            wanted.push(expected(person, &face));
+        }
+    }
+    assert!(wanted.contains(&Decision::Match) && wanted.contains(&Decision::NoMatch));
+    let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
+    for (reply, wanted) in replies.iter().zip(wanted) {
+        let answer = answer(reply);
+        assert_eq!(answer.decision, wanted);
+        let named = if key.is_some() { ProbeMode::Shared } else { ProbeMode::Plain };
+        assert_eq!(mode(&answer), named, "the attestation says how the probe travelled");
+    }
+}
+
+/// What holds wherever the key-holder is.
+async fn shared_tenant(config: Config, pinned: Option<Fingerprint>) -> (Service, Vec<Person>, SealingKey) {
+    let service = Service::at(config, tenant(None), TestClock::of_machine()).await;
+    let (key, keys) = sealing_key(&service).await;
+    assert_eq!(keys["probe_mode"], "shared");
+    assert!(pinned.is_none_or(|pinned| pinned == key.fingerprint()), "what the key-holder's operator prints");
+    let people = service.people(4, 1, 41).await;
+    for person in &people {
+        welcome(&service, &key, person).await;
+    }
+    decides_as_the_plain_product_does(&service, &people, Some(&key)).await;
+    (service, people, key)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, people, key) = shared_tenant(service::config(&directory.path().join("data")), None).await;
+    let refused = |mut request: Authentication, change: &dyn Fn(&mut Authentication)| {
+        change(&mut request);
+        sign(&mut request, &people[0].key);
+        request
+    };
+    let first = shared(&service, &key, &people[0], &people[0].face, 1);
+    assert_eq!(answer(&service.authenticate(&first).await).decision, Decision::Match);
+    service.authenticate(&first).await.problem(409, "nonce-replayed");
+    // Its shares again, under a fresh nonce.
+    let second = shared(&service, &key, &people[0], &people[0].face, 2);
+    let replayed = refused(second.clone(), &|request| request.shares.clone_from(&first.shares));
+    service.authenticate(&replayed).await.problem(422, "share-refused");
+    // Another subject's.
+    let other = shared(&service, &key, &people[1], &people[0].face, 3);
+    let third = shared(&service, &key, &people[0], &people[0].face, 3);
+    let foreign = refused(third.clone(), &|request| request.shares.clone_from(&other.shares));
+    service.authenticate(&foreign).await.problem(422, "share-refused");
+    // Another tenant's.
+    let fourth = shared(&service, &key, &people[0], &people[0].face, 4);
+    let Authentication { nonce, issued_at, .. } = &fourth;
+    let (handle, session) = (&people[0].handle, &people[0].session_id);
+    let context = Context::probe(&[9; 16], handle, session, nonce.as_bytes(), *issued_at);
+    let sealed = split_probe(&people[0].face, &key, &context, &mut rand::rng()).unwrap();
+    let foreign = refused(fourth, &|request| request.shares = Some(shares(&sealed)));
+    service.authenticate(&foreign).await.problem(422, "share-refused");
+    // Of other lengths, and the two exchanged.
+    let cut = |change: &dyn Fn(&mut Shares), nonce| {
+        let request = shared(&service, &key, &people[0], &people[0].face, nonce);
+        refused(request, &|request| change(request.shares.as_mut().unwrap()))
+    };
+    for (nonce, request) in [
+        cut(&|shares| shares.sealed.0.truncate(1407), 5),
+        cut(&|shares| shares.sealed.0.push(0), 6),
+        cut(&|shares| shares.open.0.truncate(271), 7),
+        cut(&|shares| shares.open.0.fill(0xff), 8),
+        cut(&|shares| std::mem::swap(&mut shares.open, &mut shares.sealed), 9),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let reply = service.authenticate(request).await;
+        assert_eq!(reply.json()["code"], "share-refused", "{nonce}: {}", reply.text());
+    }
+    // None of these cost an attempt, and the neighbours of a refused lane are answered.
+    let good = shared(&service, &key, &people[1], &people[1].face, 10);
+    let bad = refused(shared(&service, &key, &people[0], &people[0].face, 10), &|request| {
+        request.shares.clone_from(&first.shares)
+    });
+    let replies = join_all([&good, &bad].into_iter().map(|request| service.authenticate(request))).await;
+    assert_eq!(answer(&replies[0]).decision, Decision::Match);
+    replies[1].problem(422, "share-refused");
+    // A vector in the clear is not taken.
+    service
+        .authenticate(&service.request(&people[0], &people[0].face, 11))
+        .await
+        .problem(422, "probe-mode-mismatch");
+    service.enrol(&people[0], "clear").await.problem(422, "probe-mode-mismatch");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
+    let directory = tempfile::tempdir().unwrap();
+    let tenant = tenant(Some(service::unlimited()));
+    let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant).await;
+    let (key, _) = sealing_key(&service).await;
+    let people = service.people(1, 1, 43).await;
+    welcome(&service, &key, &people[0]).await;
+    let requests: Vec<Authentication> = (0..200)
+        .map(|nonce| {
+            let mut request = shared(&service, &key, &people[0], &people[0].face, nonce);
+            let garbage = trefoil_split::Share::random(&mut rand::rng());
+            request.shares.as_mut().unwrap().open = Base64(garbage.to_bytes().to_vec());
+            sign(&mut request, &people[0].key);
+            request
+        })
+        .collect();
+    let mut accepted = 0;
+    for chunk in requests.chunks(20) {
+        let replies = join_all(chunk.iter().map(|request| service.authenticate(request))).await;
+        accepted += replies.iter().filter(|reply| answer(reply).decision == Decision::Match).count();
+    }
+    // 0.225 of uniform residues reach the threshold of 18,000: with probability below 2^-40 fewer than 10 of 200 or more than 90.
+    assert!((10..90).contains(&accepted), "{accepted}");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_holder_elsewhere_opens_what_devices_seal_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keys, listen) = (folder.path().join("keys"), listen());
+    let data = folder.path().join("shared");
+    KeyHolder::init(&keys, &data, &listen);
+    let keyholder = KeyHolder::start(&keys, &listen);
+    let (service, people, key) =
+        shared_tenant(keyholder.config(&data), Some(operators_fingerprint(&keys, &listen))).await;
+    // A template that is gone is gone for both; the subject enrols again.
+    let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
+    assert_eq!(deleted.status, 204);
+    let request = shared(&service, &key, &people[0], &people[0].face, 77);
+    service.authenticate(&request).await.problem(404, "subject-unknown");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_per_tenant_survives_restarts_and_deletions() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (service, people, key) = shared_tenant(service::config(&data), None).await;
+    let deleted = service.public.send(Method::DELETE, &templates_path(&people[3]), &[], Vec::new()).await;
+    assert_eq!(deleted.status, 204);
+    let gone = shared(&service, &key, &people[3], &people[3].face, 1);
+    service.authenticate(&gone).await.problem(404, "subject-unknown");
+    // Budgets are the key-holder's here too.
+    for nonce in 10..15 {
+        let wrong = shared(&service, &key, &people[0], &people[1].face, nonce);
+        assert_eq!(answer(&service.authenticate(&wrong).await).decision, Decision::NoMatch);
+    }
+    let right = shared(&service, &key, &people[0], &people[0].face, 15);
+    assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
+
+    let service = service.restart(service::config(&data)).await;
+    // Templates are loaded when they are wanted.
+    let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
+    assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));
+    let request = shared(&service, &key, &people[2], &people[2].face, 20);
+    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    assert_eq!(
+        (service.metric("trefoil_templates_in_memory").await, service.metric(arena).await),
+        (1, 98_304)
+    );
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_share_is_taken_once_and_in_its_mode_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (service, people, key) = shared_tenant(service::config(&data), None).await;
+    // A probe's share again, as the template of a subject of the service's own.
+    let request = shared(&service, &key, &people[0], &people[0].face, 1);
+    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    let shares = request.shares.clone().unwrap();
+    let own = "/v1/subjects/".to_owned() + &"ee".repeat(32) + "/templates";
+    let enrol = |issued_at: Option<u64>, shares: &Shares| {
+        let mut body = json!({"shares": shares, "consent_ref": "form 7"});
+        if let Some(second) = issued_at {
+            body["issued_at"] = second.into();
+        }
+        body.to_string()
+    };
+    let now = service.clock.unix_s();
+    let headers = [("idempotency-key", "k")];
+    let stolen = service.public.send(Method::POST, &own, &headers, enrol(Some(now), &shares)).await;
+    stolen.problem(422, "share-refused");
+    // Without the second of the seal, or with one of another time.
+    for issued_at in [None, Some(now - 61), Some(now + 61)] {
+        let refused = service.public.send(Method::POST, &own, &headers, enrol(issued_at, &shares)).await;
+        refused.problem(422, "request-not-fresh");
+    }
+    assert!(service.server.shutdown().await);
+    // A share where the policy says plain, and a key structure, which nobody chooses.
+    let service = Service::new(service::config(&directory.path().join("plain"))).await;
+    let people = service.people(1, 1, 43).await;
+    service.welcome(&people[0]).await;
+    let (key, _) = sealing_key(&service).await;
+    let own = shared(&service, &key, &people[0], &people[0].face, 30);
+    service.authenticate(&own).await.problem(422, "probe-mode-mismatch");
+    let mut tenant = json!({"name": "shop", "policy": service::policy()});
+    tenant["keys"] = "per-tenant".into();
+    service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
+    let mut policy = service::policy();
+    policy["probe"] = "secret".into();
+    let tenant = json!({"name": "shop", "policy": policy});
+    service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
+    assert!(service.server.shutdown().await);
+}
+
+/// What `trefoil key-holder sealing-key` prints.
+fn operators_fingerprint(keys: &Path, listen: &str) -> Fingerprint {
+    let done = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["key-holder", "sealing-key", "--data-dir", keys.to_str().unwrap(), "--listen", listen])
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim().parse().unwrap()
+}

@@ -1,0 +1,136 @@
+//! The verdict cache as tenants share it, through HTTP.
+#![cfg(feature = "cache-engine")]
+
+use crate::members::{Members, Wallet};
+use crate::service::{self, AUDIENCE, Customer, Service, answer, policy};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use trefoil_api::Decision;
+
+/// Verdicts that the tests' tenants have room for.
+const QUOTA: usize = 8;
+
+/// A tenant of the service beside the first.
+async fn neighbour(service: &Service, policy: Value) -> Customer {
+    let public = crate::http::Endpoint { bearer: None, ..service.public.clone() };
+    let tenant = json!({"name": "neighbour", "policy": policy});
+    Customer::new(public, service.admin.clone(), Arc::clone(&service.clock), tenant).await
+}
+
+/// What the cache counted of a tenant.
+async fn count(customer: &Customer, outcome: &str) -> u64 {
+    let tenant = hex::encode(customer.tenant);
+    let name = format!("trefoil_verdict_cache_operations_total{{tenant=\"{tenant}\",outcome=\"{outcome}\"}}");
+    customer.metric(&name).await
+}
+
+/// A size of a tenant's partition.
+async fn size(customer: &Customer, which: &str) -> u64 {
+    let tenant = hex::encode(customer.tenant);
+    customer.metric(&format!("trefoil_verdict_cache_{which}{{tenant=\"{tenant}\"}}")).await
+}
+
+fn with_quota(quota: usize) -> Value {
+    let mut policy = policy();
+    policy["sessions_in_memory"] = json!(quota);
+    policy
+}
+
+async fn open(customer: &Customer, members: &Members, sessions: usize) -> Vec<Wallet> {
+    let mut wallets = Vec::new();
+    for _ in 0..sessions {
+        wallets.push(members.open(customer, 0, 1, AUDIENCE).await);
+    }
+    wallets
+}
+
+async fn log_all_in(customer: &Customer, wallets: &mut [Wallet]) {
+    for wallet in wallets {
+        assert_eq!(answer(&wallet.log_in(customer).await).decision, Decision::Match);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.cache_capacity = QUOTA;
+    let service = Service::new(config).await;
+    let victim = &service.customer;
+    let members = Members::new(victim, 1, 51);
+    victim.publish(members.root(), 1).await;
+    members.enrol(victim, 0).await;
+    let mut wallets = open(victim, &members, QUOTA / 2).await;
+    log_all_in(victim, &mut wallets).await;
+
+    // Six times the room that each tenant has, and each session is asked for more often than the victim's.
+    let flooder = neighbour(&service, policy()).await;
+    let strangers = Members::new(&flooder, 1, 52);
+    flooder.publish(strangers.root(), 1).await;
+    strangers.enrol(&flooder, 0).await;
+    for mut wallet in open(&flooder, &strangers, 6 * QUOTA).await {
+        for _ in 0..4 {
+            assert_eq!(answer(&wallet.log_in(&flooder).await).decision, Decision::Match);
+        }
+    }
+    assert!(count(&flooder, "eviction").await > 0, "the flood is larger than its room");
+
+    let (hits, misses) = (count(victim, "hit").await, count(victim, "absent").await);
+    log_all_in(victim, &mut wallets).await;
+    assert_eq!(count(victim, "hit").await - hits, wallets.len() as u64, "every login hits");
+    assert_eq!(count(victim, "absent").await, misses);
+    assert_eq!(count(victim, "eviction").await, 0);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.cache_capacity = 3 * QUOTA;
+    let mut service = Service::new(config.clone()).await;
+    let small = neighbour(&service, with_quota(QUOTA)).await;
+    assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
+    assert!(size(&small, "bytes").await > 0);
+    let members = Members::new(&small, 1, 53);
+    small.publish(members.root(), 1).await;
+    members.enrol(&small, 0).await;
+    let mut wallets = open(&small, &members, QUOTA + 4).await;
+    assert_eq!((size(&small, "entries").await, size(&service, "entries").await), (8, 0));
+    // What has no place is read from its row, and its holder proves nothing again.
+    log_all_in(&small, &mut wallets).await;
+    assert!(count(&small, "absent").await > 0);
+    let decided = count(&small, "admission_won").await + count(&small, "admission_lost").await;
+    assert!(decided > 0 && count(&small, "migration").await >= count(&small, "admission_won").await);
+    let refused = json!({"name": "none", "policy": with_quota(0)});
+    service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
+
+    service = service.restart(config).await;
+    let mut small = small;
+    small.moved(service::endpoints(&service.server));
+    assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
+    assert_eq!(size(&small, "entries").await, 8, "stored sessions are in the cache again");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let members = Members::new(&service, 1, 54);
+    service.publish(members.root(), 1).await;
+    members.enrol(&service, 0).await;
+    let mut old = open(&service, &members, 3).await;
+    service.publish_keeping(members.root(), 2, 1).await;
+    let mut new =
+        vec![members.open(&service, 0, 2, AUDIENCE).await, members.open(&service, 0, 2, AUDIENCE).await];
+    assert_eq!((size(&service, "entries").await, count(&service, "removal").await), (5, 0), "a grace window");
+    log_all_in(&service, &mut old).await;
+    service.publish_keeping(members.root(), 3, 2).await;
+    assert_eq!((size(&service, "entries").await, count(&service, "removal").await), (2, 3));
+    let misses = count(&service, "absent").await;
+    log_all_in(&service, &mut new).await;
+    assert_eq!(count(&service, "absent").await, misses);
+    old[0].log_in(&service).await.problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}

@@ -1,0 +1,428 @@
+//! A service in this process, one tenant, and people with credentials, faces and sessions.
+
+use crate::http::{Endpoint, Reply, tls};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hyper::Method;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Vector};
+use trefoil_attest::TrustRoot;
+use trefoil_issuer::{public_key, sign as sign_root};
+use trefoil_pipeline::Clock;
+use trefoil_server::clock::SystemClock;
+use trefoil_server::config::{Config, Overrides, Precompute};
+use trefoil_server::server::Server;
+use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::{SessionKey, request_mac};
+use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
+
+pub(crate) const AUDIENCE: &str = "shop.example";
+
+/// Ten minutes into an epoch, so that none ends during a test.
+const START: u64 = 1_795_000_000 / trefoil_zkp::EPOCH_SECONDS * trefoil_zkp::EPOCH_SECONDS + 600;
+
+/// A clock that stands at [`START`] and jumps when a test says so, so that no test depends on how fast it runs.
+#[derive(Default)]
+pub(crate) struct TestClock {
+    machine: SystemClock,
+    ahead_s: AtomicU64,
+}
+
+impl TestClock {
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
+    pub(crate) fn of_machine() -> TestClock {
+        let clock = TestClock::default();
+        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
+        clock
+    }
+
+    /// How far it has jumped, seconds.
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead_s.load(Ordering::Relaxed)
+    }
+}
+
+impl Clock for TestClock {
+    fn unix_s(&self) -> u64 {
+        START.wrapping_add(self.ahead_s.load(Ordering::Relaxed))
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.machine.monotonic_ns()
+    }
+}
+
+/// A running service with one tenant.
+pub(crate) struct Service {
+    pub(crate) server: Server,
+    pub(crate) trust_root: TrustRoot,
+    pub(crate) customer: Customer,
+}
+
+/// The tenant, its issuer and its operator, wherever the service runs.
+pub(crate) struct Customer {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) public: Endpoint,
+    pub(crate) admin: Endpoint,
+    pub(crate) tenant: [u8; 16],
+    /// The tenant's issuer: its key, and the end of its chain of roots.
+    pub(crate) issuer: Mutex<(MlDsa65, RootLog)>,
+}
+
+impl Deref for Service {
+    type Target = Customer;
+
+    fn deref(&self) -> &Customer {
+        &self.customer
+    }
+}
+
+impl DerefMut for Service {
+    fn deref_mut(&mut self) -> &mut Customer {
+        &mut self.customer
+    }
+}
+
+/// One person: a credential, a face, and a session once opened.
+pub(crate) struct Person {
+    pub(crate) handle: [u8; 32],
+    pub(crate) face: [f32; 128],
+    pub(crate) envelope: Vec<u8>,
+    pub(crate) session_id: [u8; 32],
+    pub(crate) key: SessionKey,
+}
+
+/// A configuration on free ports.
+pub(crate) fn config(data_dir: &Path) -> Config {
+    let overrides = Overrides {
+        data_dir: Some(data_dir.to_owned()),
+        listen: Some("127.0.0.1:0".parse().unwrap()),
+        admin_listen: Some("127.0.0.1:0".parse().unwrap()),
+        workers: Some(2),
+        ..Overrides::default()
+    };
+    let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
+    config.server.issuer = "https://auth.example".to_owned();
+    config.proofs.cache_capacity = 1000;
+    // A service that lives for a second does not earn back more.
+    config.keys.precompute = Precompute::Brief;
+    // Most tests log people in one after the other, and each would wait for company.
+    config.pipeline.seal_floor_ms = 0;
+    // A loaded machine must not turn a slow verification into a refused one.
+    config.proofs.deadline_ms = 60_000;
+    config.limits.handshake_timeout_s = 60;
+    config.limits.first_request_timeout_s = 60;
+    config.limits.header_timeout_s = 60;
+    config.limits.write_timeout_s = 60;
+    config.limits.body_timeout_s = 60;
+    config.limits.answer_timeout_s = 60;
+    config
+}
+
+pub(crate) async fn start(config: Config, clock: &Arc<TestClock>) -> Server {
+    Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap()
+}
+
+pub(crate) fn policy() -> Value {
+    json!({
+        "embedder": "test-128",
+        "threshold": {"calibrated": {"score": 18_000, "fmr_class": 3}},
+        "audiences": [AUDIENCE, "bank.example"],
+        "level_min": 2,
+    })
+}
+
+/// Budgets that no test uses up.
+pub(crate) fn unlimited() -> Value {
+    let most = 1_000_000;
+    json!({
+        "consecutive": most, "failures_per_day": most, "failures_per_generation": most,
+        "attempts_per_day": most, "attempts_per_generation": most,
+    })
+}
+
+impl Service {
+    pub(crate) async fn new(config: Config) -> Service {
+        Service::with_policy(config, policy()).await
+    }
+
+    /// A service whose tenant has this policy.
+    pub(crate) async fn with_policy(config: Config, policy: Value) -> Service {
+        Service::with_tenant(config, json!({"name": "shop", "policy": policy})).await
+    }
+
+    /// A service with this tenant.
+    pub(crate) async fn with_tenant(config: Config, tenant: Value) -> Service {
+        Service::at(config, tenant, TestClock::default()).await
+    }
+
+    /// The same by this clock.
+    pub(crate) async fn at(config: Config, tenant: Value, clock: TestClock) -> Service {
+        let clock = Arc::new(clock);
+        let server = start(config, &clock).await;
+        let (public, admin) = endpoints(&server);
+        let trust_root = server.trust_root().clone();
+        Service { server, trust_root, customer: Customer::new(public, admin, clock, tenant).await }
+    }
+
+    /// The same service started again.
+    pub(crate) async fn restart(self, config: Config) -> Service {
+        self.restart_after(config, async |_| ()).await
+    }
+
+    /// The same, and between the two nobody runs.
+    pub(crate) async fn restart_after(
+        self,
+        config: Config,
+        between: impl AsyncFnOnce(&Arc<TestClock>),
+    ) -> Service {
+        assert!(self.server.shutdown().await);
+        between(&self.customer.clock).await;
+        let Service { trust_root, mut customer, .. } = self;
+        // Requests that the process before could have attested are refused.
+        customer.clock.advance(10);
+        let server = start(config, &customer.clock).await;
+        customer.moved(endpoints(&server));
+        Service { server, trust_root, customer }
+    }
+}
+
+impl Customer {
+    /// A new tenant of the service at these endpoints.
+    pub(crate) async fn new(
+        public: Endpoint,
+        admin: Endpoint,
+        clock: Arc<TestClock>,
+        tenant: Value,
+    ) -> Customer {
+        let created = admin.post("/v1/tenants", &tenant).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
+        let tenant = Hex::<16>::parse(&tenant).unwrap().0;
+        let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
+        let registered = public_key(&key);
+        let issuer = Mutex::new((key, RootLog::new(tenant, None)));
+        let mut customer = Customer { clock, public, admin, tenant, issuer };
+        customer.register(&registered).await;
+        let key = customer.api_key(&["enrol", "authenticate", "issue"]).await;
+        customer.public = customer.public.with_bearer(&key);
+        customer
+    }
+
+    /// The service is elsewhere now; the customer's key still holds.
+    pub(crate) fn moved(&mut self, (public, admin): (Endpoint, Endpoint)) {
+        let bearer = self.public.bearer.take();
+        (self.public, self.admin) = (Endpoint { bearer, ..public }, admin);
+    }
+
+    /// A new API key with these scopes.
+    pub(crate) async fn api_key(&self, scopes: &[&str]) -> String {
+        let path = format!("/v1/tenants/{}/api-keys", hex::encode(self.tenant));
+        let created = self.admin.post(&path, &json!({"scopes": scopes})).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        created.json()["api_key"].as_str().unwrap().to_owned()
+    }
+
+    /// People with credentials under a root published as `generation`. `seed` fixes secrets and faces.
+    pub(crate) async fn people(&self, count: u32, generation: u32, seed: u64) -> Vec<Person> {
+        let (root, people) = self.make_people(count, generation, seed);
+        self.publish(root, generation).await;
+        people
+    }
+
+    pub(crate) async fn register(&self, key: &IssuerPublicKey) {
+        let path = format!("/v1/tenants/{}/issuer-key", hex::encode(self.tenant));
+        let body = json!({"ml_dsa_65": BASE64.encode(key.as_bytes())});
+        let registered = self.admin.send(Method::PUT, &path, &[], body.to_string()).await;
+        assert_eq!(registered.status, 200, "{}", registered.text());
+    }
+
+    /// Publishes a root and withdraws all before it.
+    pub(crate) async fn publish(&self, root: [u8; 32], generation: u32) {
+        self.publish_keeping(root, generation, generation).await;
+    }
+
+    /// Publishes a root; generations from `generation_min` on stay accepted.
+    pub(crate) async fn publish_keeping(&self, root: [u8; 32], generation: u32, generation_min: u32) {
+        let published = self.send_root(&self.next_root(root, generation, generation_min)).await;
+        assert_eq!(published.status, 201, "{}", published.text());
+    }
+
+    /// The next root of the tenant's chain, signed.
+    pub(crate) fn next_root(&self, root: [u8; 32], generation: u32, generation_min: u32) -> SignedRoot {
+        let (key, log) = &mut *self.issuer.lock().unwrap();
+        let statement = RootStatement {
+            tenant: self.tenant,
+            generation,
+            generation_min,
+            root: trefoil_zkp::Digest::from_bytes(&root).unwrap(),
+            issued_at: self.clock.unix_s(),
+            previous: log.head(),
+            key_id: public_key(key).id(),
+        };
+        sign_root(&statement, key, &mut StdRng::seed_from_u64(1)).unwrap()
+    }
+
+    pub(crate) async fn send_root(&self, root: &SignedRoot) -> Reply {
+        let body = json!({
+            "statement": BASE64.encode(&root.statement),
+            "signature": BASE64.encode(&root.signature),
+        });
+        let reply = self.public.post("/v1/credentials/roots", &body).await;
+        if reply.status == 201 {
+            let statement = RootStatement::decode(&root.statement).unwrap();
+            self.issuer.lock().unwrap().1 = RootLog::new(self.tenant, Some(statement));
+        }
+        reply
+    }
+
+    /// As [`Service::people`], and the root, unpublished.
+    pub(crate) fn make_people(&self, count: u32, generation: u32, seed: u64) -> ([u8; 32], Vec<Person>) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let epoch = trefoil_zkp::epoch_at(self.clock.unix_s());
+        let mut tree = CredentialTree::new();
+        let holders: Vec<(Secret, Attributes)> = (0..count)
+            .map(|index| {
+                let secret = Secret::random(&mut rng);
+                let attributes = Attributes::new(epoch + 100, 3, 0, index, &mut rng).unwrap();
+                tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes))
+                    .unwrap();
+                (secret, attributes)
+            })
+            .collect();
+        let root = *tree.root().as_bytes();
+        let people = (0..)
+            .zip(holders)
+            .map(|(index, (secret, attributes))| {
+                let witness = Witness { secret, attributes, index, path: tree.path(index).unwrap() };
+                self.person(&witness, generation, epoch, &mut rng)
+            })
+            .collect();
+        (root, people)
+    }
+
+    fn person(&self, witness: &Witness, generation: u32, epoch: u32, rng: &mut StdRng) -> Person {
+        let key = SessionKey::random(rng);
+        let statement = witness.statement(&SessionClaim {
+            circuit: Circuit::Cred2,
+            tenant: self.tenant,
+            audience: AUDIENCE,
+            root_generation: generation,
+            epoch,
+            level: 2,
+            policy_id: 1,
+            key_commitment: &key.commitment(),
+            chain: None,
+        });
+        let proof = trefoil_zkp::prove(witness, &statement, rng).unwrap();
+        let (handle, session_id) = (*statement.handle.as_bytes(), statement.digest());
+        let audience = AUDIENCE.to_owned();
+        let envelope =
+            ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, chain: None, proof };
+        let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
+        Person { handle, face, envelope: envelope.encode().unwrap(), session_id, key }
+    }
+
+    pub(crate) async fn enrol(&self, person: &Person, idempotency_key: &str) -> Reply {
+        let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"});
+        let headers = [("idempotency-key", idempotency_key)];
+        self.public.send(Method::POST, &templates_path(person), &headers, body.to_string()).await
+    }
+
+    pub(crate) async fn prove(&self, person: &Person) -> Reply {
+        self.try_prove(person).await.unwrap()
+    }
+
+    /// To a service that may end meanwhile.
+    pub(crate) async fn try_prove(&self, person: &Person) -> Result<Reply, Box<dyn std::error::Error>> {
+        self.try_open(&person.envelope).await
+    }
+
+    /// Uploads a proof.
+    pub(crate) async fn open(&self, envelope: &[u8]) -> Reply {
+        self.try_open(envelope).await.unwrap()
+    }
+
+    async fn try_open(&self, envelope: &[u8]) -> Result<Reply, Box<dyn std::error::Error>> {
+        let headers = [("content-type", "application/octet-stream")];
+        self.public.try_send(Method::POST, "/v1/proof-sessions", &headers, envelope.to_vec()).await
+    }
+
+    /// Enrols and opens the session.
+    pub(crate) async fn welcome(&self, person: &Person) {
+        let enrolled = self.enrol(person, &hex::encode(person.session_id)).await;
+        assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+        let opened = self.prove(person).await;
+        assert_eq!(opened.status, 201, "{}", opened.text());
+        assert_eq!(opened.json()["session_id"], hex::encode(person.session_id));
+    }
+
+    /// A signed request of `person` that shows `face`.
+    pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
+        let mut request = Authentication {
+            handle: Hex(person.handle),
+            session_id: Hex(person.session_id),
+            audience: AUDIENCE.to_owned(),
+            nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
+            issued_at: self.clock.unix_s(),
+            embedding: Some(Vector::new(*face)),
+            shares: None,
+            reveal: None,
+            mac: Hex([0; 32]),
+            attestation: AttestationForm::Full,
+        };
+        sign(&mut request, &person.key);
+        request
+    }
+
+    pub(crate) async fn authenticate(&self, request: &Authentication) -> Reply {
+        self.try_authenticate(request).await.unwrap()
+    }
+
+    /// Of a service that may be killed meanwhile.
+    pub(crate) async fn try_authenticate(
+        &self,
+        request: &Authentication,
+    ) -> Result<Reply, Box<dyn std::error::Error>> {
+        let body = serde_json::to_vec(request).unwrap();
+        self.public.try_send(Method::POST, "/v1/authentications", &[], body).await
+    }
+
+    /// The value of a metric.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        self.admin.metric(name).await
+    }
+}
+
+pub(crate) fn endpoints(server: &Server) -> (Endpoint, Endpoint) {
+    let tls = tls(&server.certificate_path());
+    let public = Endpoint { address: server.public_address(), tls: Arc::clone(&tls), bearer: None };
+    let admin = Endpoint { address: server.admin_address(), tls, bearer: None };
+    (public, admin.with_bearer(server.admin_token()))
+}
+
+pub(crate) fn templates_path(person: &Person) -> String {
+    format!("/v1/subjects/{}/templates", hex::encode(person.handle))
+}
+
+pub(crate) fn sign(request: &mut Authentication, key: &SessionKey) {
+    let digest = request.probe_digest();
+    request.mac = Hex(request_mac(key, &request.header(&digest)));
+}
+
+pub(crate) fn answer(reply: &Reply) -> Authenticated {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
+}

@@ -1,0 +1,482 @@
+//! How long a session lives: across the hour, across restarts, up to its end and to a revocation, and not for an edited row.
+
+use crate::members::Members;
+use crate::service::{self, AUDIENCE, Service, answer};
+use rusqlite::Connection;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_attest::Attestation;
+use trefoil_client::{Clock, HolderError, StandingSession};
+use trefoil_pipeline::Clock as _;
+use trefoil_server::server::Server;
+use trefoil_zkp::{EPOCH_SECONDS, ProveError};
+
+/// What `proofs.session_life_s` is by default.
+const LIFE_S: u64 = 3600;
+
+/// A service whose tenant has `count` members, enrolled.
+async fn service_with(data: &Path, count: usize) -> (Service, Members) {
+    let service = Service::new(service::config(data)).await;
+    let members = Members::new(&service, count, 41);
+    service.publish(members.root(), 1).await;
+    for member in 0..count {
+        members.enrol(&service, member).await;
+    }
+    (service, members)
+}
+
+/// Verifications of proofs since the process started.
+async fn verifications(service: &Service) -> u64 {
+    service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await
+}
+
+/// To the last minute of the present hour.
+fn to_minute_59(service: &Service) {
+    let now = service.clock.unix_s();
+    service.clock.advance(EPOCH_SECONDS - 60 - now % EPOCH_SECONDS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, members) = service_with(&directory.path().join("data"), 1).await;
+    to_minute_59(&service);
+    let opened = service.clock.unix_s();
+    let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
+    assert!((opened + LIFE_S * 9 / 10..=opened + LIFE_S).contains(&wallet.expires_at));
+    service.clock.advance(31 * 60);
+    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    service.clock.advance(wallet.expires_at - service.clock.unix_s() - 1);
+    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    service.clock.advance(1);
+    wallet.log_in(&service).await.problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proof_of_the_hour_before_counts_to_the_end_of_this_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, members) = service_with(&directory.path().join("data"), 2).await;
+    to_minute_59(&service);
+    let now = service.clock.unix_s();
+    let proven: Vec<_> = (0..2).map(|member| members.prove_at(member, 1, now)).collect();
+    // Uploaded 20 minutes into the next hour, of which 40 are left.
+    service.clock.advance(60 + 20 * 60);
+    let next = (now / EPOCH_SECONDS + 2) * EPOCH_SECONDS;
+    let opened = service.open(&proven[0].envelope).await;
+    assert_eq!(opened.status, 201, "{}", opened.text());
+    let expires_at = opened.json()["expires_at"].as_u64().unwrap();
+    assert!((next - 240..=next).contains(&expires_at), "{}", next - expires_at);
+    // An hour later it is two hours old.
+    service.clock.advance(40 * 60);
+    assert_eq!(service.clock.unix_s(), next);
+    service.open(&proven[1].envelope).await.problem(422, "proof-stale");
+    // A client whose clock is ahead proves the next hour; one that is two ahead is not believed.
+    let ahead = members.prove_at(1, 1, next + EPOCH_SECONDS);
+    assert_eq!(service.open(&ahead.envelope).await.status, 201);
+    let ahead = members.prove_at(1, 1, next + 2 * EPOCH_SECONDS);
+    service.open(&ahead.envelope).await.problem(422, "proof-stale");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_was_proven_of_a_credential_outlives_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, members) = service_with(&directory.path().join("data"), 1).await;
+    // The credential proves up to hour E + 100, so that it is over at the end of hour E + 101.
+    service.clock.advance(101 * EPOCH_SECONDS);
+    let over = (service.clock.unix_s() / EPOCH_SECONDS + 1) * EPOCH_SECONDS;
+    let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
+    assert!(wallet.expires_at <= over && wallet.expires_at > over - EPOCH_SECONDS / 10 - 1);
+    service.clock.advance(wallet.expires_at - service.clock.unix_s() - 1);
+    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    service.clock.advance(over - service.clock.unix_s());
+    wallet.log_in(&service).await.problem(410, "session-expired");
+    let refused = members.holder(0, 1).open(AUDIENCE, over, &mut rand::rng());
+    assert!(matches!(refused, Err(HolderError::Prove(ProveError::Expired))));
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_opened_together_do_not_end_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, members) = service_with(&directory.path().join("data"), 24).await;
+    let opened = service.clock.unix_s();
+    let mut wallets = Vec::new();
+    for member in 0..24 {
+        wallets.push(members.open(&service, member, 1, AUDIENCE).await);
+    }
+    let mut in_one_second: HashMap<u64, usize> = HashMap::new();
+    for wallet in &wallets {
+        assert!((opened + LIFE_S * 9 / 10..=opened + LIFE_S).contains(&wallet.expires_at));
+        *in_one_second.entry(wallet.expires_at).or_default() += 1;
+    }
+    // 24 ends of 361 seconds: four in one would happen once in 30,000 runs.
+    assert!(in_one_second.len() >= 16 && in_one_second.values().all(|ends| *ends < 4), "{in_one_second:?}");
+    wallets.sort_by_key(|wallet| wallet.expires_at);
+    service.clock.advance(wallets[0].expires_at - opened);
+    let (first, last) = (0, wallets.len() - 1);
+    wallets[first].log_in(&service).await.problem(410, "session-expired");
+    assert_eq!(answer(&wallets[last].log_in(&service).await).decision, Decision::Match);
+    // Proven again, the same statement gives the same session, with the same end.
+    let again = service.open(&wallets[last].envelope).await.json();
+    assert_eq!(again["expires_at"], wallets[last].expires_at);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_ends_no_session_and_verifies_no_proof() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, members) = service_with(&data, 2).await;
+    let mut plain = members.open(&service, 0, 1, AUDIENCE).await;
+    let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
+    for _ in 0..3 {
+        assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
+        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!(verifications(&service).await, 2);
+    for _ in 0..2 {
+        service = service.restart(service::config(&data)).await;
+        assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
+        // Its place in the chain too: the value before is used, the next one is not.
+        let before = chained.request(&service);
+        assert_eq!(answer(&service.authenticate(&before).await).decision, Decision::Match);
+        let again = chained.signed_again(&service, &before);
+        service.authenticate(&again).await.problem(409, "chain-value-refused");
+        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+        // The upload itself opens what is open.
+        let opened = service.open(&plain.envelope).await;
+        assert_eq!((opened.status.as_u16(), &opened.json()["expires_at"]), (201, &plain.expires_at.into()));
+        assert_eq!(verifications(&service).await, 0, "a stored session is not verified again");
+    }
+
+    // The files as a crash leaves them, while the place in the chain is in memory: no value may be accepted twice.
+    let crashed = directory.path().join("crashed");
+    assert!(Command::new("cp").arg("-r").args([&data, &crashed]).status().unwrap().success());
+    service = service.restart(service::config(&crashed)).await;
+    assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
+    chained.log_in(&service).await.problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}
+
+/// What the verdict cache counted of the tenant since the process started.
+#[cfg(feature = "cache-engine")]
+async fn counted(service: &Service, outcome: &str) -> u64 {
+    let labels = format!("tenant=\"{}\",outcome=\"{outcome}\"", hex::encode(service.tenant));
+    service.metric(&format!("trefoil_verdict_cache_operations_total{{{labels}}}")).await
+}
+
+/// Verdict look-ups, whatever came of them.
+#[cfg(feature = "cache-engine")]
+async fn look_ups(service: &Service) -> u64 {
+    let mut count = 0;
+    for outcome in ["hit", "absent", "stale", "contended"] {
+        count += counted(service, outcome).await;
+    }
+    count
+}
+
+#[cfg(feature = "cache-engine")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_one_look_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, members) = service_with(&data, 2).await;
+    let mut wallets =
+        [members.open(&service, 0, 1, AUDIENCE).await, members.open(&service, 1, 1, AUDIENCE).await];
+    let before = look_ups(&service).await;
+    for _ in 0..5 {
+        for wallet in &mut wallets {
+            assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+        }
+    }
+    assert_eq!(look_ups(&service).await - before, 10);
+    // A refused one too.
+    let mut forged = wallets[0].request(&service);
+    forged.mac.0[0] ^= 1;
+    service.authenticate(&forged).await.problem(403, "request-mac-invalid");
+    assert_eq!(look_ups(&service).await - before, 11);
+    // After a restart the stored sessions are in the cache again: each login is a hit. One with a chain is left to its next request,
+    // which misses; its verdict then comes from its row and is not looked up again.
+    let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
+    service = service.restart(service::config(&data)).await;
+    for wallet in &mut wallets {
+        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!((look_ups(&service).await, counted(&service, "hit").await), (2, 2));
+    for _ in 0..2 {
+        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn revocation_ends_a_session_after_a_restart_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, mut members) = service_with(&data, 2).await;
+    let mut revoked = members.open(&service, 0, 1, AUDIENCE).await;
+    let mut stays = members.open(&service, 1, 1, AUDIENCE).await;
+    assert_eq!(answer(&revoked.log_in(&service).await).decision, Decision::Match);
+    service = service.restart(service::config(&data)).await;
+    assert_eq!(answer(&revoked.log_in(&service).await).decision, Decision::Match);
+    members.revoke(0);
+    service.publish(members.root(), 2).await;
+    revoked.log_in(&service).await.problem(410, "session-expired");
+    service = service.restart(service::config(&data)).await;
+    revoked.log_in(&service).await.problem(410, "session-expired");
+    service.open(&revoked.envelope).await.problem(422, "proof-stale");
+    // Who was not revoked proves again, under the new root.
+    stays.log_in(&service).await.problem(410, "session-expired");
+    let mut again = members.open(&service, 1, 2, AUDIENCE).await;
+    assert_eq!(answer(&again.log_in(&service).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_whose_sessions_were_edited_does_not_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (service, members) = service_with(&data, 2).await;
+    let mut wallets = Vec::new();
+    for member in 0..2 {
+        wallets.push(members.open(&service, member, 1, AUDIENCE).await);
+    }
+    assert!(service.server.shutdown().await);
+    let id = |member: usize| wallets[member].session.id().0;
+    // A longer life; another's verdict, key and all; a bit; nothing.
+    let original = std::fs::read(data.join("store.sqlite")).unwrap();
+    for edit in [
+        "UPDATE sessions SET expires_at = expires_at + 3600 WHERE id = ?1",
+        "UPDATE sessions SET wrapped = (SELECT wrapped FROM sessions WHERE id = ?2), \
+         expires_at = (SELECT expires_at FROM sessions WHERE id = ?2) WHERE id = ?1",
+        "UPDATE sessions SET wrapped = CAST(x'00' || substr(wrapped, 2) AS BLOB) WHERE id = ?1",
+        "UPDATE sessions SET wrapped = x'' WHERE id = ?1",
+    ] {
+        let store = Connection::open(data.join("store.sqlite")).unwrap();
+        let ids = &[id(1), id(0)][..1 + usize::from(edit.contains("?2"))];
+        assert_eq!(store.execute(edit, rusqlite::params_from_iter(ids)).unwrap(), 1, "{edit}");
+        drop(store);
+        let clock = Arc::clone(&service.customer.clock) as Arc<dyn trefoil_pipeline::Clock>;
+        let refused = Server::start(service::config(&data), clock).await.err().expect(edit).to_string();
+        assert!(refused.contains("a row was edited"), "{edit}: {refused}");
+        std::fs::write(data.join("store.sqlite"), &original).unwrap();
+    }
+
+    let Service { trust_root, customer, .. } = service;
+    customer.clock.advance(10);
+    let server = service::start(service::config(&data), &customer.clock).await;
+    let mut service = Service { server, trust_root, customer };
+    let endpoints = service::endpoints(&service.server);
+    service.customer.moved(endpoints);
+    for wallet in &mut wallets {
+        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    }
+    assert_eq!(verifications(&service).await, 0);
+    assert!(service.server.shutdown().await);
+}
+
+/// What time it is for a device.
+fn clock_of(service: &Service) -> Clock {
+    let clock = Arc::clone(&service.clock);
+    Arc::new(move || clock.unix_s())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, mut members) = service_with(&directory.path().join("data"), 2).await;
+    for chain in [None, Some(20)] {
+        let member = usize::from(chain.is_some());
+        let (holder, face) = (members.holder(member, 1), Vector::new(members.face(member)));
+        let client = members.client(&service, 4);
+        let clock = clock_of(&service);
+        let standing = StandingSession::new(client, holder, AUDIENCE, chain, clock);
+        let mut sessions: Vec<([u8; 32], usize)> = Vec::new();
+        // Three hours, a login every four minutes.
+        for login in 0..45_u8 {
+            let nonce = Nonce::new(vec![login; 16]).unwrap();
+            let answered = standing.authenticate(&face, &nonce, AttestationForm::Full).await.unwrap();
+            assert_eq!(answered.decision, Decision::Match);
+            let attestation = Attestation::decode(&answered.attestation.0).unwrap();
+            let statement = trefoil_attest::Statement::decode(attestation.statement).unwrap();
+            assert_eq!(statement.account, standing.account());
+            let session = statement.proof.unwrap().session;
+            match sessions.last_mut() {
+                Some((last, logins)) if *last == session => *logins += 1,
+                _ => sessions.push((session, 1)),
+            }
+            service.clock.advance(240);
+        }
+        assert!((3..=6).contains(&sessions.len()), "{sessions:?}");
+        assert!(sessions.iter().all(|(_, logins)| *logins <= 16), "{sessions:?}");
+    }
+
+    // It ends in between, by a revocation of somebody else: the login notices and goes on under the next root's credential.
+    let clock = clock_of(&service);
+    let face = Vector::new(members.face(1));
+    members.revoke(0);
+    let (old, new) = (members.holder(1, 1), members.holder(1, 2));
+    let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
+    service.publish(members.root(), 2).await;
+    let standing = |holder| {
+        StandingSession::new(members.client(&service, 1), holder, AUDIENCE, None, Arc::clone(&clock))
+    };
+    let refused = standing(old).authenticate(&face, &nonce(100), AttestationForm::Full).await;
+    assert!(
+        refused.unwrap_err().to_string().contains("proof-stale"),
+        "its credential is to be fetched again"
+    );
+    let renewed = standing(new);
+    renewed.authenticate(&face, &nonce(101), AttestationForm::Full).await.unwrap();
+    service.publish_keeping(members.root(), 3, 3).await;
+    let error = renewed.authenticate(&face, &nonce(102), AttestationForm::Full).await.unwrap_err();
+    assert!(error.to_string().contains("proof-stale"), "{error}");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_says_how_long_sessions_live() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    assert_eq!(config.proofs.session_life_s, LIFE_S);
+    config.proofs.session_life_s = 1800;
+    let service = Service::new(config).await;
+    let configuration = service.public.get("/.well-known/trefoil-configuration").await.json();
+    let number = |name: &str| configuration[name].as_u64();
+    assert_eq!((number("session_life_s"), number("epoch_s")), (Some(1800), Some(3600)));
+    assert_eq!(number("attestation_life_s_max"), Some(120));
+    assert_eq!(configuration["circuits"], serde_json::json!(["cred/2", "cred/2u"]));
+    assert!(service.server.shutdown().await);
+}
+
+/// The walk of the account: one wallet, two audiences, three hours, two restarts.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (mut service, members) = service_with(&data, 2).await;
+    let audiences = [AUDIENCE, "bank.example"];
+    // By member and audience: what was attested in each hour.
+    let mut attested: HashMap<(usize, &str), Vec<Value>> = HashMap::new();
+    for hour in 0..3 {
+        for member in 0..2 {
+            for audience in audiences {
+                let mut wallet = members.open(&service, member, 1, audience).await;
+                for _ in 0..2 {
+                    let answered = answer(&wallet.log_in(&service).await);
+                    assert_eq!(answered.decision, Decision::Match);
+                    let view = trefoil_attest::json::attestation_to_json(&answered.attestation.0).unwrap();
+                    let view: Value = serde_json::from_str(&view).unwrap();
+                    attested.entry((member, audience)).or_default().push(view["statement"].clone());
+                }
+            }
+        }
+        if hour < 2 {
+            service = service.restart(service::config(&data)).await;
+            service.clock.advance(EPOCH_SECONDS);
+        }
+    }
+    assert!(service.server.shutdown().await);
+
+    let values = |member, audience, pointer: &str| -> Vec<String> {
+        attested[&(member, audience)].iter().map(|view| view.pointer(pointer).unwrap().to_string()).collect()
+    };
+    let distinct = |mut values: Vec<String>| {
+        values.sort();
+        values.dedup();
+        values.len()
+    };
+    let mut accounts = Vec::new();
+    for member in 0..2 {
+        for audience in audiences {
+            assert_eq!(distinct(values(member, audience, "/account")), 1, "one account in all attestations");
+            assert_eq!(distinct(values(member, audience, "/proof/epoch")), 3);
+            assert_eq!(distinct(values(member, audience, "/proof/session")), 3, "a session for each proof");
+            accounts.extend(values(member, audience, "/account").into_iter().take(1));
+        }
+    }
+    assert_eq!(distinct(accounts), 4, "another account for each wallet and audience");
+
+    // What one wallet's statements to two audiences have in common, a stranger's have in common with them too: nothing joins them.
+    let common = |one: (usize, &'static str), other: (usize, &'static str)| -> Vec<String> {
+        let mut found: Vec<String> = attested[&one]
+            .iter()
+            .zip(&attested[&other])
+            .flat_map(|(one, other)| {
+                leaves(one).into_iter().filter(|leaf| leaves(other).contains(leaf)).collect::<Vec<_>>()
+            })
+            // Drawn at random out of as many as were in the batch: often the same, for anybody.
+            .filter(|leaf| !leaf.starts_with("/batch/place"))
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    };
+    let own = common((0, audiences[0]), (0, audiences[1]));
+    let strangers = common((0, audiences[0]), (1, audiences[1]));
+    assert_eq!(own, strangers);
+    let secret = ["/account", "/proof/session", "/request_digest", "/nonce", "/batch/id", "/digest"];
+    assert!(own.iter().all(|leaf| !secret.iter().any(|name| leaf.starts_with(name))), "{own:?}");
+    assert!(own.iter().any(|leaf| leaf.starts_with("/proof/root")), "they are of one tenant: {own:?}");
+}
+
+/// Every value of a JSON document with its place.
+fn leaves(view: &Value) -> Vec<String> {
+    fn walk(at: String, view: &Value, found: &mut Vec<String>) {
+        match view {
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, field)| walk(format!("{at}/{name}"), field, found))
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(i, item)| walk(format!("{at}/{i}"), item, found))
+            }
+            value => found.push(format!("{at} {value}")),
+        }
+    }
+    let mut found = Vec::new();
+    walk(String::new(), view, &mut found);
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standing_session_makes_its_request_again_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (service, members) = service_with(&data, 1).await;
+    let face = Vector::new(members.face(0));
+    let standing = |service: &Service| {
+        let clock = clock_of(service);
+        StandingSession::new(members.client(service, 1), members.holder(0, 1), AUDIENCE, Some(20), clock)
+    };
+    let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
+    standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();
+    let Service { server, trust_root, customer } = service;
+    assert!(server.shutdown().await);
+    let server = service::start(service::config(&data), &customer.clock).await;
+    let mut service = Service { server, trust_root, customer };
+    let endpoints = service::endpoints(&service.server);
+    service.customer.moved(endpoints);
+    // Time goes on once the service has refused the request, however long that takes.
+    let (standing, before) = (standing(&service), nonce(2));
+    let login = standing.authenticate(&face, &before, AttestationForm::Full);
+    tokio::pin!(login);
+    let time = async {
+        while service.metric("trefoil_http_problems_total{code=\"before-restart\"}").await == 0 {
+            tokio::task::yield_now().await;
+        }
+        service.clock.advance(6);
+    };
+    tokio::select! {
+        _ = &mut login => panic!("it is answered in the second of the restart"),
+        () = time => {}
+    }
+    assert_eq!(login.await.unwrap().decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}

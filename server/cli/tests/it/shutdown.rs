@@ -1,0 +1,200 @@
+//! A shutdown in the middle of a batch answers and keeps everything that was taken.
+
+use crate::enrolment::join_all;
+use crate::service::{self, Customer, Service, answer};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use trefoil_api::Decision;
+use trefoil_server::store::{Sqlite, Store as _};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut config = service::config(&data);
+    // The batch would wait half a second for its 32nd lane; the shutdown comes first.
+    config.pipeline.batch_delay_us = 500_000;
+    let service = Service::new(config).await;
+    let people = service.people(2, 1, 10).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let public = service.public.clone();
+    let requests: Vec<_> = (0..20_u64)
+        .map(|i| {
+            let person = &people[i as usize % people.len()];
+            serde_json::to_vec(&service.request(person, &person.face, i)).unwrap()
+        })
+        .collect();
+    let answers = tokio::spawn(async move {
+        let send = |body: &Vec<u8>| {
+            let (public, body) = (public.clone(), body.clone());
+            async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await }
+        };
+        join_all(requests.iter().map(send)).await
+    });
+    while service.metric("trefoil_submitted_total").await < 20 {
+        tokio::task::yield_now().await;
+    }
+    assert!(service.server.shutdown().await, "all in flight were answered");
+    let mut seals = BTreeSet::new();
+    for reply in answers.await.unwrap() {
+        let answer = answer(&reply);
+        assert_eq!(answer.decision, Decision::Match);
+        seals.insert(answer.seal_number);
+    }
+    let secret = std::fs::read(data.join("master.key")).unwrap();
+    let store = Sqlite::open(&data.join("store.sqlite"), secret.as_array().unwrap()).unwrap();
+    for number in seals {
+        assert!(store.seal(number).unwrap().is_some(), "seal {number}");
+    }
+    assert!(
+        tokio::net::TcpStream::connect(service.customer.public.address).await.is_err(),
+        "the socket is closed"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.pipeline.batch_delay_us = 500_000;
+    config.limits.in_flight_per_tenant = 1;
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 12).await;
+    service.welcome(&people[0]).await;
+    let waiting = service.request(&people[0], &people[0].face, 1);
+    let (public, body) = (service.public.clone(), serde_json::to_vec(&waiting).unwrap());
+    let waiting =
+        tokio::spawn(async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await });
+    while service.metric("trefoil_submitted_total").await < 1 {
+        tokio::task::yield_now().await;
+    }
+    let next = service.request(&people[0], &people[0].face, 2);
+    let refused = service.authenticate(&next).await;
+    refused.problem(429, "quota-exceeded");
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(answer(&waiting.await.unwrap()).decision, Decision::Match);
+    assert_eq!(
+        answer(&service.authenticate(&next).await).decision,
+        Decision::Match,
+        "the nonce was not spent"
+    );
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.limits.in_flight_per_tenant = 1;
+    let service = Service::new(config).await;
+    let bearer = service.public.bearer.as_ref().unwrap();
+    let head = format!(
+        "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/json\r\ncontent-length: 2\r\n\r\n"
+    );
+    // The tenant's only place: a request without its body.
+    let mut holds = service.public.connect().await;
+    holds.write_all(format!("{head}{{").as_bytes()).await.unwrap();
+    while service.metric("trefoil_connections{listener=\"public\",state=\"waiting\"}").await < 1 {
+        tokio::task::yield_now().await;
+    }
+    let mut sends = service.public.connect().await;
+    let began = Instant::now();
+    for _ in 0..5 {
+        sends.write_all(format!("{head}{{}}").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        while !answer.ends_with('}') {
+            let mut bytes = [0; 4096];
+            let read = sends.read(&mut bytes).await.unwrap();
+            assert!(read > 0, "closed after {answer:?}");
+            answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+        }
+        assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("quota-exceeded"), "{answer}");
+    }
+    // Pauses of 16, 64, 256 and 1024 ms lie between five refusals, whatever else takes time. Stamps are whole milliseconds.
+    assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());
+    drop(holds);
+    assert!(service.server.shutdown().await);
+}
+
+/// As many requests of a tenant as are worked on at one time never end. Its next login waits for one of them, and another tenant's does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
+    const SHARE: usize = 64;
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.limits.body_timeout_s = 120;
+    config.limits.answer_timeout_s = 120;
+    let service = Arc::new(Service::new(config).await);
+    let (public, admin) = service::endpoints(&service.server);
+    let tenant = json!({"name": "bank", "policy": service::policy()});
+    let other = Customer::new(public, admin, Arc::clone(&service.clock), tenant).await;
+    let (own, others) = (service.people(1, 1, 12).await, other.people(1, 1, 13).await);
+    service.welcome(&own[0]).await;
+    other.welcome(&others[0]).await;
+    let bearer = service.public.bearer.as_ref().unwrap();
+    let head = format!(
+        "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/json\r\ncontent-length: 2\r\n\r\n{{"
+    );
+    let mut held = Vec::new();
+    for _ in 0..SHARE {
+        let mut holds = service.public.connect().await;
+        holds.write_all(head.as_bytes()).await.unwrap();
+        held.push(holds);
+    }
+    let waiting = "trefoil_connections{listener=\"public\",state=\"waiting\"}";
+    while service.metric(waiting).await < SHARE as u64 {
+        tokio::task::yield_now().await;
+    }
+    let waits = service.request(&own[0], &own[0].face, 1);
+    let login = tokio::spawn({
+        let service = Arc::clone(&service);
+        async move { service.authenticate(&waits).await }
+    });
+    for nonce in 1..=3 {
+        let login = other.request(&others[0], &others[0].face, nonce);
+        assert_eq!(answer(&other.authenticate(&login).await).decision, Decision::Match);
+    }
+    assert!(!login.is_finished(), "all that may be worked on is taken");
+    drop(held.pop());
+    assert_eq!(answer(&login.await.unwrap()).decision, Decision::Match);
+    drop(held);
+    assert!(Arc::into_inner(service).unwrap().server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    // One request gathers and one waits behind it, for half a second; there is no place for a third.
+    config.pipeline.batch_delay_us = 500_000;
+    config.pipeline.queue = 1;
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 13).await;
+    service.welcome(&people[0]).await;
+    let requests: Vec<_> = (1..=8_u64).map(|i| service.request(&people[0], &people[0].face, i)).collect();
+    let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
+    let mut refused = Vec::new();
+    for (request, reply) in requests.iter().zip(&replies) {
+        if reply.status == 200 {
+            assert_eq!(answer(reply).decision, Decision::Match);
+        } else {
+            reply.problem(503, "overloaded");
+            assert_eq!(reply.headers["retry-after"], "1");
+            refused.push(request);
+        }
+    }
+    assert!((1..8).contains(&refused.len()), "{} of 8 refused", refused.len());
+    assert_eq!(
+        answer(&service.authenticate(refused[0]).await).decision,
+        Decision::Match,
+        "its nonce was not spent"
+    );
+    assert!(service.server.shutdown().await);
+}

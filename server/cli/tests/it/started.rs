@@ -1,0 +1,120 @@
+//! What the log says: one line at the start with everything, and then refusals and failures, without a subject.
+
+use crate::program::Program;
+use hyper::Method;
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use trefoil_client::Admin;
+use trefoil_key_holder::data_dir::DataDir;
+use trefoil_key_holder::identity::Identity;
+
+/// The lines of a log in JSON.
+fn lines(log: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).unwrap();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn with_message<'a>(lines: &'a [Value], message: &str) -> Vec<&'a Value> {
+    lines.iter().map(|line| &line["fields"]).filter(|fields| fields["message"] == message).collect()
+}
+
+const JSON: (&str, &str) = ("TREFOIL_LOG_FORMAT", "json");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_line_at_the_start_says_everything() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, log) = (directory.path().join("data"), directory.path().join("log"));
+    let url = ("TREFOIL_SERVER_PUBLIC_URL", "https://auth.example");
+    let program = Program::start(&data, File::create(&log).unwrap(), &[JSON, url]);
+    assert_eq!(program.create_tenant().await.status, 201);
+    assert_eq!(program.terminate().code(), Some(0));
+    // Started again it has a tenant.
+    let program = Program::start(&data, File::create(&log).unwrap(), &[JSON, url]);
+    let addresses = [&program.public, &program.admin].map(|listener| listener.address.to_string());
+    assert_eq!(program.terminate().code(), Some(0));
+    let lines = lines(&log);
+    let started = with_message(&lines, "started");
+    assert_eq!(started.len(), 1);
+    let field = |name: &str| match &started[0][name] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    assert_eq!(field("version"), env!("CARGO_PKG_VERSION"));
+    assert!(!field("commit").is_empty());
+    assert_eq!(field("directory"), data.to_str().unwrap());
+    assert_eq!(["issuer", "public_url"].map(&field), ["https://auth.example"; 2]);
+    assert_eq!(["public", "admin"].map(&field), addresses);
+    assert_eq!((field("key_holder"), field("tenants")), ("in this process".to_owned(), "1".to_owned()));
+    assert!(["certificate_until", "keys_until"].map(field).iter().all(|until| until.ends_with('Z')));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    // A key-holder that nobody has started.
+    drop(Identity::open(&DataDir::open(&data).unwrap(), trefoil_key_holder::cli::GATEWAY_IDENTITY).unwrap());
+    let away = format!("tls://127.0.0.1:9#{}", "1".repeat(64));
+    let away = [JSON, ("TREFOIL_KEYHOLDER_URL", away.as_str()), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "10")];
+    for access in [false, true] {
+        let log = directory.path().join(format!("log-{access}"));
+        let access_log = ("TREFOIL_SERVER_ACCESS_LOG", if access { "true" } else { "false" });
+        let variables = [&away[..], &[access_log, ("TREFOIL_LOG_FILTER", "info")]].concat();
+        let program = Program::start(&data, File::create(&log).unwrap(), &variables);
+        let mut failed = Vec::new();
+        for _ in 0..3 {
+            let reply = program.create_tenant().await;
+            assert_eq!(reply.status, 503);
+            failed.push(reply.headers["request-id"].to_str().unwrap().to_owned());
+        }
+        let subject = "ab".repeat(32);
+        let path = format!("/v1/subjects/{subject}/templates");
+        for _ in 0..20 {
+            assert_eq!(program.public.send(Method::DELETE, &path, &[], "").await.status, 401);
+            assert_eq!(program.public.get("/v1/fhe/parameters").await.status, 200);
+        }
+        assert_eq!(program.terminate().code(), Some(0));
+        let lines = lines(&log);
+        let logged: Vec<&str> = with_message(&lines, "request failed")
+            .iter()
+            .map(|fields| {
+                assert_eq!(
+                    (&fields["route"], &fields["code"]),
+                    (&"/v1/tenants".into(), &"key-holder-unavailable".into())
+                );
+                fields["request_id"].as_str().unwrap()
+            })
+            .collect();
+        assert_eq!(logged, failed);
+        let refused = with_message(&lines, "request refused");
+        // The program answers 20 of them in less than 19 seconds.
+        assert!((1..20).contains(&refused.len()), "{refused:?}");
+        let route = "/v1/subjects/{handle}/templates";
+        assert!(refused.iter().all(|fields| fields["route"] == route && fields["status"] == 401));
+        let others = with_message(&lines, "request");
+        assert_eq!(others.len(), if access { 40 - refused.len() } else { 0 });
+        assert!(!std::fs::read_to_string(&log).unwrap().contains(&subject), "no line names a subject");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_libraries_are_silent_at_debug_unless_the_filter_names_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    for (filter, speak) in [("debug", false), ("debug,h2=debug", true)] {
+        let log = directory.path().join("log");
+        let program =
+            Program::start(&data, File::create(&log).unwrap(), &[JSON, ("TREFOIL_LOG_FILTER", filter)]);
+        // Over HTTP/2.
+        let certificate = std::fs::read(data.join("tls-certificate.pem")).unwrap();
+        let (url, token) =
+            (format!("https://{}", program.admin.address), program.admin.bearer.clone().unwrap());
+        Admin::new(&url, &certificate, &token).unwrap().metrics().await.unwrap();
+        assert_eq!(program.terminate().code(), Some(0));
+        let targets: Vec<String> = lines(&log).iter().map(|line| line["target"].to_string()).collect();
+        let of_libraries =
+            |target: &String| ["\"h2", "\"hyper", "\"rustls"].iter().any(|name| target.starts_with(name));
+        assert_eq!(targets.iter().any(of_libraries), speak, "{filter}: {targets:?}");
+    }
+}

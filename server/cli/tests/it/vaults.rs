@@ -1,0 +1,300 @@
+//! Older copies of a key-holder's vault under a newer log of seals: refused, or taken by name, which every seal shows.
+
+use crate::key_holder::{self, KeyHolder, wait_for};
+use crate::quorum;
+use crate::service::{self, Person, Service, TestClock, answer};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use trefoil_api::Decision;
+use trefoil_attest::{Attestation, Evidence, VaultState};
+use trefoil_pipeline::Clock;
+use trefoil_server::config::Config;
+use trefoil_server::server::Server;
+
+/// A copy of a folder, in the place of what was there.
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    let copied = Command::new("cp").arg("-r").args([from, to]).status().unwrap();
+    assert!(copied.success());
+}
+
+/// Puts the vault of another data directory into this one.
+fn put_vault(from: &Path, to: &Path) {
+    for name in ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"] {
+        let _ = std::fs::remove_file(to.join(name));
+        if from.join(name).exists() {
+            std::fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+}
+
+/// What the seal of an answer says of the vaults.
+async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64) -> Sealed {
+    let mut attempts = (0..).map(|attempt| service.request(person, face, nonce + 1000 * attempt));
+    let reply = loop {
+        let reply = service.authenticate(&attempts.next().unwrap()).await;
+        // A connection to a key-holder that was killed may be noticed only by its use.
+        if reply.status != 503 {
+            break reply;
+        }
+        tokio::task::yield_now().await;
+    };
+    let answer = answer(&reply);
+    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.0).unwrap().evidence else {
+        panic!("asked for a full one")
+    };
+    Sealed { decision: answer.decision, vaults: seal.header.vaults }
+}
+
+#[derive(Debug)]
+struct Sealed {
+    decision: Decision,
+    vaults: Vec<Option<VaultState>>,
+}
+
+impl Sealed {
+    fn alone(&self) -> VaultState {
+        match self.vaults[..] {
+            [Some(state)] => state,
+            _ => panic!("{self:?}"),
+        }
+    }
+}
+
+fn audit(data: &Path, trust_root: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["log", "audit", "--data-dir", data.to_str().unwrap()])
+        .args(["--trust-root", trust_root.to_str().unwrap()])
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn passes(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+async fn refusal(config: &Config, clock: &Arc<TestClock>) -> String {
+    let started = Server::start(config.clone(), Arc::clone(clock) as Arc<dyn Clock>).await;
+    started.err().expect("it does not start").to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_auditor_sees_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, older) = (folder.path().join("data"), folder.path().join("older"));
+    let config = service::config(&data);
+    let service = Service::new(config.clone()).await;
+    let people = service.people(2, 1, 61).await;
+    service.welcome(&people[0]).await;
+    let (right, wrong) = (&people[0].face, &people[1].face);
+    let first = login(&service, &people[0], right, 0).await;
+    assert_eq!((first.decision, first.alone().restored), (Decision::Match, 0));
+    assert!(first.alone().generation > 0, "a tenant and a subject were written");
+    let root = service.server.trust_root_path();
+    let service = service.restart_after(config.clone(), async |_| copy(&data, &older)).await;
+    assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
+    // The watch looks at every start, so the next seal shows what the failure wrote.
+    let service = service.restart(config.clone()).await;
+    let newest = login(&service, &people[0], right, 2).await.alone();
+    assert!(newest.generation > first.alone().generation && newest.restored == 0, "{first:?} {newest:?}");
+    let mut accepting = config.clone();
+    accepting.keyholder.accept_older_vault = true;
+    let between = async |clock: &Arc<TestClock>| {
+        let plain = passes(&audit(&data, &root));
+        assert!(!plain.contains("notice"), "{plain}");
+        put_vault(&older, &data);
+        for _ in 0..2 {
+            let why = refusal(&config, clock).await;
+            let counted = format!("the seal says {} and 0", newest.generation);
+            assert!(why.contains("the vault is older than seal 2") && why.contains(&counted), "{why}");
+            assert!(why.contains("from the newest backup") && why.contains("--accept-older-vault"), "{why}");
+        }
+    };
+    let service = service.restart_after(accepting.clone(), between).await;
+    let taken = login(&service, &people[0], right, 3).await.alone();
+    assert_eq!(taken.restored, 1);
+    assert!(taken.generation > newest.generation, "it is never again what it was");
+    // The flag does not count again where nothing is older.
+    let service = service.restart(accepting).await;
+    assert_eq!(login(&service, &people[0], right, 4).await.alone().restored, 1);
+    let audited = passes(&audit(&data, &root));
+    let notice =
+        "notice: seal 3: an older copy of the vault of key-holder 1 was taken, 1 times in all (0 before)";
+    assert!(audited.contains(notice) && audited.matches("notice").count() == 1, "{audited}");
+
+    // None at all is not an older copy, and is not made anew.
+    assert!(service.server.shutdown().await);
+    put_vault(folder.path(), &data);
+    let why = refusal(&config, &service.customer.clock).await;
+    assert!(why.contains("vault.sqlite is missing") && why.contains("from one backup"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keys, older, data) =
+        (folder.path().join("keys"), folder.path().join("older"), folder.path().join("data"));
+    let listen = key_holder::listen();
+    KeyHolder::init(&keys, &data, &listen);
+    let mut keyholder = KeyHolder::start(&keys, &listen);
+    let config = keyholder.config(&data);
+    let service = Service::new(config.clone()).await;
+    let people = service.people(2, 1, 62).await;
+    service.welcome(&people[0]).await;
+    let (right, wrong) = (&people[0].face, &people[1].face);
+    keyholder.kill();
+    copy(&keys, &older);
+    keyholder = KeyHolder::start(&keys, &listen);
+    wait_for(&service, 200).await;
+    assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
+    let service = service.restart(config.clone()).await;
+    let newest = login(&service, &people[0], right, 2).await.alone();
+    assert_eq!(newest.restored, 0);
+
+    // With its job log, so that the key-holder itself notices nothing.
+    keyholder.kill();
+    copy(&older, &keys);
+    keyholder = KeyHolder::start(&keys, &listen);
+    let service = service.restart(config.clone()).await;
+    let why = wait_for(&service, 503).await;
+    assert!(why.contains("the vault of key-holder 1 is older"), "{why}");
+    assert!(why.contains(&format!("{} and 0 were seen", newest.generation)), "{why}");
+    let refused = service.authenticate(&service.request(&people[0], right, 3)).await;
+    refused.problem(503, "key-holder-unavailable");
+    assert!(
+        refused.text().contains("start that key-holder once with --accept-older-vault"),
+        "{}",
+        refused.text()
+    );
+    // What would raise the older vault's count would hide that it is older.
+    let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
+    service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
+    let deleted =
+        service.public.send(hyper::Method::DELETE, &service::templates_path(&people[0]), &[], "").await;
+    deleted.problem(503, "key-holder-unavailable");
+    let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
+    service.admin.post("/v1/tenants", &tenant).await.problem(503, "key-holder-unavailable");
+    for operation in ["reset-malformed", "key-rotation"] {
+        let refused = service.admin.post(&format!("{path}/{operation}"), &serde_json::json!({})).await;
+        refused.problem(503, "key-holder-unavailable");
+    }
+
+    keyholder.kill();
+    let mut program = key_holder::trefoil(&["key-holder"], &keys, &listen);
+    let mut keyholder = KeyHolder::run(program.arg("--accept-older-vault"));
+    wait_for(&service, 200).await;
+    let taken = login(&service, &people[0], right, 4).await;
+    assert_eq!((taken.decision, taken.alone().restored), (Decision::Match, 1));
+    let audited = passes(&audit(&data, &service.server.trust_root_path()));
+    assert!(audited.contains("the vault of key-holder 1 was taken, 1 times in all"), "{audited}");
+
+    // One that has not shown its vault since the start may be an older copy.
+    keyholder.kill();
+    let mut brief = config.clone();
+    brief.keyholder.timeout_ms = 500;
+    let service = service.restart(brief).await;
+    service.authenticate(&service.request(&people[0], right, 5)).await.problem(503, "key-holder-unavailable");
+    let _keyholder = KeyHolder::start(&keys, &listen);
+    wait_for(&service, 200).await;
+    assert!(service.server.shutdown().await);
+
+    let mut by_the_gateway = config;
+    by_the_gateway.keyholder.accept_older_vault = true;
+    let why = refusal(&by_the_gateway, &service.customer.clock).await;
+    assert!(why.contains("start the key-holder itself with this flag"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let configs = quorum::init(&folder.path().join("three"), &data);
+    let mut holders = configs.each_ref().map(|config| quorum::start(config));
+    let mut config = service::config(&data);
+    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    config.keyholder.timeout_ms = 60_000;
+    let service = Service::new(config.clone()).await;
+    let people = service.people(1, 1, 63).await;
+    service.welcome(&people[0]).await;
+    // Nothing was sealed yet, so the next process knows of no vault but those that it sees.
+    holders[1].kill();
+    config.keyholder.timeout_ms = 3000;
+    let service = service.restart(config).await;
+    let mut nonce = 0;
+    let mut seal = async || {
+        nonce += 1;
+        login(&service, &people[0], &people[0].face, nonce).await.vaults
+    };
+    let vaults = seal().await;
+    assert!(matches!(vaults[..], [Some(_), None, Some(_)]), "{vaults:?}");
+    holders[1] = quorum::start(&configs[1]);
+    let vaults = loop {
+        let vaults = seal().await;
+        if vaults[1].is_some() {
+            break vaults;
+        }
+    };
+    assert!(vaults.iter().all(Option::is_some), "{vaults:?}");
+    holders[1].kill();
+    let unchanged = seal().await;
+    assert_eq!(unchanged[1], vaults[1], "what was seen last");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let (three, data, older) =
+        (folder.path().join("three"), folder.path().join("data"), folder.path().join("older"));
+    let configs = quorum::init(&three, &data);
+    let mut holders = configs.each_ref().map(|config| quorum::start(config));
+    let mut config = service::config(&data);
+    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    let service = Service::new(config).await;
+    let people = service.people(2, 1, 64).await;
+    service.welcome(&people[0]).await;
+    let (right, wrong) = (&people[0].face, &people[1].face);
+    let generation = |sealed: Sealed| sealed.vaults[1].map_or(0, |vault| vault.generation);
+    let copied = generation(login(&service, &people[0], right, 1).await);
+    holders[1].kill();
+    copy(&three.join("2"), &older);
+    holders[1] = quorum::start(&configs[1]);
+    let mut nonce = 2;
+    while generation(login(&service, &people[0], wrong, nonce).await) <= copied + 1 {
+        nonce += 1;
+        login(&service, &people[0], right, nonce).await;
+        nonce += 1;
+    }
+
+    // With its job log, so that the key-holder itself notices nothing.
+    holders[1].kill();
+    copy(&older, &three.join("2"));
+    holders[1] = quorum::start(&configs[1]);
+    // It is asked for its count every second.
+    let path = service::templates_path(&people[1]);
+    let refused = loop {
+        let deleted = service.public.send(hyper::Method::DELETE, &path, &[], "").await;
+        if deleted.text().contains("the vault of key-holder 2 is older") {
+            break deleted;
+        }
+    };
+    refused.problem(503, "key-holder-unavailable");
+    service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
+    for face in [right, wrong] {
+        let mut answers = Vec::new();
+        for _ in 0..20 {
+            nonce += 1;
+            answers.push(service.authenticate(&service.request(&people[0], face, nonce)).await);
+            if answers.last().is_some_and(|answer| answer.status == 200) {
+                break;
+            }
+        }
+        let decided = answer(answers.last().unwrap()).decision;
+        assert_eq!(decided, if face == right { Decision::Match } else { Decision::NoMatch });
+    }
+    wait_for(&service, 200).await;
+    assert!(service.server.shutdown().await);
+}

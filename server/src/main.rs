@@ -1,7 +1,0 @@
-//! The program `trefoil`; everything is in the library.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    trefoil_server::cli::main()
-}

@@ -1,0 +1,131 @@
+//! The service as a process: its log, its memory, its signals, its exit code.
+
+use crate::config::Config;
+use crate::listener::raise_descriptor_limit;
+use crate::server::{Server, Standing};
+use crate::time;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use trefoil_key_holder::logging::{Logging, filter_refused};
+use trefoil_key_holder::{memory, output};
+use trefoil_pipeline::Clock;
+
+/// Version and commit.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
+/// Exit code for a setting that cannot be used.
+const USAGE: u8 = 2;
+/// Keys and certificates that run out within this are warned of.
+pub const SOON_S: u64 = 30 * 86_400;
+
+/// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
+/// On failure the last line of the log is the reason.
+pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
+    let log = match Logging::start(&config.log) {
+        Ok(log) => log,
+        Err(cause) => {
+            eprintln!("trefoil: {}", filter_refused(&config.log, &cause));
+            return ExitCode::from(USAGE);
+        }
+    };
+    let ended = run(config, clock);
+    log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
+    ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+}
+
+/// Connections that are woken together. A thread of the runtime has a queue of its own for 256; what it does not hold waits for all threads behind
+/// what does, answers of the pipeline among it.
+const EVENTS_PER_TICK: usize = 64;
+
+fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+    if config.server.protect_memory {
+        memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
+    }
+    raise_descriptor_limit(2 * config.limits.connections);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
+    let runtime = runtime.map_err(|cause| cause.to_string())?;
+    let ended = runtime.block_on(serve(config, clock));
+    // A blocking task may wait forever for a thread that panicked.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Serves until a signal comes. The error is the reason why it ended otherwise.
+async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+    // Before anything is printed: a reader of the addresses may send a signal at once.
+    let signals = signals();
+    let server = Server::start(config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
+    say_what_runs(&server, clock.unix_s());
+    output::tell(&format!(
+        "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
+        server.public_address(),
+        server.admin_address(),
+        server.certificate_path().display(),
+        server.admin_token_path().display(),
+        server.trust_root_path().display(),
+    ));
+    let death = tokio::select! {
+        signal = stopped_by(signals) => {
+            match signal {
+                Ok(name) => tracing::info!(signal = name, "shutting down"),
+                Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
+            }
+            None
+        }
+        death = server.death() => Some(death),
+    };
+    let drained = server.shutdown().await;
+    match (death, drained) {
+        (Some(death), _) => Err(death.to_string()),
+        (None, true) => Ok(()),
+        (None, false) => Err("some requests were not answered in time".to_owned()),
+    }
+}
+
+/// The line of the log that says everything about this process, and warnings of what runs out soon.
+fn say_what_runs(server: &Server, now: u64) {
+    let Standing { directory, issuer, public_url, key_holder, tenants, certificate_until, keys_until } =
+        server.standing();
+    let until = |time: Option<u64>| time.map_or("unknown".to_owned(), time::format);
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        commit = env!("COMMIT_OF_BUILD"),
+        directory = %directory.display(),
+        issuer,
+        public = %server.public_address(),
+        public_url,
+        admin = %server.admin_address(),
+        key_holder,
+        tenants,
+        certificate_until = until(certificate_until),
+        keys_until = until(keys_until),
+        "started"
+    );
+    for (what, until, remedy) in [
+        ("TLS certificate", certificate_until, "renew it and start again"),
+        ("signing keys", keys_until, "`trefoil keys rotate`, then start again"),
+    ] {
+        if let Some(until) = until.filter(|until| *until < now.saturating_add(SOON_S)) {
+            tracing::warn!(
+                what,
+                until = time::format(until),
+                remedy,
+                "runs out within 30 days, or has run out"
+            );
+        }
+    }
+}
+
+/// SIGTERM and SIGINT, taken from now on.
+fn signals() -> std::io::Result<[Signal; 2]> {
+    Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?])
+}
+
+async fn stopped_by(signals: std::io::Result<[Signal; 2]>) -> std::io::Result<&'static str> {
+    let [mut terminate, mut interrupt] = signals?;
+    tokio::select! {
+        _ = terminate.recv() => Ok("SIGTERM"),
+        _ = interrupt.recv() => Ok("SIGINT"),
+    }
+}
