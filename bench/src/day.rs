@@ -15,8 +15,8 @@ use trefoil_attest::{
 use trefoil_pipeline::ChainHead;
 use trefoil_server::config::Config;
 use trefoil_server::retention::{Audited, Pruner, Retained, audit, pruned_seal};
-use trefoil_server::store::{Session, Sqlite, Store, Tenant};
 use trefoil_sign::SigningKeys;
+use trefoil_storage::store::{Session, Sqlite, Store, Tenant};
 
 use crate::clock::WORLD_START_S;
 use crate::distribution::{Distribution, rounded};

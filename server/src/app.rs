@@ -19,7 +19,6 @@ use crate::retention::Retained;
 use crate::rotation::Rotations;
 use crate::seal_log::Standing;
 use crate::sessions::Reviving;
-use crate::store::{Store, TenantId};
 use crate::templates::Templates;
 use arc_swap::ArcSwapOption;
 use std::collections::HashSet;
@@ -27,10 +26,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use trefoil_attest::TrustRoot;
 use trefoil_attest::witness::Witness;
-use trefoil_key_holder::Supervisor;
-use trefoil_key_holder::disk::Disk;
 use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
+use trefoil_storage::Supervisor;
+use trefoil_storage::disk::Disk;
+use trefoil_storage::store::{Store, TenantId};
 use zeroize::Zeroizing;
 
 /// The store in the data directory.

@@ -3,14 +3,14 @@
 use crate::app::STORE_FILE;
 use crate::log_store;
 use crate::signing_keys::TRUST_ROOT_FILE;
-use crate::store::{Sqlite, Store as _};
 use std::path::Path;
 use trefoil_api::trust;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
-use trefoil_key_holder::Supervisor;
 use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Passphrase, VAULT};
-use trefoil_key_holder::data_dir::DataDir;
-use trefoil_key_holder::database::Pinned;
+use trefoil_storage::Supervisor;
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::database::Pinned;
+use trefoil_storage::store::{Sqlite, Store as _};
 
 /// The store of a service.
 const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };

@@ -11,11 +11,9 @@ mod tenants;
 pub(crate) use api_keys::unauthenticated;
 
 use crate::problem::{Code, Problem};
-use crate::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
 use crate::tenant::{POLICY_ID, Pepper, Policy, Tenant, policy};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCache;
-use crate::wrap::WrapKey;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
@@ -27,6 +25,8 @@ use trefoil_api::{
 };
 use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
 use trefoil_wallet::credentials::{
     ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot,
 };

@@ -1,6 +1,6 @@
-//! Trefoil as a service: HTTPS, tenants, store, command line.
+//! Trefoil as a service: HTTPS, tenants, logins, the log of seals.
 //!
-//! This is the only crate that knows HTTP, SQL and signals. It turns bytes into requests that cannot be malformed, asks
+//! This is the only crate that serves HTTP. It turns bytes into requests that cannot be malformed, asks
 //! the pipeline, and turns sealed results into answers. Decisions leave it; scores, embeddings and keys never do.
 //!
 //! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
@@ -30,11 +30,9 @@ mod seal_log;
 pub mod server;
 mod sessions;
 pub mod signing_keys;
-pub mod store;
 mod templates;
 pub mod tenant;
 pub mod time;
 pub mod tls;
 mod verdicts;
 pub mod wiring;
-mod wrap;

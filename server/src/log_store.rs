@@ -4,7 +4,6 @@
 //! starts, and nothing is served of which the root that the newest seal signs does not tell that it belongs to the log: neither a seal
 //! nor a proof.
 
-use crate::store::{Store, StoreError};
 use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
@@ -13,6 +12,7 @@ use trefoil_attest::{
     Family, Last, LogEntry, PrunedSeal, Restoration, Seal, SealHeader, TrustRoot, VaultState,
 };
 use trefoil_pipeline::ChainHead;
+use trefoil_storage::store::{Store, StoreError};
 
 /// Why the stored log cannot be used.
 #[derive(Debug, Error)]
@@ -228,8 +228,8 @@ fn node(store: &dyn Store) -> impl FnMut(u8, u64) -> Result<Hash, LogError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Memory;
     use trefoil_attest::{SealHeader, Suite};
+    use trefoil_storage::store::Memory;
 
     /// Stores seals as the service would, with signatures of zeros.
     fn stored(count: u64) -> (Memory, ChainHead) {

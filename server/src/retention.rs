@@ -17,13 +17,13 @@ use crate::app::App;
 use crate::config::{OldSeals, Retention};
 use crate::log_audit::{self, Head, Notice};
 use crate::log_store;
-use crate::store::{SealReader, Store, StoreError};
 use archive::Archive;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::{LogEntry, PrunedSeal, SealHeader, TrustRoot};
+use trefoil_storage::store::{SealReader, Store, StoreError};
 
 /// How often it is looked for old seals.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);

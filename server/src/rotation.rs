@@ -13,15 +13,15 @@
 
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::store::{Handle, StoreError, TenantId};
 use crate::tenant::Tenant;
-use crate::wrap;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use trefoil_api::{Hex, RotationState, RotationStatus};
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
+use trefoil_storage::store::wrap;
+use trefoil_storage::store::{Handle, StoreError, TenantId};
 
 /// Templates asked for at a time.
 const CHUNK: usize = 64;
@@ -209,7 +209,7 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
     let place = wrap::TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
     let wrapped = tenant.key.wrap_template(&place, &renewed.to_bytes());
-    let record = crate::store::Template {
+    let record = trefoil_storage::store::Template {
         generation: to,
         lane,
         epoch,

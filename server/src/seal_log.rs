@@ -15,7 +15,6 @@
 
 use crate::door::Login;
 use crate::metrics::Metrics;
-use crate::store::StoreError;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -27,8 +26,9 @@ use tokio::sync::oneshot;
 use trefoil_attest::Decision;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::Hash;
-use trefoil_key_holder::Supervisor;
 use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::StoreError;
 
 /// Seals that may wait for the disk; then the sealer waits.
 const QUEUE_MAX: usize = 8;
@@ -87,7 +87,7 @@ pub(crate) struct SealLog {
 
 impl SealLog {
     /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
-    /// [`crate::store::Store::put_seal`] does.
+    /// [`trefoil_storage::store::Store::put_seal`] does.
     pub(crate) fn start(
         frontier: Frontier,
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,

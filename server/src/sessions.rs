@@ -13,15 +13,15 @@
 use crate::app::{App, blocking};
 use crate::chains::Full;
 use crate::problem::{Code, Problem};
-use crate::store::{Session, SessionId, TenantId};
 use crate::tenant::Tenant;
-use crate::wrap::SessionName;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::OnceCell;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
+use trefoil_storage::store::wrap::SessionName;
+use trefoil_storage::store::{Session, SessionId, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;

@@ -9,10 +9,10 @@
     reason = "on the path of a login: one of 16 locks for one look-up, see ARCHITECTURE.md"
 )]
 
-use crate::store::{Handle, TenantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_matching::{Arena, ArenaSize, KeyStructure, Template};
+use trefoil_storage::store::{Handle, TenantId};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;

@@ -1,14 +1,14 @@
 //! Tenants, their policies, and the API keys that speak for them.
 
 use crate::pace::Room;
-use crate::store::{self, IssuerKey, Root, TenantId};
 use crate::verdicts::Verdicts;
-use crate::wrap::WrapKey;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::sync::Arc;
 use trefoil_matching::{KeyStructure, PublicKey};
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use zeroize::Zeroizing;
 
 pub mod policy;

@@ -11,8 +11,8 @@ use rustls::server::NoServerSessionStorage;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
-use trefoil_key_holder::data_dir::{DataDir, DataDirError, read_private};
 pub use trefoil_key_holder::tls::provider;
+use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
 /// File names in the data directory.

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::data_dir::DataDir;
-use trefoil_key_holder::database::Survives;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Address, Bounds, Quorum, Remote, unix_s};
 use trefoil_matching::{KeyHolder, KeyHolding, Local};
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::database::Survives;
 
 use super::contestant::Contestant;
 use super::relay::Relay;

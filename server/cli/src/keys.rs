@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::trust::{self, Pin};
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_server::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
+use trefoil_storage::data_dir::DataDir;
 
 #[derive(clap::Args)]
 #[command(
@@ -204,7 +204,7 @@ impl Opened {
     }
 
     fn reencrypt(&self, new: &Path) -> Result<(), Failure> {
-        trefoil_key_holder::data_dir::refuse_exposed(new).map_err(refused)?;
+        trefoil_storage::data_dir::refuse_exposed(new).map_err(refused)?;
         let new = Passphrase::read(new).map_err(refused)?;
         signing_keys::reencrypt(&self.directory, &self.issuer, &self.source, &new).map_err(refused)?;
         println!(

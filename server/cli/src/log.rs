@@ -14,8 +14,8 @@ use trefoil_client::PublicLog;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::clock::SystemClock;
 use trefoil_server::log_audit::{self, AuditError, Audited, Head, Source};
-use trefoil_server::store::SealReader;
 use trefoil_sign::WitnessKey;
+use trefoil_storage::store::SealReader;
 use zeroize::Zeroizing;
 
 /// The log is not what it should be.

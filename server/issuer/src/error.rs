@@ -2,7 +2,7 @@
 
 use super::{JournalError, KEY_FILE, SigningError};
 use thiserror::Error;
-use trefoil_key_holder::data_dir::DataDirError;
+use trefoil_storage::data_dir::DataDirError;
 use trefoil_wallet::credentials::ChainError;
 use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::AttributesError;

@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use thiserror::Error;
-use trefoil_key_holder::data_dir::{DataDir, DataDirError};
+use trefoil_storage::data_dir::{DataDir, DataDirError};
 use zeroize::Zeroizing;
 
 const JOURNAL_FILE: &str = "journal";

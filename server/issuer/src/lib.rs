@@ -23,8 +23,8 @@ use rayon::prelude::*;
 use state::State;
 use std::path::Path;
 use trefoil_api::{Base64, Hex};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_storage::data_dir::DataDir;
 use trefoil_wallet::credentials::sealed::{self, Cost};
 use trefoil_wallet::credentials::{
     CREDENTIAL_FORMAT, CredentialFile, IssuerPublicKey, LIVE_ROOTS_MAX, RootLog, RootStatement, SignedRoot,

@@ -1,7 +1,7 @@
 use super::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use trefoil_key_holder::data_dir::DataDirError;
+use trefoil_storage::data_dir::DataDirError;
 use trefoil_testing::volume;
 use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::{Secret, commitment};

@@ -23,12 +23,8 @@ mod sealed;
 pub use manifest::{LogEnd, MANIFEST_FILE, Manifest, Stored};
 pub use passphrase::{Passphrase, PassphraseArgs};
 
-use crate::data_dir::{DataDir, DataDirError, read_private};
-use crate::database::{Pinned, StoreError};
-use crate::disk::RESERVE_FILE;
 use crate::job_log::{self, Entry, JobLog, JobLogError};
 use crate::process::VAULT_FILE;
-use crate::supervisor::Supervisor;
 use crate::vault::SqliteVault;
 use manifest::ManifestError;
 use sealed::{Keys, Opened, Sealing};
@@ -38,6 +34,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 use trefoil_matching::{Vault as _, VaultState};
+use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
+use trefoil_storage::database::{Pinned, StoreError};
+use trefoil_storage::disk::RESERVE_FILE;
+use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
 /// Of a data directory, what makes it one.
@@ -533,7 +533,7 @@ fn create(path: &Path) -> io::Result<File> {
         .create_new(true)
         .write(true)
         .mode(0o600)
-        .custom_flags(crate::data_dir::no_follow())
+        .custom_flags(trefoil_storage::data_dir::no_follow())
         .open(path)
 }
 

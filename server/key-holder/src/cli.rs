@@ -5,7 +5,6 @@ mod backup;
 use crate::address::Address;
 use crate::clients::{Clients, Right};
 use crate::config::{Config, DEFAULTS, Overrides};
-use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::job_log;
 use crate::logging::{Logging, filter_refused};
@@ -23,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status};
+use trefoil_storage::data_dir::DataDir;
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";

@@ -3,12 +3,12 @@
 //! A right is a set of requests, not a level. Anybody who may send batches must not be able to weaken what protects against
 //! batches: it neither sets a policy nor lifts a freeze. Anybody who operates the key-holder decides nothing and enrols nobody.
 
-use crate::data_dir::{DataDir, DataDirError};
 use crate::identity::Fingerprint;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
+use trefoil_storage::data_dir::{DataDir, DataDirError};
 
 /// The list of clients in the data directory.
 pub const CLIENTS_FILE: &str = "clients.toml";

@@ -1,8 +1,6 @@
 //! The key-holder's configuration, read by [`settings`]: embedded defaults < file < environment < flags.
 
 use crate::address::Address;
-use crate::database::Survives;
-use crate::disk::DiskLimits;
 pub use crate::settings::ConfigError;
 use crate::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
 use serde::{Deserialize, Serialize};
@@ -11,6 +9,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use trefoil_matching::DecisionPolicy;
 use trefoil_matching::quorum::Seat;
+use trefoil_storage::database::Survives;
+use trefoil_storage::disk::DiskLimits;
 
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");

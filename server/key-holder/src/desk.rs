@@ -2,8 +2,6 @@
 
 use crate::clients::{Client, Right};
 use crate::config::PolicyLimits;
-use crate::database::StoreError;
-use crate::disk::Disk;
 use crate::job_log::{Entry, JobLog};
 use crate::protocol::{Kind, Unreadable};
 use crate::quorum::Member;
@@ -12,6 +10,8 @@ use std::sync::Arc;
 use trefoil_matching::{
     DecisionPolicy, KeyHolder, KeyHolderError, LaneSet, Reply, Request, TenantId, Vault as _,
 };
+use trefoil_storage::database::StoreError;
+use trefoil_storage::disk::Disk;
 
 /// The key-holder with what it needs to serve strangers.
 pub(crate) struct Desk {

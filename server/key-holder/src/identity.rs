@@ -3,7 +3,6 @@
 //! Both sides pin fingerprints. Two processes that know each other need no certificate authority, and one fewer party
 //! can then impersonate either.
 
-use crate::data_dir::{DataDir, DataDirError, read_private};
 use aws_lc_rs::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -11,6 +10,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use thiserror::Error;
+use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
 /// SHA-256 of a certificate (DER). Public.

@@ -15,7 +15,6 @@
 
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
-use crate::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
 use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
@@ -26,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use thiserror::Error;
 use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
+use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
 
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;

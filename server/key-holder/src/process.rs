@@ -13,15 +13,11 @@
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
 use crate::config::{Config, Seated};
-use crate::data_dir::{DataDir, DataDirError};
-use crate::database::StoreError;
 use crate::desk::{Desk, Role};
-use crate::disk::{self, Disk};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
-use crate::supervisor::{Death, Supervisor};
 use crate::vault::SqliteVault;
 use crate::{quorum, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
@@ -35,6 +31,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use trefoil_matching::{KeyHolder, Vault as _, VaultState};
+use trefoil_storage::data_dir::{DataDir, DataDirError};
+use trefoil_storage::database::StoreError;
+use trefoil_storage::disk::{self, Disk};
+use trefoil_storage::supervisor::{Death, Supervisor};
 
 /// The identity of the process in its data directory.
 pub(crate) const IDENTITY: &str = "tls";

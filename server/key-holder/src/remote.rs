@@ -4,13 +4,13 @@ use crate::address::Address;
 use crate::identity::Identity;
 use crate::line::Line;
 use crate::protocol::request_frame;
-use crate::supervisor::Supervisor;
 use crate::tls;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trefoil_matching::{KeyHolderError, KeyHolding, Reply, Request};
+use trefoil_storage::supervisor::Supervisor;
 
 /// Bounds of the connection to a key-holder.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,5 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
-use crate::data_dir::DatabaseFile;
-use crate::database::{Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault};
-use crate::supervisor::Supervisor;
-use crate::wrap::WrapKey;
 use arc_swap::ArcSwap;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::collections::HashMap;
@@ -14,6 +10,12 @@ use trefoil_matching::{
     AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, SubjectRecord,
     TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
+use trefoil_storage::data_dir::DatabaseFile;
+use trefoil_storage::database::{
+    Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault,
+};
+use trefoil_storage::supervisor::Supervisor;
+use trefoil_storage::wrap::WrapKey;
 use zeroize::Zeroizing;
 
 /// Version of the schema.
@@ -22,7 +24,7 @@ const SCHEMA: &str = include_str!("vault.sql");
 
 /// See the module. Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed
 /// login, or a stream of failures would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
-/// last few commits, at most [`crate::database`]'s queue. Once such a write fails, no failure goes unrecorded:
+/// last few commits, at most [`trefoil_storage::database`]'s queue. Once such a write fails, no failure goes unrecorded:
 /// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
     database: Database,

@@ -7,7 +7,6 @@ use super::body;
 use crate::app::{App, blocking};
 use crate::log_store;
 use crate::problem::{Code, Problem};
-use crate::store::{Store, StoreError};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
@@ -16,6 +15,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::LogEntry;
 use trefoil_attest::witness::{Checkpoint, Cosigned, Witness, WitnessError};
+use trefoil_storage::store::{Store, StoreError};
 
 /// Largest checkpoint: 16 cosignatures of 3.5 KB, with names of 255 bytes.
 const NOTE_BYTES_MAX: usize = 64 * 1024;

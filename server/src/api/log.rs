@@ -8,7 +8,6 @@ use super::public::IMMUTABLE;
 use crate::app::{App, blocking};
 use crate::log_store::{self, LogError};
 use crate::problem::{Code, Problem};
-use crate::store::Store;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
+use trefoil_storage::store::Store;
 
 /// Two numbers of a path.
 type Numbers = Result<Path<(u64, u64)>, PathRejection>;

@@ -163,7 +163,7 @@ fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Prob
             "the statement's epoch is neither the present one nor the one before; check the clock and prove again",
         );
     }
-    let known = |root: &&crate::store::Root| root.generation == statement.root_generation;
+    let known = |root: &&trefoil_storage::store::Root| root.generation == statement.root_generation;
     match tenant.roots.iter().find(known) {
         Some(root) if root.root == *statement.root.as_bytes() => Ok(()),
         Some(_) => refused("the statement's root is not the one published under its generation"),

@@ -8,9 +8,7 @@ use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
 use crate::replay::FRESHNESS_S;
-use crate::store::{Handle, Idempotency, StoreError, Template};
 use crate::tenant::{Probe, Scope, Tenant};
-use crate::wrap;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -20,6 +18,8 @@ use trefoil_matching::{
     Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
     SealedTemplate, TemplateName, split, unblind,
 };
+use trefoil_storage::store::wrap;
+use trefoil_storage::store::{Handle, Idempotency, StoreError, Template};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
-use trefoil_key_holder::disk::DiskLimits;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_storage::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 
 /// `[server]`

@@ -2,11 +2,11 @@
 
 use super::{Directory, Snapshot};
 use crate::problem::{Code, Problem};
-use crate::store::{self, StoreError, TenantId};
 use crate::tenant::{Scopes, Tenant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trefoil_api::{ApiKey, ApiKeyPage, ApiKeyState, CreateApiKey, CreatedApiKey, Hex};
+use trefoil_storage::store::{self, StoreError, TenantId};
 
 /// API keys in one page of a list.
 const PAGE: usize = 256;

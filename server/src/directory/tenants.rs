@@ -2,9 +2,9 @@
 
 use super::Directory;
 use crate::problem::Problem;
-use crate::store::TenantId;
 use crate::tenant::{POLICY_ID, POLICY_VERSION, Tenant};
 use trefoil_api::{Hex, ShownTenant, TenantPage, TenantSummary};
+use trefoil_storage::store::TenantId;
 
 /// Tenants in one page of the list.
 const PAGE: usize = 256;

@@ -2,9 +2,9 @@
 
 use super::Source;
 use crate::log_store;
-use crate::store::SealReader;
 use trefoil_attest::LogEntry;
 use trefoil_attest::tree::Hash;
+use trefoil_storage::store::SealReader;
 
 impl Source for SealReader {
     fn newest(&self) -> Result<Option<u64>, String> {

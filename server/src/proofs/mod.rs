@@ -23,8 +23,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use trefoil_key_holder::Supervisor;
 use trefoil_pipeline::{Clock, SessionId, TenantId};
+use trefoil_storage::Supervisor;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{ProofError, Verified};
 

@@ -3,13 +3,13 @@
 use super::*;
 use crate::log_audit::{AuditError, Audited, Source, audit};
 use crate::log_store::chain_head;
-use crate::store::{Memory, Sqlite};
 use std::collections::HashSet;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::{Family, KeySetStatus, Seal, Suite, TrustedKeySet, VerifyError, verify_pruned_seal};
 use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
+use trefoil_storage::store::{Memory, Sqlite};
 use trefoil_testing::volume;
 
 const ISSUER: &str = "https://auth.example";

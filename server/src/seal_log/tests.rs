@@ -3,13 +3,13 @@
 use super::*;
 use crate::door::Claim;
 use crate::log_store;
-use crate::store::{Memory, Sqlite, Store};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
+use trefoil_storage::store::{Memory, Sqlite, Store};
 
 fn sealed(seal_number: u64) -> (Sealed<Login>, oneshot::Receiver<Result<Answer, Unanswered>>) {
     with_header(header(seal_number, [2; 32], [2; 32]))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::verdicts::Verdicts;
-use crate::wrap::WrapKey;
 use std::cell::Cell;
+use trefoil_storage::store::wrap::WrapKey;
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 

@@ -1,15 +1,15 @@
 //! The file of the signing keys: encrypted under a passphrase.
 //!
 //! Layout: magic (8) | memory in KiB | passes | lanes (u32 each, big-endian) | salt (16) | AES-256-GCM of the stored
-//! form of [`SigningKeys`], as [`crate::wrap`] lays it out, with everything before as associated data. The key is
+//! form of [`SigningKeys`], as [`trefoil_storage::store::wrap`] lays it out, with everything before as associated data. The key is
 //! Argon2id (RFC 9106) of the passphrase. The cost stands in the file, so that it can rise without a new format; it is
 //! bounded when it is read, so that an altered file cannot exhaust the machine.
 
 use super::Passphrase;
-use crate::wrap::WrapKey;
 use thiserror::Error;
-use trefoil_key_holder::stretch::Cost;
 use trefoil_sign::{SECRET_BYTES, SigningKeys};
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::stretch::Cost;
 
 const MAGIC: &[u8; 8] = b"TFKEYS02";
 /// How files of the first version begin: the stored form of the keys, in the clear.

@@ -26,8 +26,8 @@ use trefoil_api::trust::{self, TrustFileError};
 use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
-use trefoil_key_holder::data_dir::{DataDir, DataDirError};
 use trefoil_sign::SigningKeys;
+use trefoil_storage::data_dir::{DataDir, DataDirError};
 use zeroize::Zeroizing;
 
 /// The newest trust root as JSON; public.

@@ -4,8 +4,8 @@ use super::{KEYS_FILE, KeysError};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use trefoil_key_holder::data_dir::{DataDir, refuse_exposed};
-use trefoil_key_holder::stretch::Cost;
+use trefoil_storage::data_dir::{DataDir, refuse_exposed};
+use trefoil_storage::stretch::Cost;
 use zeroize::Zeroizing;
 
 /// Generated where nothing else is given.

@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 21] = [
+const MAY_NAME: [(&str, &[&str]); 22] = [
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
     // A wallet links it: no server code, and of the scheme only what splits a vector.
@@ -32,15 +32,14 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "trefoil-zkp",
         ],
     ),
-    ("trefoil-key-holder", &["trefoil-matching"]),
+    // Of the formats the service stores, only with its feature.
+    ("trefoil-storage", &["trefoil-attest", "trefoil-matching"]),
+    ("trefoil-key-holder", &["trefoil-matching", "trefoil-storage"]),
     ("trefoil-api", &["trefoil-attest"]),
     // A person's device links it.
     ("trefoil-wallet", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-zkp"]),
     ("trefoil-client", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-wallet"]),
-    (
-        "trefoil-issuer",
-        &["trefoil-api", "trefoil-key-holder", "trefoil-sign", "trefoil-wallet", "trefoil-zkp"],
-    ),
+    ("trefoil-issuer", &["trefoil-api", "trefoil-sign", "trefoil-storage", "trefoil-wallet", "trefoil-zkp"]),
     (
         "trefoil-server",
         &[
@@ -52,6 +51,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-sign",
+            "trefoil-storage",
             "trefoil-wallet",
             "trefoil-zkp",
         ],
@@ -69,6 +69,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "trefoil-pipeline",
             "trefoil-server",
             "trefoil-sign",
+            "trefoil-storage",
             "trefoil-split",
             "trefoil-wallet",
             "trefoil-zkp",
@@ -91,6 +92,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "trefoil-pipeline",
             "trefoil-server",
             "trefoil-sign",
+            "trefoil-storage",
             "trefoil-wallet",
             "trefoil-zkp",
         ],

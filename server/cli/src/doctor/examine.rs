@@ -14,8 +14,6 @@ use trefoil_api::trust;
 use trefoil_attest::{KeySetStatus, VaultState};
 use trefoil_client::Admin;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::data_dir;
-use trefoil_key_holder::disk::RESERVE_FILE;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote};
 use trefoil_matching::{KeyHolding as _, Status};
@@ -24,6 +22,8 @@ use trefoil_server::process::SOON_S;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_server::signing_keys::TRUST_ROOT_FILE;
 use trefoil_server::time::format as time;
+use trefoil_storage::data_dir;
+use trefoil_storage::disk::RESERVE_FILE;
 
 /// A newest seal that is older than this makes one ask for the clock.
 const IDLE_S: u64 = 400 * 86_400;

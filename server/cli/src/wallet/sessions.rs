@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
 use trefoil_client::{Client, ClientError, OpenRequest};
-use trefoil_server::store::TenantId;
+use trefoil_storage::store::TenantId;
 use trefoil_wallet::wallet::Session;
 
 /// Opens a proven session and keeps it.

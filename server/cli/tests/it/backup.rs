@@ -434,7 +434,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
             assert!(!done);
             continue;
         }
-        let started = trefoil_key_holder::data_dir::DataDir::open(&into);
+        let started = trefoil_storage::data_dir::DataDir::open(&into);
         match started {
             Err(refused) => {
                 assert!(!done && refused.to_string().contains("did not end"), "{refused}");

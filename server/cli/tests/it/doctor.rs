@@ -4,8 +4,8 @@ use crate::program::Program;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
+use trefoil_storage::data_dir::DataDir;
 
 fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &[(&str, &str)]) -> Output {
     let [public, admin] = [&program.public, &program.admin].map(|listener| listener.address.to_string());

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
 use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
-use trefoil_key_holder::Supervisor;
-use trefoil_key_holder::database::{Database, RowKey, fault};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::store::Sqlite;
+use trefoil_storage::Supervisor;
+use trefoil_storage::database::{Database, RowKey, fault};
+use trefoil_storage::store::Sqlite;
 
 fn trefoil(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trefoil"))
@@ -168,9 +168,9 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let secret = std::fs::read(fork.join("master.key")).unwrap();
     let key = RowKey::of(secret.as_array().unwrap(), &[]);
     let schema = concat!(
-        include_str!("../../../src/store/schema.sql"),
-        include_str!("../../../src/store/schema_3.sql"),
-        include_str!("../../../src/store/schema_4.sql"),
+        include_str!("../../../storage/src/store/schema.sql"),
+        include_str!("../../../storage/src/store/schema_3.sql"),
+        include_str!("../../../storage/src/store/schema_4.sql"),
     );
     let store = fork.join("store.sqlite");
     let cut = Database::open(&store, 4, schema, Some(key), &Supervisor::default()).unwrap();

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
 use trefoil_client::Admin;
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
+use trefoil_storage::data_dir::DataDir;
 
 /// The lines of a log in JSON.
 fn lines(log: &Path) -> Vec<Value> {

@@ -5,11 +5,11 @@
 
 use super::Passphrase;
 use super::sealed::Keys;
-use crate::stretch::Cost;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
 use trefoil_matching::VaultState;
+use trefoil_storage::stretch::Cost;
 
 /// The manifest of a backup.
 pub const MANIFEST_FILE: &str = "manifest.toml";

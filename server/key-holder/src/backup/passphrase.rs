@@ -1,8 +1,8 @@
 //! The passphrase of a backup: from a file, a variable of the environment, or the terminal; never from the command line, which others can read.
 
-use crate::data_dir::read_private;
 use clap::Args;
 use std::path::PathBuf;
+use trefoil_storage::data_dir::read_private;
 use zeroize::Zeroizing;
 
 /// The variable.

@@ -6,7 +6,6 @@
 
 use super::manifest::Stored;
 use super::{Passphrase, create};
-use crate::stretch::Cost;
 use aead_stream::{DecryptorBE32, EncryptorBE32};
 use aws_lc_rs::hmac;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
@@ -14,6 +13,7 @@ use sha3::{Digest as _, Sha3_256};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::path::Path;
+use trefoil_storage::stretch::Cost;
 use zeroize::Zeroizing;
 
 /// Plain bytes of a piece.

@@ -9,7 +9,6 @@
 use crate::address::Address;
 use crate::identity::Identity;
 use crate::remote::{Bounds, Remote};
-use crate::supervisor::Supervisor;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::io;
@@ -18,6 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, KeyHolding as _, LaneSet, Reply, SeatDecision, SeatState, TenantId};
+use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
 /// Batches that wait for a key-holder that is slower than the other two, or stalled; it is not asked about more.

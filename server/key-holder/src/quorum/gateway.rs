@@ -6,7 +6,6 @@ use crate::identity::Identity;
 use crate::places::Places;
 use crate::protocol::{request_frame, seat_frame};
 use crate::remote::Bounds;
-use crate::supervisor::Supervisor;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use trefoil_matching::{
     MatchJob, PublicKey, PublicKeyError, Reply, Request, SeatEnrolment, SeatState, Status, TemplateName,
     TenantId, unasked,
 };
+use trefoil_storage::supervisor::Supervisor;
 
 /// Three key-holders, in the order of their seats. Each decision goes to all of them.
 pub struct Quorum {

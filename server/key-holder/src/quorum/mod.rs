@@ -20,13 +20,13 @@ use peers::Link;
 pub(crate) use provision::{client, init, open};
 
 use crate::clients::Client;
-use crate::supervisor::Supervisor;
 use mailbox::Mailbox;
 use peers::Peers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{KeyHolderError, KeyStructure, Reply, Request, SeatDecision};
+use trefoil_storage::supervisor::Supervisor;
 
 /// One key-holder of a quorum, and its way to the other two.
 pub(crate) struct Member {

@@ -9,13 +9,13 @@ use crate::address::Address;
 use crate::identity::Identity;
 use crate::protocol::request_frame;
 use crate::remote::{Bounds, Remote};
-use crate::supervisor::Supervisor;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolding as _, Request};
+use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
 /// Messages that wait for each of the others; the oldest are dropped first.

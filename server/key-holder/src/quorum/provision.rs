@@ -5,10 +5,8 @@ use crate::address::Address;
 use crate::cli::OPERATOR_IDENTITY;
 use crate::clients::{Client, Clients, Right};
 use crate::config;
-use crate::data_dir::DataDir;
 use crate::identity::{Fingerprint, Identity};
 use crate::process::IDENTITY;
-use crate::supervisor::Supervisor;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,6 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use trefoil_matching::KeyHolder;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat};
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::supervisor::Supervisor;
 
 /// The pieces of a key-holder in its data directory.
 const PIECES_FILE: &str = "pieces.key";

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::channel::Channel;
-use crate::data_dir::DataDir;
 use crate::protocol::{reply_frame, request_header};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -11,6 +10,7 @@ use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, KeyStructure, Lane,
     MemoryVault, Renewal, TemplateName, TenantId, blind, split, unblind,
 };
+use trefoil_storage::data_dir::DataDir;
 
 const TENANT: TenantId = [7; 16];
 const TIME: Duration = Duration::from_secs(60);

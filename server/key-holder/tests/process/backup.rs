@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use trefoil_key_holder::backup::{self, BackupError, Passphrase, VAULT};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::job_log;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, KeyHolderError, KeyHolding as _, Lane, TemplateName,
     split,
 };
+use trefoil_storage::data_dir::DataDir;
 use trefoil_testing::volume;
 
 /// Rounds of backup and restore, and kills, at full volume.

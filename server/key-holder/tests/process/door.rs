@@ -10,13 +10,13 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
     Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,
     SealedFor, SealedProbe, Share, blind, split,
 };
+use trefoil_storage::data_dir::DataDir;
 
 #[derive(Debug)]
 struct NoCertificate;

@@ -7,13 +7,13 @@ use crate::three::{Gateway, Houses, expected};
 use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{
     KeyHolder, KeyHolderError, Lane, MatchJob, PublicKey, Reply, Request, SeatEnrolment, split,
 };
+use trefoil_storage::data_dir::DataDir;
 
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 

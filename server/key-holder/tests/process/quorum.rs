@@ -6,7 +6,6 @@ use crate::world::{
 };
 use std::process::Command;
 use trefoil_key_holder::clients::{Clients, Right};
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::job_log;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
@@ -14,6 +13,7 @@ use trefoil_matching::{
     Enrolment, KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, MemoryVault, PublicKey, Reply,
     Request, SeatDecision, SeatEnrolment, split,
 };
+use trefoil_storage::data_dir::DataDir;
 
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {

@@ -8,13 +8,13 @@ use std::process::Command;
 use std::time::Instant;
 use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Bounds, Quorum};
 use trefoil_matching::{
     Embedding, Enrolment, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane, Local, MatchJob,
     MemoryVault, PublicKey, SeatState, Template, split, unblind,
 };
+use trefoil_storage::data_dir::DataDir;
 
 pub(crate) const PEOPLE: u8 = 30;
 

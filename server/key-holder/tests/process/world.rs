@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::data_dir::DataDir;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote, tls};
 use trefoil_matching::{
@@ -20,6 +19,7 @@ use trefoil_matching::{
     KeyStructure, Lane, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
     Template, TemplateName, TenantId, Tier, split, unblind,
 };
+use trefoil_storage::data_dir::DataDir;
 
 pub(crate) const TENANT: TenantId = [7; 16];
 /// Long enough for the busiest machine: no test measures time.

@@ -3,10 +3,10 @@
 use super::{Finding, SOON_S, time};
 use http::uri::Authority;
 use std::path::PathBuf;
-use trefoil_key_holder::data_dir;
 use trefoil_server::certificate::Certificate;
 use trefoil_server::config::Config;
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
+use trefoil_storage::data_dir;
 
 /// Where the certificate is.
 pub(super) fn certificate_path(config: &Config) -> PathBuf {

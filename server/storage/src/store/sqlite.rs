@@ -4,13 +4,13 @@ use super::{
     ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
     StoreError, Template, Tenant, TenantId,
 };
+use crate::Supervisor;
+use crate::data_dir::DatabaseFile;
+use crate::database::{Apart, Database, RowKey, Step, check_copy, conflict_or_fault, fault};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
-use trefoil_key_holder::Supervisor;
-use trefoil_key_holder::data_dir::DatabaseFile;
-use trefoil_key_holder::database::{Apart, Database, RowKey, Step, check_copy, conflict_or_fault, fault};
 use trefoil_matching::VaultState;
 
 /// See the module.

@@ -1,9 +1,9 @@
 //! The seals of a store's file, read beside the service that writes it, or without it.
 
 use super::StoreError;
+use crate::database::fault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
-use trefoil_key_holder::database::fault;
 
 /// An open file that is only read.
 pub struct SealReader(Connection);

@@ -1,6 +1,6 @@
 //! What the gateway keeps: tenants, API keys, templates, credential roots, proof sessions, seals, idempotency keys.
 //!
-//! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`crate::wrap`]), so no
+//! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`wrap`]), so no
 //! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
 //! it is durable. The key-holder's secrets are in another database behind another type, because another role holds
 //! them.
@@ -10,12 +10,13 @@ mod seal_reader;
 mod sqlite;
 #[cfg(test)]
 mod suite;
+pub mod wrap;
 
+pub use crate::database::StoreError;
 pub use memory::Memory;
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use sqlite::VERSION;
-pub use trefoil_key_holder::database::StoreError;
 
 use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_attest::Restoration;
@@ -38,7 +39,7 @@ pub struct Tenant {
     pub id: TenantId,
     /// Name for operators.
     pub name: String,
-    /// The policy as JSON; its type is [`crate::tenant::Policy`].
+    /// The policy as JSON; its type is `trefoil_api::Policy`.
     pub policy: String,
     /// Public key of the tenant's templates, see [`trefoil_matching::PublicKey`].
     pub public_key: Vec<u8>,
@@ -61,7 +62,7 @@ pub struct ApiKey {
     pub tenant: TenantId,
     /// Keyed hash of the secret part.
     pub tag: [u8; 32],
-    /// Bits of [`crate::tenant::Scopes`].
+    /// Bits of an API key.
     pub scopes: u8,
     /// Unix seconds.
     pub created_at: u64,
@@ -92,7 +93,7 @@ pub struct Root {
     pub generation: u32,
     /// Proofs against older generations are refused from now on.
     pub generation_min: u32,
-    /// The signed statement, see [`trefoil_wallet::credentials::RootStatement`].
+    /// The signed statement, see `trefoil_wallet::credentials::RootStatement`.
     pub statement: Vec<u8>,
     /// The issuer's signature over it.
     pub signature: Vec<u8>,
@@ -145,7 +146,7 @@ pub struct Session {
     pub id: SessionId,
     /// Unix seconds.
     pub expires_at: u64,
-    /// The session, its key too, under the tenant's key; see [`crate::wrap::SessionName`].
+    /// The session, its key too, under the tenant's key; see [`wrap::SessionName`].
     pub wrapped: Vec<u8>,
 }
 

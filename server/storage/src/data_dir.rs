@@ -148,7 +148,7 @@ pub enum DataDirError {
 
 impl DataDir {
     /// In a directory into which a restore has begun and not ended.
-    pub(crate) const UNFINISHED: &str = "restore.unfinished";
+    pub const UNFINISHED: &str = "restore.unfinished";
 
     /// Opens or creates the directory and takes its lock: for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
@@ -162,7 +162,7 @@ impl DataDir {
     }
 
     /// Opens the directory of the restore that this process does.
-    pub(crate) fn open_unfinished(path: &Path) -> Result<DataDir, DataDirError> {
+    pub fn open_unfinished(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_whole_or_not(path, "lock")
     }
 
@@ -296,7 +296,7 @@ impl DataDir {
     }
 
     /// Begins a mark at 0, also where one was noted: for what was restored.
-    pub(crate) fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
+    pub fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
         self.write(name, &Reached::default().to_bytes())
     }
 
@@ -359,13 +359,14 @@ impl DataDir {
 /// A database file and what its directory knows of it. A path alone is one of which nothing is known.
 #[derive(Debug)]
 pub struct DatabaseFile {
-    pub(crate) path: PathBuf,
+    /// The file.
+    pub path: PathBuf,
     /// It was made before, so a file without tables is no new one.
-    pub(crate) exists: bool,
+    pub exists: bool,
     /// Where its count of transactions is kept besides.
-    pub(crate) mark: Option<HighWater>,
+    pub mark: Option<HighWater>,
     /// A file of an earlier version becomes one of this.
-    pub(crate) migrate: bool,
+    pub migrate: bool,
 }
 
 impl DatabaseFile {
@@ -410,12 +411,13 @@ pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
 }
 
 /// Opens no link.
-pub(crate) fn no_follow() -> i32 {
+pub fn no_follow() -> i32 {
     // A pipe in place of a file is opened without waiting for its writer.
     (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
 
-pub(crate) fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirError {
+/// The error of an operation on a file.
+pub fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirError {
     DataDirError::Io { path: path.display().to_string(), operation, cause }
 }
 

@@ -8,12 +8,12 @@
 //! subject and session.
 
 use crate::store::{Handle, SessionId, TenantId};
-use trefoil_key_holder::wrap::WrapError;
+use crate::wrap::WrapError;
 use trefoil_matching::KeyStructure;
 use zeroize::Zeroizing;
 
 /// A key of the hierarchy.
-pub struct WrapKey(trefoil_key_holder::wrap::WrapKey);
+pub struct WrapKey(crate::wrap::WrapKey);
 
 /// What a wrapped template is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct WrappedTemplate {
 impl WrapKey {
     /// The key with these bytes.
     pub fn new(bytes: &[u8; 32]) -> WrapKey {
-        WrapKey(trefoil_key_holder::wrap::WrapKey::new(bytes))
+        WrapKey(crate::wrap::WrapKey::new(bytes))
     }
 
     /// Wraps `plain` so that it opens only under the same `name`.

@@ -2,8 +2,8 @@
 
 use super::sqlite::APART_IN_1;
 use super::*;
-use trefoil_key_holder::Supervisor;
-use trefoil_key_holder::database::{Database, RowKey, fault};
+use crate::Supervisor;
+use crate::database::{Database, RowKey, fault};
 
 const T: TenantId = [1; 16];
 const U: TenantId = [2; 16];
@@ -323,7 +323,7 @@ fn unpacked(gzipped: &[u8], directory: &std::path::Path) -> std::path::PathBuf {
 #[test]
 fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let data = trefoil_key_holder::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
+    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
     let path = unpacked(OF_VERSION_2, data.path());
     let old = std::fs::read(&path).unwrap();
     let open = |migrate: bool| {
@@ -376,7 +376,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
 #[test]
 fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let data = trefoil_key_holder::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
+    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
     let path = unpacked(OF_VERSION_3, data.path());
     let open = |migrate: bool| {
         let file = data.database("store.sqlite").unwrap().migrating(migrate);
