@@ -81,7 +81,7 @@ fn scores_that_one_moves_change_no_decision_and_name_it() {
     assert_eq!([1, 3].map(|seat| gateway.state(seat).convicted), [0, 0]);
     for seat in [1, 3] {
         let named = "it sent a wrong part: not believed key_holder=\"key-holder-2\"";
-        assert_eq!(houses.log(seat).matches(named).count(), 6);
+        assert_eq!(houses.logged(seat, named, 6), 6);
     }
     // To one of the two only: both decide, and one of them names it.
     let [job, _] = gateway.jobs(6);
@@ -129,7 +129,7 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let refused = decide(&gateway, 4, 0);
     assert!(matches!(refused, Err(KeyHolderError::Frozen)), "until an operator has looked: {refused:?}");
     let named = "its part does not fit, and no other is here: it lies, or the gateway does key_holder=\"key-holder-2\"";
-    assert_eq!(houses.log(1).matches(named).count(), 3);
+    assert_eq!(houses.logged(1, named, 3), 3);
 }
 
 #[test]

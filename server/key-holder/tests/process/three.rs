@@ -5,7 +5,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
@@ -79,6 +79,17 @@ impl Houses {
 
     pub(crate) fn log(&self, seat: usize) -> String {
         std::fs::read_to_string(self.folder.path().join(format!("log-{seat}"))).unwrap()
+    }
+
+    /// How often a key-holder's log says this, once it does `times` times: a thread of its own writes the log.
+    pub(crate) fn logged(&self, seat: usize, what: &str, times: usize) -> usize {
+        loop {
+            let found = self.log(seat).matches(what).count();
+            if found >= times {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     pub(crate) fn identity(&self) -> Identity {
