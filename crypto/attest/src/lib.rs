@@ -75,3 +75,7 @@ pub use verify::{
     verify_with_seal,
 };
 pub use verify_error::VerifyError;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

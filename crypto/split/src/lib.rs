@@ -75,3 +75,7 @@ fn quantise(face: &[f32]) -> Result<Embedding, QuantiseError> {
     embedding.check_honest_band()?;
     Ok(embedding)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

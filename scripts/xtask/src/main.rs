@@ -14,6 +14,7 @@ mod miri;
 mod nightly;
 mod no_std;
 mod numbers;
+mod packages;
 mod paper;
 mod processor;
 mod quotes;

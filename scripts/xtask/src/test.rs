@@ -9,7 +9,8 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, docs, fuzz, interop, miri, no_std, numbers, paper, processor, quotes, smoke, tidy,
+    clients, deny, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor, quotes, smoke,
+    tidy,
 };
 
 /// What every change needs.
@@ -25,6 +26,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     add_check(repo, &mut steps, Scale::Test);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     steps.step("what clients link, elsewhere", || no_std::run(repo));
+    steps.command("packages of what clients link", packages::list(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Test, &[]));
     let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
@@ -54,6 +56,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
         timed_tests(repo, Scale::Soak, &["--workspace", "--release", "--features", "trefoil-bench/pqcrypto"]),
     );
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Soak, &["--release"]));
+    steps.command("packages of what clients link, built", packages::built(repo));
     fuzz::add(repo, &mut steps, Scale::Soak);
     miri::add(repo, &mut steps);
     steps.finish()
