@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::queueing;
-use super::{Asked, Ladder, Measured, Rung, Subject};
+use super::{Asked, KeyHolderLoad, Ladder, Measured, Rung, Subject};
+use super::{keyholder, queueing};
 use crate::cache::timing::Tally;
 use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
@@ -47,6 +47,19 @@ pub(super) fn report(
     others.iter().for_each(|measured| summary.push_str(&lookups_text(workers, cores, measured)));
     summary.extend(pipeline.map(|compared| pipeline_text(lookups, compared)));
     Report { summary, result, problem }
+}
+
+/// The report with the key-holder's rung.
+pub(super) fn with_keyholder(
+    mut report: Report,
+    load: &KeyHolderLoad,
+    measured: &[keyholder::Measured],
+) -> Report {
+    report.result["keyholder"] = keyholder::json(load, measured);
+    report.summary.push_str(&keyholder::text(measured));
+    let problem = measured.iter().find_map(keyholder::Measured::problem);
+    report.problem = report.problem.or(problem);
+    report
 }
 
 fn cores() -> usize {

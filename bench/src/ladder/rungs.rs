@@ -280,9 +280,6 @@ mod tests {
             for (rung, shape) in SHAPES {
                 assert_eq!(rung.over(family, Taken), shape, "{rung:?} {family:?}");
             }
-            for rung in [Rung::PerWorker, Rung::Off] {
-                assert_eq!(rung.over(family, Taken), [(0, 0, 0); 5], "{rung:?} {family:?}");
-            }
         }
         assert_eq!(LockFamily::default(), LockFamily::ParkingLot);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use trefoil_bench::Report;
 use trefoil_bench::in_pipeline::PipelineLoad;
-use trefoil_bench::ladder::{Ladder, LockFamily, ladder};
+use trefoil_bench::ladder::{KeyHolderLoad, Ladder, LockFamily, ladder};
 use trefoil_bench::overhead::overhead;
 use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::simulate::{Simulate, simulate};
@@ -146,6 +146,13 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         locks: LockFamily::ParkingLot,
         seed: 7,
         pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
+        keyholder: Some(KeyHolderLoad {
+            workers: vec![1, 2],
+            batches: 2,
+            duration: Duration::from_millis(1),
+            repeats: 2,
+            tier: Tier::detected(),
+        }),
         svg: Some(drawing.clone()),
     };
     let report = ladder(&parameters).expect("runs");
@@ -155,6 +162,10 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         every_rung_was_compared(&report, request);
     }
     assert_eq!(report.result["locks"], "parking_lot");
+    for workers in ["w1", "w2"] {
+        let mean = format!("/keyholder/workers/{workers}/of_locks/mean");
+        assert!(number(&report, &mean) > 0.0, "{workers}");
+    }
     assert_keys(
         &report,
         "/lookups/bars",
