@@ -1,32 +1,51 @@
 //! Observers that are wrong on purpose: locks and shared counters in observability code, as a laboratory.
 //!
 //! **Nothing here is for use.** The product observes with [`trefoil_cache::PerWorker`]; no crate of the product can
-//! name these types, because nothing depends on this one. They reconstruct a published account: a cache whose
-//! statistics, latency histogram and access-pattern detector each sat behind a lock of their own served 183,828
+//! name these types, because nothing depends on this one. They rebuild a published account: a cache whose
+//! statistics, latency histograms and access-pattern detector each sat behind a lock of their own served 183,828
 //! authentications per second on 96 workers of a 192-core Graviton4, where the raw map served 1,708,400; with
-//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account gives types and
-//! figures, not code; what each part writes is written here as its text says.
+//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account prints the code of
+//! its bugs and fixes: `parking_lot::RwLock`, one `fetch_add` for each operation once the locks are gone, and a
+//! `throughput_window.try_write()` that stays after the second fix. `bench/METHODOLOGY.md` says what was taken from it and
+//! what was not known.
 //!
-//! What workers share begins on a line of its own and its fields have a fixed order, so that which lines travel follows from
-//! the types and not from the allocator's mood or the compiler's; the published types had no such luck.
+//! What workers share begins on a line of its own, so that which lines travel follows from the types and not from the
+//! allocator's mood; the published types had no such luck.
 //!
-//! An observer consists of three parts, each chosen on its own ([`Exhibit`]): what counts events, what times look-ups,
-//! what notices keys.
+//! One exhibit is no observer: the key-holder's state behind the locks that it had (`keyholder`).
+//!
+//! An observer consists of four parts, each chosen on its own ([`Exhibit`]): what counts events, what times operations,
+//! what counts the operations of the last seconds, what notices keys.
 
+#[cfg(test)]
+pub(crate) mod census;
 mod counters;
+mod keyholder;
 mod latency;
 mod locks;
 mod patterns;
+mod window;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use trefoil_cache::{Event, Key, Latency, Observer, Recorder, Sampled, Stats};
+use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
 
 pub(crate) use counters::{LockedCounters, SharedCounters};
+pub(crate) use keyholder::{Job, LockedKeyHolder};
 pub(crate) use latency::{LockedHistogram, SharedHistogram};
 pub use locks::LockFamily;
 pub(crate) use locks::{Locks, ParkingLot, Std};
 pub(crate) use patterns::{GatedLog, LockedLog};
+pub(crate) use window::TriedWindow;
+
+/// Adds to a counter that all workers share; what it was.
+#[inline(always)]
+fn add(counter: &AtomicU64, n: u64) -> u64 {
+    #[cfg(test)]
+    census::added();
+    counter.fetch_add(n, Relaxed)
+}
 
 /// The cache's side of one part.
 pub(crate) trait Part: Default + Send + Sync + 'static {
@@ -49,20 +68,36 @@ pub(crate) trait Count {
     fn count(&mut self, event: Event, n: u64);
 }
 
-/// Times look-ups.
+/// Times operations.
 pub(crate) trait Times: Part<Worker: Time> {
-    /// Look-ups timed so far.
+    /// Operations of this kind that were timed so far.
     #[cfg(test)]
-    fn samples(&self) -> u64;
+    fn samples(&self, operation: Operation) -> u64;
 }
 
 /// The session's side of [`Times`].
 pub(crate) trait Time {
-    /// The time, if the look-up that begins is to be timed.
-    fn begin(&mut self) -> Option<Instant>;
+    /// Whether operations have to be timed for it.
+    const READS_CLOCK: bool;
 
-    /// Notes the time since `began`.
-    fn end(&mut self, began: Instant);
+    /// Notes how long one took.
+    fn record(&mut self, operation: Operation, ns: u64);
+}
+
+/// Counts the operations of the last seconds.
+pub(crate) trait Watches: Part<Worker: Watch> {
+    /// Operations in the window.
+    #[cfg(test)]
+    fn operations(&self) -> u64;
+}
+
+/// The session's side of [`Watches`].
+pub(crate) trait Watch {
+    /// Whether operations have to be timed for it.
+    const READS_CLOCK: bool;
+
+    /// Notes an operation that ended `at` this moment.
+    fn passed(&mut self, at: Instant);
 }
 
 /// Notices which keys are looked up.
@@ -78,28 +113,31 @@ pub(crate) trait Notice {
     fn notice(&mut self, key: &Key);
 }
 
-/// An observer of three parts.
+/// An observer of four parts.
 #[derive(Default)]
-pub(crate) struct Exhibit<C, T, N> {
+pub(crate) struct Exhibit<C, T, W, N> {
     pub(crate) counters: C,
     pub(crate) timer: T,
+    pub(crate) window: W,
     pub(crate) patterns: N,
 }
 
 /// The session's side of an [`Exhibit`].
-pub(crate) struct Recording<C, T, N> {
+pub(crate) struct Recording<C, T, W, N> {
     counter: C,
     timer: T,
+    window: W,
     notice: N,
 }
 
-impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
-    type Worker = Recording<C::Worker, T::Worker, N::Worker>;
+impl<C: Counts, T: Times, W: Watches, N: Notices> Observer for Exhibit<C, T, W, N> {
+    type Worker = Recording<C::Worker, T::Worker, W::Worker, N::Worker>;
 
     fn worker(&self) -> Self::Worker {
         Recording {
             counter: self.counters.worker(),
             timer: self.timer.worker(),
+            window: self.window.worker(),
             notice: self.patterns.worker(),
         }
     }
@@ -114,8 +152,28 @@ impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
     }
 }
 
-impl<C: Count + Send + 'static, T: Time + Send + 'static, N: Notice + Send + 'static> Recorder
-    for Recording<C, T, N>
+impl<C, T: Time, W: Watch, N> Recording<C, T, W, N> {
+    #[inline(always)]
+    fn begin(&self) -> Option<Instant> {
+        (T::READS_CLOCK || W::READS_CLOCK).then(Instant::now)
+    }
+
+    #[inline(always)]
+    fn timed(&mut self, operation: Operation, began: Instant) {
+        let ended = Instant::now();
+        self.timer.record(operation, ended.saturating_duration_since(began).as_nanos() as u64);
+        self.window.passed(ended);
+    }
+}
+
+/// Every operation is observed, none sampled: a get (found or not), a put, the admission within it, and the whole of a
+/// miss. Each is counted once; the whole of a miss was counted when the look-up found nothing.
+impl<C, T, W, N> Recorder for Recording<C, T, W, N>
+where
+    C: Count + Send + 'static,
+    T: Time + Send + 'static,
+    W: Watch + Send + 'static,
+    N: Notice + Send + 'static,
 {
     #[inline(always)]
     fn record(&mut self, event: Event) {
@@ -132,12 +190,28 @@ impl<C: Count + Send + 'static, T: Time + Send + 'static, N: Notice + Send + 'st
     #[inline(always)]
     fn begin_get(&mut self, key: &Key) -> Sampled {
         self.notice.notice(key);
-        self.timer.begin().map_or(Sampled::No, Sampled::Timed)
+        self.begin().map_or(Sampled::No, Sampled::Timed)
     }
 
     #[inline(always)]
     fn end_get(&mut self, began: Instant) {
-        self.timer.end(began);
+        self.timed(Operation::Get, began);
+    }
+
+    #[inline(always)]
+    fn begin_put(&mut self) -> Option<Instant> {
+        self.begin()
+    }
+
+    #[inline(always)]
+    fn begin_admission(&mut self) -> Option<Instant> {
+        self.counter.count(Event::AdmissionWon, 1);
+        self.begin()
+    }
+
+    #[inline(always)]
+    fn end(&mut self, operation: Operation, began: Instant) {
+        self.timed(operation, began);
     }
 }
 
@@ -166,19 +240,30 @@ impl Count for Nothing {
 
 impl Times for Nothing {
     #[cfg(test)]
-    fn samples(&self) -> u64 {
+    fn samples(&self, _: Operation) -> u64 {
         0
     }
 }
 
 impl Time for Nothing {
-    #[inline(always)]
-    fn begin(&mut self) -> Option<Instant> {
-        None
-    }
+    const READS_CLOCK: bool = false;
 
     #[inline(always)]
-    fn end(&mut self, _: Instant) {}
+    fn record(&mut self, _: Operation, _: u64) {}
+}
+
+impl Watches for Nothing {
+    #[cfg(test)]
+    fn operations(&self) -> u64 {
+        0
+    }
+}
+
+impl Watch for Nothing {
+    const READS_CLOCK: bool = false;
+
+    #[inline(always)]
+    fn passed(&mut self, _: Instant) {}
 }
 
 impl Notices for Nothing {
@@ -228,27 +313,44 @@ mod tests {
     }
 
     fn locked_parts_record_everything_under<L: Locks>() {
-        let observer = look_up::<Exhibit<LockedCounters<L>, LockedHistogram<L>, LockedLog<L>>>();
+        let observer =
+            look_up::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>();
         counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(), observer.patterns.held()), (4_096, 4_096));
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 4_096));
+        // A window that another worker holds is skipped.
+        let watched = observer.window.operations();
+        assert!(0 < watched && watched <= 4_096, "{watched}");
         assert_eq!(observer.latency(), Latency::default());
     }
 
     #[test]
     fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
-        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, GatedLog<Std>>>();
+        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, Nothing, GatedLog<Std>>>();
         counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(), observer.patterns.held()), (4_096, 64));
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 64));
     }
 
     #[test]
     fn each_part_can_be_had_alone() {
-        let observer = look_up::<Exhibit<LockedCounters<Std>, Nothing, Nothing>>();
+        let observer = look_up::<Exhibit<LockedCounters<Std>, Nothing, Nothing, Nothing>>();
         counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(), observer.patterns.held()), (0, 0));
-        let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing>>();
-        assert_eq!((observer.stats(), observer.timer.samples()), (Stats::default(), 4_096));
-        let observer = look_up::<Exhibit<Nothing, Nothing, LockedLog<Std>>>();
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (0, 0));
+        let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>();
+        assert_eq!(observer.stats(), Stats::default());
+        assert_eq!((observer.timer.samples(Operation::Get), observer.window.operations()), (4_096, 0));
+        let observer = look_up::<Exhibit<Nothing, Nothing, TriedWindow<ParkingLot>, Nothing>>();
+        assert!(observer.window.operations() > 0 && observer.stats() == Stats::default());
+        let observer = look_up::<Exhibit<Nothing, Nothing, Nothing, LockedLog<Std>>>();
         assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
+    }
+
+    #[test]
+    fn each_operation_has_a_histogram_of_its_own() {
+        let observer = Exhibit::<Nothing, LockedHistogram<ParkingLot>, Nothing, Nothing>::default();
+        let mut session = observer.worker();
+        for (times, operation) in Operation::ALL.into_iter().enumerate() {
+            (0..=times).for_each(|_| session.end(operation, Instant::now()));
+        }
+        assert_eq!(Operation::ALL.map(|operation| observer.timer.samples(operation)), [1, 2, 3, 4]);
     }
 }

@@ -1,11 +1,14 @@
 //! The ladder: what each way of observing a cache costs, from three locks to none.
 //!
-//! (a) with the cheapest pipeline there is, which does nothing but look up: nothing hides the observer;
-//! (b) in the whole pipeline, where a look-up is a thousandth of the work.
+//! (a) with the cheapest pipeline there is, which does nothing but get, miss or put: nothing hides the observer;
+//! (b) in the whole pipeline, where a look-up is a thousandth of the work;
 //!
-//! Both compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
+//! (c) the key-holder with and without the locks that it had.
+//!
+//! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.
 
+mod keyholder;
 mod lookups;
 mod queueing;
 mod report;
@@ -25,14 +28,15 @@ use crate::population::Population;
 use crate::record::Report;
 use crate::wiring;
 use crate::world::capacity;
-pub(crate) use lookups::{Lookups, Measured, Stand, Subject};
+pub use keyholder::KeyHolderLoad;
+pub(crate) use lookups::{Asked, Lookups, Measured, Stand, Subject};
 pub(crate) use rungs::{LADDER, OverObserver, PARTS, Rung};
 
 /// What to run.
 pub struct Ladder {
-    /// Threads that look up.
+    /// Threads that get, miss or put.
     pub workers: usize,
-    /// Length of one run of look-ups.
+    /// Length of one run.
     pub duration: Duration,
     /// Rounds of raw, rung, rung, raw.
     pub repeats: usize,
@@ -44,6 +48,8 @@ pub struct Ladder {
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,
+    /// The key-holder's rung, if it is to be climbed too.
+    pub keyholder: Option<KeyHolderLoad>,
     /// Where to draw the look-ups' shares of the raw map.
     pub svg: Option<PathBuf>,
 }
@@ -51,25 +57,28 @@ pub struct Ladder {
 /// Climbs the ladder.
 ///
 /// # Errors
-/// When this build has no DashMap or a pipeline stops. Wrong outputs are in the report, not here.
+/// When this build has no DashMap, a pipeline stops or the two key-holders differ. Wrong outputs are in the report, not here.
 pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
     let rungs: Vec<Rung> = LADDER.into_iter().chain(PARTS.into_iter().filter(|_| parameters.parts)).collect();
-    let lookups = Lookups {
-        workers: parameters.workers,
-        duration: parameters.duration,
-        repeats: parameters.repeats,
-        locks: parameters.locks,
-        seed: parameters.seed,
-    }
-    .climb(&rungs)?;
+    let climb = |asked: Asked| {
+        let Ladder { workers, duration, repeats, locks, seed, .. } = *parameters;
+        Lookups { asked, workers, duration, repeats, locks, seed }.climb(&rungs)
+    };
+    let lookups = climb(Asked::Get)?;
+    let others = [climb(Asked::Miss)?, climb(Asked::Put)?];
     if let Some(file) = &parameters.svg {
         chart::write(file, &report::drawing(parameters, &lookups))?;
     }
+    let keyholder = parameters.keyholder.as_ref().map(|load| keyholder::measure(load, parameters.seed));
     let pipeline = match &parameters.pipeline {
         Some((load, population)) => Some(climb_in_pipeline(*load, parameters.locks, population)?),
         None => None,
     };
-    Ok(report::report(parameters, &lookups, pipeline.as_deref()))
+    let report = report::report(parameters, &lookups, &others, pipeline.as_deref());
+    Ok(match (&parameters.keyholder, keyholder.transpose()?) {
+        (Some(load), Some(measured)) => report::with_keyholder(report, load, &measured),
+        _ => report,
+    })
 }
 
 /// Every rung on the map, and the engine where this build has it, each in a pipeline of its own.

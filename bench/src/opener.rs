@@ -4,13 +4,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
-use trefoil_matching::{Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _};
+use trefoil_bfv::{Basis, Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey, TagKey, TagMaster};
+use trefoil_matching::{
+    EpochRecord, Handle, LANES, Lane, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _,
+};
 
 use crate::failure::Failure;
 
 /// A memory vault that stays readable after a key-holder has taken it.
 pub(crate) type OpenVault = Arc<MemoryVault>;
+
+/// A subject's name, lane and key.
+pub(crate) type KeyOf = ((Handle, u32), Lane, SubjectKey);
 
 /// The template keys of a tenant, derived as the key-holder derives them.
 pub(crate) struct Keys(HashMap<(Handle, u32), SubjectKey>);
@@ -21,10 +26,7 @@ impl Keys {
     /// # Errors
     /// When the vault does not know the tenant.
     pub(crate) fn of(vault: &OpenVault, tenant: &TenantId) -> Result<Self, Failure> {
-        let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
-        let record = tenants.iter().find(|record| record.tenant == *tenant);
-        let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
-        let epoch = record.epochs.last().ok_or_else(|| Failure::fault("the tenant has no keys"))?;
+        let epoch = newest(vault, tenant)?;
         let master = MasterKey::from_bytes(epoch.master);
         let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
         let key = |subject: SubjectRecord| {
@@ -34,6 +36,42 @@ impl Keys {
         };
         Ok(Keys(subjects.into_iter().map(key).collect()))
     }
+
+    /// The subjects that `vault` holds for `tenant`, with their lanes and keys.
+    ///
+    /// # Errors
+    /// When the vault cannot be read.
+    pub(crate) fn into_subjects(
+        mut self,
+        vault: &OpenVault,
+        tenant: &TenantId,
+    ) -> Result<Vec<KeyOf>, Failure> {
+        let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
+        let named = subjects.into_iter().filter_map(|subject| {
+            let name = (subject.handle, subject.generation);
+            Some((name, subject.lane, self.0.remove(&name)?))
+        });
+        Ok(named.collect())
+    }
+
+    /// What checks the tags of `tenant`'s batches while no job of it was malformed.
+    ///
+    /// # Errors
+    /// When the vault does not know the tenant.
+    pub(crate) fn tag_key(vault: &OpenVault, tenant: &TenantId) -> Result<TagKey, Failure> {
+        let epoch = newest(vault, tenant)?;
+        let basis = Basis::from_seed(Scheme::shared(), epoch.seed);
+        let [one, other] = epoch.tags.map(|tags| TagMaster::from_bytes(tags).key(&basis, 0));
+        Ok(one.plus(&other))
+    }
+}
+
+/// The newest keys of `tenant`.
+fn newest(vault: &OpenVault, tenant: &TenantId) -> Result<EpochRecord, Failure> {
+    let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
+    let record = tenants.iter().find(|record| record.tenant == *tenant);
+    let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
+    record.epochs.last().cloned().ok_or_else(|| Failure::fault("the tenant has no keys"))
 }
 
 /// One thread's decryption.

@@ -57,7 +57,10 @@ impl OverCache for Points {
                 Some(requests) => eprintln!("{requests} requests per proof"),
                 None => eprintln!("all cached"),
             }
-            Ok(Point { requests_per_proof, outcome: stand.run(requests_per_proof)? })
+            let contended = stand.world.cache.stats().contended;
+            let outcome = stand.run(requests_per_proof)?;
+            let contended_gets = stand.world.cache.stats().contended - contended;
+            Ok(Point { requests_per_proof, outcome, contended_gets })
         });
         Ok(report(&run, &stand, &points.collect::<Result<Vec<_>, Failure>>()?))
     }
@@ -67,6 +70,8 @@ impl OverCache for Points {
 struct Point {
     requests_per_proof: Option<u32>,
     outcome: Outcome,
+    /// Look-ups that found nothing because another worker was writing where they looked.
+    contended_gets: u64,
 }
 
 impl Point {
@@ -84,6 +89,7 @@ impl Point {
             "proof_us": rounded(self.over(Window::proof_us).median()),
             "proof_share": precise(self.over(Window::proof_share).median()),
             "proofs_verified": self.outcome.proofs, "requests": self.outcome.requests,
+            "contended_gets": self.contended_gets,
             "verified": self.outcome.audit.counts,
         })
     }

@@ -178,6 +178,8 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
             self.recorder.record(Event::Rejection);
             return Inserted::Expired;
         }
+        let began = self.recorder.begin_put();
+        let deciding = self.recorder.begin_admission();
         let mut outcome = self.store(key, Held { value, expires_at });
         if outcome == Inserted::Full {
             let dropped = self.baseline.sweep_when_full(now);
@@ -186,11 +188,17 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
                 outcome = self.store(key, Held { value, expires_at });
             }
         }
+        if let Some(deciding) = deciding {
+            self.recorder.end(Operation::Admission, deciding);
+        }
         self.recorder.record(match outcome {
             Inserted::New => Event::Insertion,
             Inserted::Replaced => Event::Replacement,
             Inserted::Expired | Inserted::Contended | Inserted::Full | Inserted::Outdated => Event::Rejection,
         });
+        if let Some(began) = began {
+            self.recorder.end(Operation::Put, began);
+        }
         outcome
     }
 

@@ -18,6 +18,8 @@ pub(crate) enum Operation {
     Get,
     /// Looks a key up and stores it if it is not there.
     GetOrInsert,
+    /// Stores it.
+    Put,
 }
 
 /// What is timed.
@@ -169,6 +171,12 @@ fn chunk(
 ) -> usize {
     let end = stream.len().min(at + CHUNK);
     let keys = &stream[at..end];
+    tally.requests += keys.len() as u64;
+    let next = if end == stream.len() { 0 } else { end };
+    if operation == Operation::Put {
+        keys.iter().for_each(|key| handle.insert(*key, Payload::of(key)));
+        return next;
+    }
     for key in keys {
         match handle.get(key) {
             Some(value) => {
@@ -181,8 +189,7 @@ fn chunk(
             None => {}
         }
     }
-    tally.requests += keys.len() as u64;
-    if end == stream.len() { 0 } else { end }
+    next
 }
 
 #[inline(always)]
@@ -219,6 +226,11 @@ mod tests {
         peer.warm(&streams[1]);
         assert_eq!(peer.warm(&streams[1]), streams[1].len());
         assert!(streams.iter().flatten().all(|key| peer.holds(key)));
+        let more = [(200..300).map(key).collect::<Vec<Key>>()];
+        let tally =
+            peer.time(Load { operation: Operation::Put, streams: &more, threads: 1, ..load(Operation::Put) });
+        assert!(tally.requests >= 100 && (tally.hits, tally.wrong) == (0, 0));
+        assert!(more[0].iter().all(|key| peer.holds(key)));
     }
 
     #[test]

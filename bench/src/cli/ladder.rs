@@ -10,16 +10,19 @@ use super::Output;
 use super::overhead;
 use super::world::SmallWorldArgs;
 use crate::failure::Failure;
-use crate::ladder::{Ladder, LockFamily, ladder};
+use crate::ladder::{KeyHolderLoad, Ladder, LockFamily, ladder};
 use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
     trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
-    trefoil-bench ladder --workers 96 --locks parking-lot --pipeline-repeats 0
+    trefoil-bench ladder --workers 96 --locks std --pipeline-repeats 0 --key-holder-repeats 0
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
+
+/// Batches that the key-holder decides in turn, each with subjects of its own.
+const KEY_HOLDER_BATCHES: usize = 96;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,7 +40,7 @@ pub(super) struct LadderArgs {
     #[arg(long)]
     parts: bool,
     /// Whose locks the locked rungs take
-    #[arg(long, value_enum, default_value_t = LockFamily::Std)]
+    #[arg(long, value_enum, default_value_t = LockFamily::default())]
     locks: LockFamily,
     /// Rounds in the whole pipeline; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1_000))]
@@ -45,6 +48,12 @@ pub(super) struct LadderArgs {
     /// Length of one run of the pipeline
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = super::numbers::seconds)]
     pipeline_seconds: f64,
+    /// Rounds of the key-holder with and without locks; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    key_holder_repeats: u32,
+    /// Workers that ask the key-holder, one number after the other
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,96", value_parser = super::numbers::workers)]
+    key_holder_workers: Vec<usize>,
     #[command(flatten)]
     small: SmallWorldArgs,
     /// Draw the look-ups' shares of the raw map
@@ -66,14 +75,23 @@ impl LadderArgs {
                 Some((load, world.population()?))
             }
         };
+        let duration = Duration::from_secs_f64(self.seconds);
+        let keyholder = (self.key_holder_repeats > 0).then(|| KeyHolderLoad {
+            workers: self.key_holder_workers.clone(),
+            batches: KEY_HOLDER_BATCHES,
+            duration,
+            repeats: self.key_holder_repeats as usize,
+            tier,
+        });
         ladder(&Ladder {
             workers,
-            duration: Duration::from_secs_f64(self.seconds),
+            duration,
             repeats: self.repeats as usize,
             parts: self.parts,
             locks: self.locks,
             seed: self.small.seed,
             pipeline,
+            keyholder,
             svg: self.svg.clone(),
         })
     }

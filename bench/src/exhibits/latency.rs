@@ -1,45 +1,43 @@
-//! What times: a histogram of atomic buckets, behind a lock that it never needed, and without it.
+//! What times: a histogram of atomic buckets for each operation, behind locks that they never needed, and without.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_utils::CachePadded;
+use trefoil_cache::Operation;
 
 use super::locks::{Lock as _, Locks};
-use super::{Part, Time, Times};
+use super::{Part, Time, Times, add};
 
 /// One bucket per power of two, in nanoseconds.
 const BUCKETS: usize = 32;
+const OPERATIONS: usize = Operation::ALL.len();
 
-/// Atomic buckets with count and sum. Recording needs no exclusive access. Count and sum lie in one line and the buckets in
-/// others, wherever the compiler would have put them.
+/// Atomic buckets. Recording adds to one of them, needs no exclusive access and keeps no count and no sum.
 #[derive(Debug, Default)]
-#[repr(C)]
 pub(crate) struct SimpleHistogram {
-    count: AtomicU64,
-    sum_ns: AtomicU64,
-    buckets: CachePadded<[AtomicU64; BUCKETS]>,
+    buckets: [AtomicU64; BUCKETS],
 }
 
 impl SimpleHistogram {
     #[inline(always)]
     fn record(&self, ns: u64) {
         let bucket = (ns | 1).ilog2() as usize;
-        self.count.fetch_add(1, Relaxed);
-        self.sum_ns.fetch_add(ns, Relaxed);
-        self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Relaxed);
+        add(&self.buckets[bucket.min(BUCKETS - 1)], 1);
     }
 
     #[cfg(test)]
     fn samples(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
+        self.buckets.iter().map(|bucket| bucket.load(std::sync::atomic::Ordering::Relaxed)).sum()
     }
 }
 
-/// `RwLock<SimpleHistogram>`, locked for writing on every look-up although its buckets are atomic: the second of the
+/// A lock around the histogram of each operation.
+type EachLocked<L> = [CachePadded<<L as Locks>::Of<SimpleHistogram>>; OPERATIONS];
+
+/// `RwLock<SimpleHistogram>`, locked for writing on every operation although its buckets are atomic: the second of the
 /// three locks.
-pub(crate) struct LockedHistogram<L: Locks>(Arc<CachePadded<L::Of<SimpleHistogram>>>);
+pub(crate) struct LockedHistogram<L: Locks>(Arc<EachLocked<L>>);
 
 impl<L: Locks> Default for LockedHistogram<L> {
     fn default() -> Self {
@@ -57,28 +55,24 @@ impl<L: Locks> Part for LockedHistogram<L> {
 
 impl<L: Locks> Times for LockedHistogram<L> {
     #[cfg(test)]
-    fn samples(&self) -> u64 {
-        self.0.read(SimpleHistogram::samples)
+    fn samples(&self, operation: Operation) -> u64 {
+        self.0[operation as usize].read(SimpleHistogram::samples)
     }
 }
 
 impl<L: Locks> Time for LockedHistogram<L> {
-    #[inline(always)]
-    fn begin(&mut self) -> Option<Instant> {
-        Some(Instant::now())
-    }
+    const READS_CLOCK: bool = true;
 
     #[inline(always)]
-    fn end(&mut self, began: Instant) {
-        let ns = began.elapsed().as_nanos() as u64;
-        self.0.write(|histogram| histogram.record(ns));
+    fn record(&mut self, operation: Operation, ns: u64) {
+        self.0[operation as usize].write(|histogram| histogram.record(ns));
     }
 }
 
-/// The histogram without the lock: the published fix. Every look-up is still timed, with two readings of the clock,
-/// and three atomics that all workers share are written: count and sum in one line, the bucket in another.
+/// The histograms without the locks: the published fix. Every operation is still timed, with two readings of the clock,
+/// and adds to a bucket that all workers share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SharedHistogram(Arc<CachePadded<SimpleHistogram>>);
+pub(crate) struct SharedHistogram(Arc<[CachePadded<SimpleHistogram>; OPERATIONS]>);
 
 impl Part for SharedHistogram {
     type Worker = Self;
@@ -90,19 +84,16 @@ impl Part for SharedHistogram {
 
 impl Times for SharedHistogram {
     #[cfg(test)]
-    fn samples(&self) -> u64 {
-        self.0.samples()
+    fn samples(&self, operation: Operation) -> u64 {
+        self.0[operation as usize].samples()
     }
 }
 
 impl Time for SharedHistogram {
-    #[inline(always)]
-    fn begin(&mut self) -> Option<Instant> {
-        Some(Instant::now())
-    }
+    const READS_CLOCK: bool = true;
 
     #[inline(always)]
-    fn end(&mut self, began: Instant) {
-        self.0.record(began.elapsed().as_nanos() as u64);
+    fn record(&mut self, operation: Operation, ns: u64) {
+        self.0[operation as usize].record(ns);
     }
 }

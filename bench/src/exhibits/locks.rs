@@ -1,4 +1,4 @@
-//! The locks that exhibits stand on: the published account does not say whose they were.
+//! The locks that exhibits stand on. The published account uses parking_lot's.
 
 use std::sync::PoisonError;
 #[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
@@ -6,14 +6,17 @@ use std::sync::RwLock;
 
 use clap::ValueEnum;
 
+#[cfg(test)]
+use super::census;
+
 /// Whose locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LockFamily {
     /// The standard library's: a hundred polls, then sleep until woken.
-    #[default]
     Std,
-    /// parking_lot's: some tens of polls with growing pauses, then sleep in a queue; a lock that is left may be taken by
-    /// the one who comes first.
+    /// parking_lot's, which the published account uses: some tens of polls with growing pauses, then sleep in a queue. The
+    /// first thread that comes may take a lock that was released.
+    #[default]
     ParkingLot,
 }
 
@@ -38,6 +41,9 @@ pub(crate) trait Lock<T>: Default + Send + Sync + 'static {
     /// Does `work` with the lock taken for writing.
     fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
 
+    /// Does `work` with the lock taken for writing if it is free, and nothing otherwise.
+    fn try_write(&self, work: impl FnOnce(&mut T));
+
     /// Does `work` with the lock taken for reading.
     fn read<R>(&self, work: impl FnOnce(&T) -> R) -> R;
 }
@@ -54,7 +60,18 @@ impl Locks for Std {
 impl<T: Default + Send + Sync + 'static> Lock<T> for RwLock<T> {
     #[inline(always)]
     fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        #[cfg(test)]
+        census::locked();
         work(&mut RwLock::write(self).unwrap_or_else(PoisonError::into_inner))
+    }
+
+    #[inline(always)]
+    fn try_write(&self, work: impl FnOnce(&mut T)) {
+        #[cfg(test)]
+        census::tried();
+        if let Ok(mut held) = RwLock::try_write(self) {
+            work(&mut held);
+        }
     }
 
     #[inline(always)]
@@ -75,7 +92,18 @@ impl Locks for ParkingLot {
 impl<T: Default + Send + Sync + 'static> Lock<T> for parking_lot::RwLock<T> {
     #[inline(always)]
     fn write<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        #[cfg(test)]
+        census::locked();
         work(&mut parking_lot::RwLock::write(self))
+    }
+
+    #[inline(always)]
+    fn try_write(&self, work: impl FnOnce(&mut T)) {
+        #[cfg(test)]
+        census::tried();
+        if let Some(mut held) = parking_lot::RwLock::try_write(self) {
+            work(&mut held);
+        }
     }
 
     #[inline(always)]

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_utils::CachePadded;
 use trefoil_cache::Key;
 
 use super::locks::{Lock as _, Locks};
-use super::{Notice, Notices, Part};
+use super::{Notice, Notices, Part, add};
 
 /// Keys that a log holds.
 const LOG: usize = 10_000;
@@ -89,7 +89,7 @@ impl<L: Locks> Notices for GatedLog<L> {
 impl<L: Locks> Notice for GatedLog<L> {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
-        if self.seen.fetch_add(1, Relaxed) & (PERIOD - 1) == 0 {
+        if add(&self.seen, 1) & (PERIOD - 1) == 0 {
             self.log.notice(key);
         }
     }

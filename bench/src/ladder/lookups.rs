@@ -1,4 +1,4 @@
-//! The ladder with the cheapest pipeline: threads that look keys up and do nothing else.
+//! The ladder with the cheapest pipeline: threads that get, miss or put and do nothing else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,49 @@ use crate::paired::Ratios;
 use crate::peers::{Ours, Payload, RawDashMap, key};
 use crate::wiring;
 
+/// What every request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Looks up a key that is held.
+    Get,
+    /// Looks up one that is not.
+    Miss,
+    /// Stores a key that is held once more, which admits it.
+    Put,
+}
+
+impl Asked {
+    /// The name in records.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Asked::Get => "get",
+            Asked::Miss => "miss",
+            Asked::Put => "put",
+        }
+    }
+
+    /// How many of these requests an observer has counted.
+    pub(crate) fn counted(self, stats: Stats) -> u64 {
+        match self {
+            Asked::Get => stats.hits,
+            Asked::Miss => stats.misses,
+            Asked::Put => stats.insertions + stats.replacements + stats.rejections,
+        }
+    }
+
+    /// Requests of a run that did not do what they should.
+    fn failed(self, run: &Tally) -> u64 {
+        match self {
+            Asked::Get => run.wrong + (run.requests - run.hits),
+            Asked::Miss | Asked::Put => run.wrong + run.hits,
+        }
+    }
+}
+
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookups {
+    pub(crate) asked: Asked,
     pub(crate) workers: usize,
     pub(crate) duration: Duration,
     pub(crate) repeats: usize,
@@ -64,9 +104,12 @@ impl Subject {
 /// The rounds of one subject: raw, subject, subject, raw.
 pub(crate) struct Measured {
     pub(crate) subject: Subject,
+    pub(crate) asked: Asked,
     pub(crate) rounds: Vec<[Tally; 4]>,
-    /// Events that the observer counted; none where it counts nothing.
-    pub(crate) counted: Option<Stats>,
+    /// Requests that the observer counted; none where it counts nothing.
+    pub(crate) counted: Option<u64>,
+    /// Keys that are no longer held afterwards, or with another key's value.
+    pub(crate) lost: usize,
 }
 
 impl Measured {
@@ -95,18 +138,22 @@ impl Measured {
         self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
     }
 
-    /// What is wrong, if anything: a miss, a wrong value, or an observer that did not see what happened.
+    /// What is wrong, if anything: a request that did something else, a key that is gone, or an observer that did not see
+    /// what happened.
     pub(crate) fn problem(&self) -> Option<String> {
-        let name = self.subject.name();
+        let (name, asked) = (self.subject.name(), self.asked.name());
         let runs = || self.runs().chain(self.raw_runs());
-        let wrong: u64 = runs().map(|run| run.wrong + (run.requests - run.hits)).sum();
-        if wrong > 0 {
-            return Some(format!("{name}: {wrong} look-ups gave nothing or another key's value"));
+        let failed: u64 = runs().map(|run| self.asked.failed(run)).sum();
+        if failed > 0 {
+            return Some(format!("{name}, {asked}: {failed} requests found another value than they should"));
+        }
+        if self.lost > 0 {
+            return Some(format!("{name}, {asked}: {} keys are not held afterwards", self.lost));
         }
         let done: u64 = self.runs().map(|run| run.requests).sum();
         match self.counted {
-            Some(stats) if stats.hits != done => {
-                Some(format!("{name}: the observer counted {} of {done} look-ups", stats.hits))
+            Some(counted) if counted != done => {
+                Some(format!("{name}, {asked}: the observer counted {counted} of {done} requests"))
             }
             _ => None,
         }
@@ -145,12 +192,14 @@ impl Lookups {
         contestants.iter().for_each(|contestant| contestant.timed.fill(&keys));
         // The engine may have displaced one while it was filled; what not all hold is asked of none.
         keys.retain(|key| contestants.iter().all(|contestant| contestant.timed.holds(key)));
-        let streams = streams(&keys, self.seed);
+        let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
+        let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
         // What filling and checking have counted is not part of the measurement.
-        let before: Vec<Stats> = contestants.iter().map(|contestant| (contestant.stats)()).collect();
+        let count = |contestant: &Contestant| self.asked.counted((contestant.stats)());
+        let before: Vec<u64> = contestants.iter().map(count).collect();
         let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); contestants.len()];
         for round in 0..self.repeats {
-            eprintln!("look-ups: round {} of {}", round + 1, self.repeats);
+            eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
             let mut order: Vec<usize> = (0..contestants.len()).collect();
             if round % 2 == 1 {
                 order.reverse();
@@ -161,8 +210,13 @@ impl Lookups {
                 rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
             }
         }
-        let measured = contestants.into_iter().zip(before).zip(rounds);
-        Ok(measured.map(|((contestant, before), rounds)| contestant.measured(before, rounds)).collect())
+        let measured =
+            contestants.into_iter().zip(before).zip(rounds).map(|((contestant, before), rounds)| {
+                let counted = contestant.counts().then(|| count(&contestant) - before);
+                let lost = keys.iter().filter(|key| !contestant.timed.holds(key)).count();
+                Measured { subject: contestant.subject, asked: self.asked, rounds, counted, lost }
+            });
+        Ok(measured.collect())
     }
 
     /// The raw map and `rungs`, each in memory of its own, filled.
@@ -184,7 +238,7 @@ impl Lookups {
 
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
         Load {
-            operation: Operation::Get,
+            operation: if self.asked == Asked::Put { Operation::Put } else { Operation::Get },
             streams,
             offset: round * STRIDE,
             threads: self.workers,
@@ -194,15 +248,12 @@ impl Lookups {
 }
 
 impl Contestant {
-    fn measured(self, before: Stats, rounds: Vec<[Tally; 4]>) -> Measured {
-        let now = (self.stats)();
-        let counts = match self.subject {
+    fn counts(&self) -> bool {
+        match self.subject {
             Subject::Map(rung) => rung.counts(),
             Subject::Engine => true,
             Subject::EngineOff => false,
-        };
-        let since = Stats { hits: now.hits - before.hits, misses: now.misses - before.misses, ..now };
-        Measured { subject: self.subject, rounds, counted: counts.then_some(since) }
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::queueing;
-use super::{Ladder, Measured, Rung, Subject};
+use super::{Asked, KeyHolderLoad, Ladder, Measured, Rung, Subject};
+use super::{keyholder, queueing};
 use crate::cache::timing::Tally;
 use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
@@ -22,7 +22,12 @@ fn why_hidden(compared: &[Compared], cores: usize) -> String {
     )
 }
 
-pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option<&[Compared]>) -> Report {
+pub(super) fn report(
+    parameters: &Ladder,
+    lookups: &[Measured],
+    others: &[Vec<Measured>; 2],
+    pipeline: Option<&[Compared]>,
+) -> Report {
     let Ladder { workers, duration, repeats, seed, .. } = *parameters;
     let cores = cores();
     let result = json!({
@@ -32,13 +37,29 @@ pub(super) fn report(parameters: &Ladder, lookups: &[Measured], pipeline: Option
         "order": "raw, rung, rung, raw in every round; rungs forwards and backwards in turn",
         "interval": "95 %, Student's t over the logarithms of the rounds' ratios",
         "lookups": lookups_json(lookups),
+        "misses": lookups_json(&others[0]),
+        "puts": lookups_json(&others[1]),
         "pipeline": pipeline.map(|compared| pipeline_json(parameters, lookups, compared)),
     });
-    let problem = lookups.iter().find_map(Measured::problem);
+    let problem = lookups.iter().chain(others.iter().flatten()).find_map(Measured::problem);
     let problem = problem.or_else(|| pipeline.unwrap_or_default().iter().find_map(Compared::problem));
     let mut summary = lookups_text(workers, cores, lookups);
+    others.iter().for_each(|measured| summary.push_str(&lookups_text(workers, cores, measured)));
     summary.extend(pipeline.map(|compared| pipeline_text(lookups, compared)));
     Report { summary, result, problem }
+}
+
+/// The report with the key-holder's rung.
+pub(super) fn with_keyholder(
+    mut report: Report,
+    load: &KeyHolderLoad,
+    measured: &[keyholder::Measured],
+) -> Report {
+    report.result["keyholder"] = keyholder::json(load, measured);
+    report.summary.push_str(&keyholder::text(measured));
+    let problem = measured.iter().find_map(keyholder::Measured::problem);
+    report.problem = report.problem.or(problem);
+    report
 }
 
 fn cores() -> usize {
@@ -121,7 +142,6 @@ fn lookups_json(lookups: &[Measured]) -> Value {
         || lookups.iter().filter(|m| matches!(m.subject, Subject::Map(rung) if rung.is_historical()));
     let per_worker = find(lookups, Rung::PerWorker).map(|m| m.of_raw().interval());
     json!({
-        "keys_held": true,
         "raw_million_per_s": rounded(Distribution::new(raw).median()),
         "rungs": subjects,
         "bars": {
@@ -145,19 +165,21 @@ fn subject_json(measured: &Measured, lookups: &[Measured]) -> Value {
         }
     }
     fields.insert("million_per_s".into(), json!(rounded(rates.median())));
-    fields.insert("cpu_ns_per_get".into(), json!(rounded(cpu.median())));
+    let per_request = format!("cpu_ns_per_{}", measured.asked.name());
+    fields.insert(per_request.clone(), json!(rounded(cpu.median())));
     fields.insert("of_raw".into(), measured.of_raw().interval().json());
     fields.insert("of_raw_cpu".into(), measured.of_raw_cpu().interval().json());
     fields.insert("million_per_s_runs".into(), rates.runs_json());
     fields.insert("raw_million_per_s_runs".into(), raw.runs_json());
-    fields.insert("cpu_ns_per_get_runs".into(), cpu.runs_json());
-    fields.insert("counted".into(), json!(measured.counted.map(|stats| stats.hits)));
+    fields.insert(format!("{per_request}_runs"), cpu.runs_json());
+    fields.insert("counted".into(), json!(measured.counted));
     fields.into()
 }
 
 fn lookups_text(workers: usize, cores: usize, lookups: &[Measured]) -> String {
+    let asked = lookups.first().map_or("", |measured| measured.asked.name());
     let mut text = format!(
-        "Look-ups and nothing else, {workers} workers on {cores} processors; share of the raw map's rate with its 95 % interval\n"
+        "{asked} and nothing else, {workers} workers on {cores} processors; share of the raw map's rate with its 95 % interval\n"
     );
     for measured in lookups {
         let Interval { mean, low, high } = measured.of_raw().interval();
@@ -171,7 +193,7 @@ fn lookups_text(workers: usize, cores: usize, lookups: &[Measured]) -> String {
             shown(low),
             shown(high)
         ));
-        if let Subject::Map(rung) = measured.subject {
+        if let (Subject::Map(rung), Asked::Get) = (measured.subject, measured.asked) {
             text.push_str(&format!("      {}\n      why: {}\n", rung.change(), rung.why()));
         }
     }

@@ -4,17 +4,17 @@ use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
     Exhibit, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks, Nothing, ParkingLot,
-    SharedCounters, SharedHistogram, Std,
+    SharedCounters, SharedHistogram, Std, TriedWindow,
 };
 
 /// One way of observing a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rung {
-    /// Counters, histogram and pattern log, each behind a lock.
+    /// Counters, histograms and pattern log, each behind a lock, and a window whose lock is tried.
     ThreeLocks,
     /// The counters are shared atomics.
     AtomicStatistics,
-    /// The histogram has no lock either.
+    /// The histograms have no lock either.
     LockFreeHistograms,
     /// The log sees one look-up in 64: where the published account ends.
     SampledDetector,
@@ -34,6 +34,8 @@ pub(crate) enum Rung {
     SharedHistogram,
     /// A log behind a shared gate, nothing else.
     GatedLog,
+    /// The window whose lock is tried, nothing else.
+    ThroughputWindow,
 }
 
 /// The ladder.
@@ -47,13 +49,14 @@ pub(crate) const LADDER: [Rung; 6] = [
 ];
 
 /// The parts one by one.
-pub(crate) const PARTS: [Rung; 6] = [
+pub(crate) const PARTS: [Rung; 7] = [
     Rung::LockedCounters,
     Rung::LockedHistogram,
     Rung::LockedLog,
     Rung::SharedCounters,
     Rung::SharedHistogram,
     Rung::GatedLog,
+    Rung::ThroughputWindow,
 ];
 
 /// Work that can be done over any observer.
@@ -76,20 +79,27 @@ impl Rung {
 
     fn over_locks<L: Locks, W: OverObserver>(self, work: W) -> W::Output {
         match self {
-            Rung::ThreeLocks => work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, LockedLog<L>>>(),
-            Rung::AtomicStatistics => {
-                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, LockedLog<L>>>()
+            Rung::ThreeLocks => {
+                work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
             }
-            Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog<L>>>(),
-            Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog<L>>>(),
+            Rung::AtomicStatistics => {
+                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
+            }
+            Rung::LockFreeHistograms => {
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, LockedLog<L>>>()
+            }
+            Rung::SampledDetector => {
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, GatedLog<L>>>()
+            }
             Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
-            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing>>(),
-            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing>>(),
-            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, LockedLog<L>>>(),
-            Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing>>(),
-            Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing>>(),
-            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, GatedLog<L>>>(),
+            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing, Nothing>>(),
+            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing, Nothing>>(),
+            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog<L>>>(),
+            Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing, Nothing>>(),
+            Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>(),
+            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog<L>>>(),
+            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow<L>, Nothing>>(),
         }
     }
 
@@ -108,6 +118,7 @@ impl Rung {
             Rung::SharedCounters => "shared_counters",
             Rung::SharedHistogram => "shared_histogram",
             Rung::GatedLog => "gated_log",
+            Rung::ThroughputWindow => "throughput_window",
         }
     }
 
@@ -115,25 +126,34 @@ impl Rung {
     pub(crate) fn change(self) -> &'static str {
         match self {
             Rung::ThreeLocks => {
-                "RwLock<InternalStats> written on every operation, RwLock<SimpleHistogram> around buckets that are atomic anyway, RwLock<VecDeque> of keys written on every get"
+                "RwLock<InternalStats> written on every operation, RwLock<SimpleHistogram> around buckets that are atomic anyway, RwLock<VecDeque> of keys written on every get; throughput_window.try_write() on every operation"
             }
-            Rung::AtomicStatistics => "InternalStats becomes shared atomic counters",
-            Rung::LockFreeHistograms => "the lock around the histogram goes; its atomic buckets stay shared",
+            Rung::AtomicStatistics => {
+                "InternalStats becomes shared atomic counters, one fetch_add for each operation"
+            }
+            Rung::LockFreeHistograms => {
+                "the locks around the histograms go, one fetch_add for each operation; throughput_window.try_write() stays"
+            }
             Rung::SampledDetector => {
                 "the key log sees one get in 64, decided by one shared atomic counter: the published fix ends here"
             }
             Rung::PerWorker => {
-                "counters, histogram and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
+                "counters, histograms and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
             }
             Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
             Rung::LockedCounters => "the locked counters alone",
-            Rung::LockedHistogram => "the locked histogram alone, with its two readings of the clock per get",
+            Rung::LockedHistogram => {
+                "the locked histograms alone, with two readings of the clock per operation"
+            }
             Rung::LockedLog => "the locked key log alone",
             Rung::SharedCounters => "the shared atomic counters alone",
             Rung::SharedHistogram => {
-                "the shared atomic histogram alone, with its two readings of the clock per get"
+                "the shared atomic histograms alone, with two readings of the clock per operation"
             }
             Rung::GatedLog => "the key log behind its shared gate alone",
+            Rung::ThroughputWindow => {
+                "the window whose lock is tried alone, with two readings of the clock per operation"
+            }
         }
     }
 
@@ -141,26 +161,27 @@ impl Rung {
     pub(crate) fn why(self) -> &'static str {
         match self {
             Rung::ThreeLocks => {
-                "every get takes three locks that every other worker wants: what costs is the hand-off between cores, and sleeping and waking where one waits long, not the increment inside"
+                "every get waits for three locks that every other worker wants: what costs is the hand-off between cores, and sleeping and waking where one waits long, not the increment inside"
             }
-            Rung::AtomicStatistics => {
-                "one queue fewer; its line still moves between the cores once or twice per get"
-            }
+            Rung::AtomicStatistics => "one queue fewer; its line still moves between the cores once per get",
             Rung::LockFreeHistograms => {
-                "one queue left; count, sum and bucket are three more writes to shared lines, and every get still reads the clock twice"
+                "one queue left; the bucket is one more write to a shared line, the window's lock is written whether or not it is got, and every get still reads the clock twice"
             }
             Rung::SampledDetector => {
-                "nobody queues for a lock any more, but each get writes about five shared lines, and a core that wants a line waits until another gives it up: the work of two cores is done one after the other"
+                "nobody queues for a lock any more, but each get writes four shared lines, and a core that wants a line waits until another gives it up: the work of two cores is done one after the other"
             }
             Rung::PerWorker => {
                 "a line that one core writes stays in that core's cache: counting is a load and a store, and no worker can delay another"
             }
             Rung::Off => "what is left is the map itself, whose shard locks are shared lines too",
             Rung::LockedCounters | Rung::LockedHistogram | Rung::LockedLog => {
-                "one lock that every worker takes once per get"
+                "a lock that every worker takes once per operation"
+            }
+            Rung::ThroughputWindow => {
+                "a lock's line that every worker writes on every operation; nobody waits for it"
             }
             Rung::SharedCounters | Rung::SharedHistogram | Rung::GatedLog => {
-                "no lock, but lines that every worker writes on every get"
+                "no lock, but a line that every worker writes on every operation"
             }
         }
     }
@@ -178,9 +199,13 @@ impl Rung {
 
 #[cfg(test)]
 mod tests {
-    use trefoil_cache::{Event, Recorder as _};
+    use std::time::Instant;
+
+    use trefoil_cache::{Cache as _, Event, Operation, Recorder as _, Session as _};
 
     use super::*;
+    use crate::exhibits::census::{self, Census};
+    use crate::peers::{Payload, key};
 
     struct CountsOne;
 
@@ -201,6 +226,106 @@ mod tests {
                 assert_eq!(rung.over(family, CountsOne), rung.counts(), "{rung:?}");
             }
             assert!(!rung.change().is_empty() && !rung.why().is_empty());
+        }
+    }
+
+    /// Locks waited for, locks tried and additions to shared counters: of a get, a look-up that finds nothing, the rest of
+    /// that miss, the admission of what is put, and the rest of the put.
+    type Shape = [(u32, u32, u32); 5];
+
+    struct Taken;
+
+    impl OverObserver for Taken {
+        type Output = Shape;
+
+        fn over<O: Observer>(self) -> Shape {
+            let mut recorder = O::default().worker();
+            // The first look-up of all opens the gate of a gated log.
+            recorder.begin_get(&[0; 32]);
+            let look_up = |recorder: &mut O::Worker, event| {
+                let began = recorder.begin_get(&[1; 32]).began();
+                began.into_iter().for_each(|began| recorder.end_get(began));
+                recorder.record(event);
+            };
+            let census = [
+                census::of(|| look_up(&mut recorder, Event::Hit)),
+                census::of(|| look_up(&mut recorder, Event::Absent)),
+                census::of(|| recorder.end(Operation::Miss, Instant::now())),
+                census::of(|| {
+                    let began = recorder.begin_admission();
+                    began.into_iter().for_each(|began| recorder.end(Operation::Admission, began));
+                }),
+                census::of(|| {
+                    let began = recorder.begin_put();
+                    recorder.record(Event::Insertion);
+                    began.into_iter().for_each(|began| recorder.end(Operation::Put, began));
+                }),
+            ];
+            census.map(|Census { locks, tries, adds }| (locks, tries, adds))
+        }
+    }
+
+    /// The shapes that the published account prints: a lock or one addition for the event, the same for the time, a window
+    /// that is tried, and the key log at look-ups.
+    const SHAPES: [(Rung, Shape); 4] = [
+        (Rung::ThreeLocks, [(3, 1, 1), (3, 1, 1), (1, 1, 1), (2, 1, 1), (2, 1, 1)]),
+        (Rung::AtomicStatistics, [(2, 1, 2), (2, 1, 2), (1, 1, 1), (1, 1, 2), (1, 1, 2)]),
+        (Rung::LockFreeHistograms, [(1, 1, 2), (1, 1, 2), (0, 1, 1), (0, 1, 2), (0, 1, 2)]),
+        (Rung::SampledDetector, [(0, 1, 3), (0, 1, 3), (0, 1, 1), (0, 1, 2), (0, 1, 2)]),
+    ];
+
+    #[test]
+    fn rungs_take_the_locks_and_add_to_the_counters_that_the_account_prints() {
+        for family in [LockFamily::Std, LockFamily::ParkingLot] {
+            for (rung, shape) in SHAPES {
+                assert_eq!(rung.over(family, Taken), shape, "{rung:?} {family:?}");
+            }
+        }
+        assert_eq!(LockFamily::default(), LockFamily::ParkingLot);
+    }
+
+    #[test]
+    fn parts_take_what_their_rung_takes_of_them() {
+        let operations = |look_up, rest| [look_up, look_up, rest, rest, rest];
+        let counted = |each| [each, each, (0, 0, 0), each, each];
+        for (part, shape) in [
+            (Rung::LockedCounters, counted((1, 0, 0))),
+            (Rung::SharedCounters, counted((0, 0, 1))),
+            (Rung::LockedHistogram, operations((1, 0, 1), (1, 0, 1))),
+            (Rung::SharedHistogram, operations((0, 0, 1), (0, 0, 1))),
+            (Rung::LockedLog, operations((1, 0, 0), (0, 0, 0))),
+            (Rung::GatedLog, operations((0, 0, 1), (0, 0, 0))),
+            (Rung::ThroughputWindow, operations((0, 1, 0), (0, 1, 0))),
+        ] {
+            assert_eq!(part.over(LockFamily::ParkingLot, Taken), shape, "{part:?}");
+        }
+    }
+
+    struct OnTheMap;
+
+    impl OverObserver for OnTheMap {
+        type Output = Option<Shape>;
+
+        fn over<O: Observer>(self) -> Option<Shape> {
+            let mut session = crate::wiring::dashmap::<Payload, O>(16)?.session();
+            // The first look-up of all opens the gate of a gated log.
+            session.get(&key(0), 1);
+            let mut put = || _ = session.insert(key(1), Payload::of(&key(1)), 2, 1);
+            let puts = [census::of(&mut put), census::of(&mut put)];
+            let get = census::of(|| _ = session.get(&key(1), 1));
+            let absent = census::of(|| _ = session.get(&key(2), 1));
+            let census = [puts[0], puts[1], get, absent, census::of(|| session.filled(Instant::now()))];
+            Some(census.map(|Census { locks, tries, adds }| (locks, tries, adds)))
+        }
+    }
+
+    #[test]
+    fn the_map_reports_gets_misses_puts_and_their_admission() {
+        for (rung, [get, absent, miss, admission, put]) in SHAPES {
+            let sum = |(a, b, c): (u32, u32, u32), (d, e, f)| (a + d, b + e, c + f);
+            let put = sum(admission, put);
+            let shape = rung.over(LockFamily::ParkingLot, OnTheMap);
+            assert!(shape.is_none_or(|shape| shape == [put, put, get, absent, miss]), "{rung:?} {shape:?}");
         }
     }
 

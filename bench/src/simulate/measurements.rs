@@ -7,7 +7,7 @@ use super::programs::Alone;
 use super::{Calibration, Simulate, chains, host, predicted_rungs};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
-use crate::ladder::{LADDER, LockFamily, Lookups, PARTS, Rung, Stand};
+use crate::ladder::{Asked, LADDER, LockFamily, Lookups, PARTS, Rung, Stand};
 use crate::paired::Interval;
 
 /// Nanoseconds of each subject at each place; none where no run was undisturbed.
@@ -91,6 +91,7 @@ impl Measurements {
             shared_counters: part(Rung::SharedCounters)?,
             shared_histogram: part(Rung::SharedHistogram)?,
             gated_log: part(Rung::GatedLog)?,
+            window: part(Rung::ThroughputWindow)?,
             per_worker: rung(Rung::PerWorker)?,
             off: rung(Rung::Off)?,
         })
@@ -118,7 +119,7 @@ impl Measurements {
 fn lookups(parameters: &Simulate, workers: usize) -> Lookups {
     let Simulate { tries, duration, seed, .. } = *parameters;
     // The model knows the standard library's lock.
-    Lookups { workers, duration, repeats: tries, locks: LockFamily::Std, seed }
+    Lookups { asked: Asked::Get, workers, duration, repeats: tries, locks: LockFamily::Std, seed }
 }
 
 fn known(places: &Places, index: usize) -> Vec<f64> {

@@ -40,6 +40,8 @@ pub(super) enum Step {
     WriteBeside(usize),
     /// Takes a lock, by number.
     Lock(usize),
+    /// Takes a lock if it is free, and skips the next so many steps if not.
+    TryLock(usize, usize),
     /// Leaves it.
     Unlock(usize),
     /// Does the next so many steps only once in so many times.
@@ -205,6 +207,14 @@ impl Model<'_> {
                 now
             }
             Step::Lock(lock) => return self.lock(lock, worker, now),
+            Step::TryLock(lock, steps) => {
+                if !self.locks[lock].taken {
+                    self.locks[lock].taken = true;
+                } else {
+                    next += steps;
+                }
+                self.write(self.word_of(lock), worker, now)
+            }
             Step::Unlock(lock) => self.unlock(lock, worker, now),
         };
         self.workers[worker].at = next;
@@ -247,7 +257,9 @@ impl Model<'_> {
             let line = match steps[at % steps.len()] {
                 Step::Clock | Step::ClaimOneOf(..) => return,
                 Step::Write(line) => Some(line),
-                Step::Lock(lock) | Step::Unlock(lock) | Step::WriteBeside(lock) => Some(self.word_of(lock)),
+                Step::Lock(lock) | Step::TryLock(lock, _) | Step::Unlock(lock) | Step::WriteBeside(lock) => {
+                    Some(self.word_of(lock))
+                }
                 Step::OnceIn(_, rare) => {
                     at += rare;
                     None

@@ -15,21 +15,23 @@ pub(super) struct Alone {
     pub(super) shared_counters: f64,
     pub(super) shared_histogram: f64,
     pub(super) gated_log: f64,
+    pub(super) window: f64,
     pub(super) per_worker: f64,
     pub(super) off: f64,
 }
 
-/// Lines: of counters, two of the histogram, of the log's slots, of the gate, then the map's shards.
+/// Lines: of counters, of the histogram's bucket, of the log's slots, of the gate, then the map's shards.
 const COUNTERS: usize = 0;
-const SUMS: usize = 1;
-const BUCKET: usize = 2;
-const SLOTS: usize = 3;
-const GATE: usize = 4;
-const SHARDS: usize = 5;
+const BUCKET: usize = 1;
+const SLOTS: usize = 2;
+const GATE: usize = 3;
+const SHARDS: usize = 4;
 
 const STATISTICS_LOCK: usize = 0;
 const HISTOGRAM_LOCK: usize = 1;
 const LOG_LOCK: usize = 2;
+const WINDOW_LOCK: usize = 3;
+const LOCKS: usize = 4;
 
 /// Times in which a gated log is reached once.
 const GATE_PERIOD: usize = 64;
@@ -52,13 +54,13 @@ pub(super) fn program(
     if think > 0.0 {
         steps.push(Step::Work(think));
     }
-    let (counters, histogram, log) = parts(rung);
+    let Parts { counters, histogram, window, log } = parts(rung);
     if let Some(log) = log {
         log_steps(&mut steps, log, alone, costs);
     }
     let clock = [Step::Work(costs.clock), Step::Clock];
     // A look-up is timed by two readings of the clock.
-    let timed = |steps: &mut Vec<Step>| steps.extend(clock.iter().filter(|_| histogram.is_some()));
+    let timed = |steps: &mut Vec<Step>| steps.extend(clock.iter().filter(|_| histogram.is_some() || window));
     timed(&mut steps);
     // The read lock of a shard is taken before the search and left after it.
     let lock = costs.increment;
@@ -75,10 +77,13 @@ pub(super) fn program(
     if let Some(histogram) = histogram {
         histogram_steps(&mut steps, histogram, alone, costs);
     }
+    if window {
+        window_steps(&mut steps, costs, alone);
+    }
     if let Some(counters) = counters {
         counter_steps(&mut steps, counters, alone, costs);
     }
-    Program { steps, lines: SHARDS + shards(processors), locks: 3 }
+    Program { steps, lines: SHARDS + shards(processors), locks: LOCKS }
 }
 
 #[derive(Clone, Copy)]
@@ -87,21 +92,37 @@ enum Part {
     Shared,
 }
 
-/// Counters, histogram and log of a rung.
-fn parts(rung: Option<Rung>) -> (Option<Part>, Option<Part>, Option<Part>) {
+/// What a rung consists of.
+#[derive(Default)]
+struct Parts {
+    counters: Option<Part>,
+    histogram: Option<Part>,
+    window: bool,
+    log: Option<Part>,
+}
+
+fn parts(rung: Option<Rung>) -> Parts {
     use Part::{Locked, Shared};
+    let published = |counters, histogram, log| Parts {
+        counters: Some(counters),
+        histogram: Some(histogram),
+        window: true,
+        log: Some(log),
+    };
+    let none = Parts::default;
     match rung {
-        Some(Rung::ThreeLocks) => (Some(Locked), Some(Locked), Some(Locked)),
-        Some(Rung::AtomicStatistics) => (Some(Shared), Some(Locked), Some(Locked)),
-        Some(Rung::LockFreeHistograms) => (Some(Shared), Some(Shared), Some(Locked)),
-        Some(Rung::SampledDetector) => (Some(Shared), Some(Shared), Some(Shared)),
-        Some(Rung::LockedCounters) => (Some(Locked), None, None),
-        Some(Rung::SharedCounters) => (Some(Shared), None, None),
-        Some(Rung::LockedHistogram) => (None, Some(Locked), None),
-        Some(Rung::SharedHistogram) => (None, Some(Shared), None),
-        Some(Rung::LockedLog) => (None, None, Some(Locked)),
-        Some(Rung::GatedLog) => (None, None, Some(Shared)),
-        Some(Rung::PerWorker | Rung::Off) | None => (None, None, None),
+        Some(Rung::ThreeLocks) => published(Locked, Locked, Locked),
+        Some(Rung::AtomicStatistics) => published(Shared, Locked, Locked),
+        Some(Rung::LockFreeHistograms) => published(Shared, Shared, Locked),
+        Some(Rung::SampledDetector) => published(Shared, Shared, Shared),
+        Some(Rung::LockedCounters) => Parts { counters: Some(Locked), ..none() },
+        Some(Rung::SharedCounters) => Parts { counters: Some(Shared), ..none() },
+        Some(Rung::LockedHistogram) => Parts { histogram: Some(Locked), ..none() },
+        Some(Rung::SharedHistogram) => Parts { histogram: Some(Shared), ..none() },
+        Some(Rung::LockedLog) => Parts { log: Some(Locked), ..none() },
+        Some(Rung::GatedLog) => Parts { log: Some(Shared), ..none() },
+        Some(Rung::ThroughputWindow) => Parts { window: true, ..none() },
+        Some(Rung::PerWorker | Rung::Off) | None => none(),
     }
 }
 
@@ -132,30 +153,41 @@ fn log_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitive
 /// A few stores to a line that is there.
 const IN_CACHE: f64 = 2.0;
 
-/// Count and sum lie in one line, the bucket in another.
+/// One write, of the bucket.
 fn histogram_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
-    let one = Step::Work(costs.increment);
-    let record = [Step::Write(SUMS), one, Step::Write(SUMS), one, Step::Write(BUCKET), one];
+    let record = [Step::Write(BUCKET), Step::Work(costs.increment)];
     let without_clocks = |whole: f64| whole - 2.0 * costs.clock;
     match part {
         Part::Locked => {
             locked(steps, HISTOGRAM_LOCK, without_clocks(alone.locked_histogram), costs, &record);
         }
         Part::Shared => {
-            let work = without_clocks(alone.shared_histogram) - 3.0 * costs.increment;
+            let work = without_clocks(alone.shared_histogram) - costs.increment;
             steps.push(Step::Work(work.max(0.1)));
             steps.extend(record);
         }
     }
 }
 
+/// A lock that is tried, and the window behind it in the same line. The readings of the clock are the histogram's where
+/// there is one: its part alone has two of its own, which are steps of their own in any program.
+fn window_steps(steps: &mut Vec<Step>, costs: &Primitives, alone: &Alone) {
+    let half = Step::Work(costs.lock / 2.0);
+    let inside = [Step::WriteBeside(WINDOW_LOCK), Step::Work(IN_CACHE)];
+    let rest = alone.window - 2.0 * costs.clock - IN_CACHE - costs.lock;
+    steps.extend([Step::Work(rest.max(0.1)), Step::TryLock(WINDOW_LOCK, 3 + inside.len()), half]);
+    steps.extend(inside);
+    steps.extend([Step::Unlock(WINDOW_LOCK), half]);
+}
+
 fn counter_steps(steps: &mut Vec<Step>, part: Part, alone: &Alone, costs: &Primitives) {
-    let half = Step::Work((alone.shared_counters / 2.0).max(1.0));
     match part {
         Part::Locked => {
             let inside = [Step::WriteBeside(STATISTICS_LOCK), Step::Work(IN_CACHE)];
             locked(steps, STATISTICS_LOCK, alone.locked_counters, costs, &inside);
         }
-        Part::Shared => steps.extend([Step::Write(COUNTERS), half, Step::Write(COUNTERS), half]),
+        Part::Shared => {
+            steps.extend([Step::Write(COUNTERS), Step::Work(alone.shared_counters.max(1.0))]);
+        }
     }
 }

@@ -90,6 +90,14 @@ fn a_saturated_lock_is_handed_over_once_per_hold() {
     near(rate(0.0, 2, &steps), NANOSECONDS / 305.0, 0.05);
 }
 
+/// With nothing to travel, two workers that try one lock do twice the work of one: who finds it taken skips what is behind it.
+#[test]
+fn nobody_waits_for_a_lock_that_is_tried() {
+    let steps = [Step::Work(50.0), Step::TryLock(0, 2), Step::Work(300.0), Step::Unlock(0)];
+    near(rate(0.0, 1, &steps), NANOSECONDS / 350.0, 0.02);
+    assert!(rate(0.0, 2, &steps) > 2.0 * NANOSECONDS / 350.0);
+}
+
 #[test]
 fn waiters_that_sleep_make_every_hand_over_a_wake_up() {
     let steps = [Step::Work(100.0), Step::Lock(0), Step::Work(100.0), Step::Unlock(0)];
