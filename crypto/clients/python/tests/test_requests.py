@@ -43,3 +43,22 @@ def test_envelope() -> None:
     assert proof.audience == plain["audience"]
     with pytest.raises(ValueError, match="hash chain"):
         Proof.decode(bytes.fromhex(chained["head"]) + bytes(chained["zeros"]))
+
+
+def test_other_bytes_are_refused_and_nothing_else_is_raised() -> None:
+    plain = VECTORS["envelopes"][0]
+    head, zeros = bytes.fromhex(plain["head"]), plain["zeros"]
+    for length in range(len(head) + 1):
+        with pytest.raises(ValueError):
+            Proof.decode(head[:length])
+    read = 0
+    for at in range(len(head)):
+        for bit in range(8):
+            other = bytearray(head)
+            other[at] ^= 1 << bit
+            try:
+                Proof.decode(bytes(other) + bytes(zeros))
+                read += 1
+            except ValueError:
+                pass
+    assert 0 < read < 8 * len(head), "what the service judges is read, and what has another layout is not"

@@ -89,5 +89,8 @@ test("an envelope is read, shows no secret, and any other length is refused", ()
   assert.throws(() => new Proof(bytes.subarray(1)), /wallet prove/);
   assert.throws(() => new Proof(bytes.subarray(0, -1)), /cut off/);
   assert.throws(() => new Proof(Uint8Array.from([...bytes, 0])), /something follows/);
+  for (let length = 0; length < bytes.length - VECTORS.probes.length; length += length < 300 ? 1 : 1_009) {
+    assert.throws(() => new Proof(bytes.subarray(0, length)), TypeError, String(length));
+  }
   assert.throws(() => new Proof(envelope(1)), /prove without --chain/);
 });
