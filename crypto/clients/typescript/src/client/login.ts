@@ -61,7 +61,7 @@ export function probeDigest(embedding: Embedding): Uint8Array {
   return sha3(ascii("trefoil/probe/1"), embeddingBytes(embedding));
 }
 
-/** What `trefoil wallet prove` wrote. It holds the session's key: whoever has it can use the session. */
+/** What `trefoil wallet prove` wrote. It holds the session's key: anyone who has it can use the session. */
 export class Proof {
   readonly tenant: Uint8Array;
   /** The person at this tenant: what enrolment names. */

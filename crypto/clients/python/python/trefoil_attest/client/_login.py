@@ -50,7 +50,7 @@ def probe_digest(embedding: Embedding) -> bytes:
 
 @dataclass(frozen=True)
 class Proof:
-    """What ``trefoil wallet prove`` wrote. It holds the session's key: whoever has it can use the session."""
+    """What ``trefoil wallet prove`` wrote. It holds the session's key: anyone who has it can use the session."""
 
     tenant: bytes
     handle: bytes
