@@ -1,7 +1,7 @@
-//! The clients that are not Rust, tested with their own tools: Node for TypeScript, Python with maturin, and Chromium for
-//! the page that verifies in a browser.
+//! The clients that are not Rust, packed as their READMEs say and tested with their own tools against the server that was built: Node
+//! for TypeScript, Python with pip, and Chromium for the page that verifies in a browser.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::repo::Repo;
@@ -15,40 +15,85 @@ const PYTHON: &str = "crypto/clients/python";
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
     add(repo, &mut steps);
-    add_browser(repo, &mut steps);
     steps.finish()
 }
 
-/// Adds the steps that need no server.
+/// Adds their steps.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let node = [tools::node(repo), tools::npm(repo)];
     steps.step_with("TypeScript client", node, || typescript(repo));
     steps.step_with("Python client", [tools::python(repo)], || python(repo));
-}
-
-/// Adds the step that drives a browser against the server that was built.
-pub(crate) fn add_browser(repo: &Repo, steps: &mut Steps) {
     let needed = [tools::node(repo), tools::npm(repo), tools::chromium(repo)];
     steps.step_with("verification page in Chromium", needed, || browser(repo));
 }
 
 fn typescript(repo: &Repo) -> Result<String, String> {
     npm(repo, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
-    npm(repo, &["test"])?;
+    let mut test = within(repo, PathBuf::from("npm"), TYPESCRIPT);
+    execute(test.arg("test").env("TREFOIL", repo.binary("trefoil")?))?;
+    // A project that has nothing but the package.
+    let project = fresh(repo, "typescript-project")?;
+    let mut pack = within(repo, PathBuf::from("npm"), TYPESCRIPT);
+    execute(pack.args(["pack", "--silent", "--pack-destination"]).arg(&project))?;
+    std::fs::write(project.join("package.json"), "{\"private\": true}").map_err(|why| why.to_string())?;
+    let package = packed(&project, "tgz")?;
+    let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+    execute(repo.command("npm").args(install).arg(package).current_dir(&project))?;
+    const IMPORT: &str = "import { verify } from 'trefoil-attest'; import { Admin, Tenant } from 'trefoil-attest/client'; \
+                          if (!verify || !Admin || !Tenant) process.exit(1)";
+    execute(repo.command("node").args(["--input-type=module", "--eval", IMPORT]).current_dir(&project))?;
     Ok(String::new())
 }
 
 fn python(repo: &Repo) -> Result<String, String> {
     let environment = repo.target_directory()?.join("python-client");
     let program = |name: &str| environment.join("bin").join(name);
-    execute(repo.command("python3").args(["-m", "venv"]).arg(&environment))?;
-    let pip =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "maturin>=1.9,<2", "pytest>=8"];
-    execute(repo.command(program("python")).args(pip))?;
-    let develop = ["develop", "--profile", "dev", "--locked"];
-    execute(within(repo, program("maturin"), PYTHON).args(develop).env("VIRTUAL_ENV", &environment))?;
-    execute(within(repo, program("pytest"), PYTHON).args(["-q", "-p", "no:cacheprovider"]))?;
+    // Anew: scripts of an environment that was copied run in the one that it was copied from.
+    execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let pip = |arguments: &[&str]| {
+        let mut command = repo.command(program("python"));
+        command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments);
+        command
+    };
+    execute(&mut pip(&["install", "mypy>=1.18,<3", "pytest>=8"]))?;
+    // The wheel that the README makes, from the quick build.
+    let wheels = fresh(repo, "python-wheels")?;
+    let mut wheel = pip(&["wheel", "--no-deps", "--wheel-dir"]);
+    execute(
+        wheel.arg(&wheels).arg(repo.root().join(PYTHON)).env("MATURIN_PEP517_ARGS", "--profile dev --locked"),
+    )?;
+    execute(pip(&["install", "--force-reinstall", "--no-deps"]).arg(packed(&wheels, "whl")?))?;
+    let mut test = within(repo, program("python"), PYTHON);
+    execute(
+        test.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("TREFOIL", repo.binary("trefoil")?),
+    )?;
     Ok(String::new())
+}
+
+/// An empty folder in the target directory.
+fn fresh(repo: &Repo, name: &str) -> Result<PathBuf, String> {
+    let folder = repo.target_directory()?.join(name);
+    let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
+}
+
+/// The one file in `folder` with this ending.
+fn packed(folder: &Path, ending: &str) -> Result<PathBuf, String> {
+    let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
+    let paths = std::fs::read_dir(folder).map_err(failed)?.map(|entry| entry.map(|entry| entry.path()));
+    let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().map_err(failed)?;
+    match &paths
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .collect::<Vec<_>>()[..]
+    {
+        [one] => Ok(one.clone()),
+        others => Err(format!("{} has {} packages, and one was made", folder.display(), others.len())),
+    }
 }
 
 /// In a folder of its own, the packages of the TypeScript client may not be there yet.

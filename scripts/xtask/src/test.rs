@@ -34,13 +34,12 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         smoke::add(repo, &mut steps);
         steps.step("commands in the pages", || docs::run(repo).map(|()| String::new()));
         steps.step("output in README.md", || quotes::run(repo).map(|()| String::new()));
-        clients::add_browser(repo, &mut steps);
+        clients::add(repo, &mut steps);
         interop::add(repo, &mut steps);
     } else {
         // Older programs may lie in the target directory; running them would show nothing.
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
-    clients::add(repo, &mut steps);
     paper::add(repo, &mut steps);
     fuzz::add(repo, &mut steps, Scale::Test);
     deny::add(repo, &mut steps);

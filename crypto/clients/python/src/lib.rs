@@ -3,6 +3,7 @@
 
 mod log;
 mod policy;
+mod time;
 mod verified;
 
 use policy::Policy;
@@ -10,6 +11,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use time::Now;
 use trefoil_attest as attest;
 use verified::{Statement, Verified};
 
@@ -131,8 +133,8 @@ impl Seal {
 
 /// Verifies a full attestation against `policy` at `now` (Unix seconds); raises `VerifyError`.
 #[pyfunction]
-fn verify(py: Python<'_>, attestation: &[u8], policy: &Policy, now: u64) -> PyResult<Verified> {
-    let verified = attest::verify(attestation, policy.inner(), now);
+fn verify(py: Python<'_>, attestation: &[u8], policy: &Policy, now: Now) -> PyResult<Verified> {
+    let verified = attest::verify(attestation, policy.inner(), now.0);
     Verified::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 
@@ -143,9 +145,9 @@ fn verify_with_seal(
     attestation: &[u8],
     seal: &Seal,
     policy: &Policy,
-    now: u64,
+    now: Now,
 ) -> PyResult<Verified> {
-    let verified = attest::verify_with_seal(attestation, &seal.0, policy.inner(), now);
+    let verified = attest::verify_with_seal(attestation, &seal.0, policy.inner(), now.0);
     Verified::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 

@@ -49,6 +49,15 @@ pub(crate) struct Verified {
     #[pyo3(get)]
     families: Vec<&'static str>,
     encoded: Vec<u8>,
+    shown: String,
+}
+
+#[pymethods]
+impl Verified {
+    /// What was verified, without the nonce and the digests of this one login.
+    fn __repr__(&self) -> &str {
+        &self.shown
+    }
 }
 
 impl Verified {
@@ -85,9 +94,26 @@ impl Verified {
             sealed_at: verified.seal().time,
             key_set_id: bytes(&verified.seal().key_set_id),
             families: verified.checks().iter().map(|check| check.family.id()).collect(),
+            shown: shown(verified),
             encoded: found.encode().map_err(|cause| undecodable(&cause))?,
         })
     }
+}
+
+fn shown(verified: &attest::Verified<'_>) -> String {
+    let (found, seal) = (verified.statement(), verified.seal());
+    let families: Vec<_> = verified.checks().iter().map(|check| check.family.id()).collect();
+    format!(
+        "<Verified {}: account {} for {:?}, by {:?}, issued {}, expires {}, seal {}, signed by {}>",
+        found.decision.name(),
+        hex::encode(found.account),
+        found.audience,
+        found.issuer,
+        found.issued_at,
+        found.expires_at,
+        seal.seal_number,
+        families.join(", ")
+    )
 }
 
 /// How two attestations, in any order, are related: whether they contradict each other.

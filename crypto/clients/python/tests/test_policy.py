@@ -103,6 +103,6 @@ def test_other_bytes_and_texts_are_refused() -> None:
         TrustRoot.from_json("{}")
     with pytest.raises(TypeError):
         verify("text", Policy(ROOT, AUDIENCE, NONCE), NOW)
-    for now in (-1, 2**64, 1.5):
-        with pytest.raises((TypeError, OverflowError)):
+    for now in (-1, 2**64):
+        with pytest.raises(ValueError):
             verify(FULL, Policy(ROOT, AUDIENCE, NONCE), now)

@@ -1,16 +1,25 @@
 """The examples of the README run as they stand."""
 
+import json
 import re
 
 import pytest
 from trefoil_attest import LogError
+from service import AUDIENCE, OWN, Member, Service
 from vectors import CONSISTENCY, FULL, NONCE, NOW, PACKAGE, seal, text
 
 
-def example(number: int) -> dict:
-    examples = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(encoding="utf-8"), re.S)
+def source(number: int) -> str:
+    return re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(encoding="utf-8"), re.S)[number]
+
+
+def example(number: int, service: Service | None = None) -> dict:
+    """What an example defines, with the addresses of a running service."""
+    text = source(number)
+    if service is not None:
+        text = text.replace("https://127.0.0.1:8443", service.url).replace("https://127.0.0.1:9443", service.admin_url)
     names: dict = {}
-    exec(compile(examples[number], "README.md", "exec"), names)
+    exec(compile(text, "README.md", "exec"), names)
     return names
 
 
@@ -24,7 +33,7 @@ def test_the_example_authenticates_and_refuses(tmp_path, monkeypatch: pytest.Mon
 
 
 def test_two_seals_are_compared_with_what_the_service_gives() -> None:
-    compare = example(1)["compare"]
+    compare = example(3)["compare"]
     asked = []
     for pair in CONSISTENCY["pairs"]:
 
@@ -43,3 +52,19 @@ def test_two_seals_are_compared_with_what_the_service_gives() -> None:
         assert outcome == pair["expect"], pair
     assert {"/v1/log/consistency/2/7", "/v1/log/inclusion/2/7"} <= set(asked)
     compare(seal("a6"), seal("a6"), lambda path: pytest.fail("there is nothing to prove of one seal"))
+
+
+def test_the_example_makes_a_tenant_and_logs_in(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(service.folder)
+    made = example(1, service)
+    assert made["api_key"].startswith("trefoil_") and made["tenant"].policy_id == 1
+    assert [key.state for key in made["admin"].api_keys(made["tenant"].tenant_id)] == ["active"]
+    member = Member(service, "reader")
+    (service.folder / "api.key").write_text(member.key.api_key + "\n")
+    (service.folder / "face.json").write_text(json.dumps(OWN))
+    member.proof_file("ann.proof")
+    login = example(2, service)["login"]
+    assert login.is_match and login.verified.statement.audience == AUDIENCE
+    assert capsys.readouterr().out == f"match {login.verified.statement.account.hex()}\n"

@@ -49,3 +49,23 @@ def test_a_later_version_reads_alike_from_both_forms() -> None:
     root = TrustRoot.from_json(text("trust-root-2.json"))
     assert root.version == 2
     assert root.to_json() == TrustRoot.decode(data(ROTATION["cases"][0]["next"])).to_json()
+
+
+def test_now_is_the_clock_as_python_gives_it_and_not_milliseconds() -> None:
+    policy = Policy(TrustRoot.from_json(text("trust-root.json")), AUDIENCE, NONCE)
+    full = data("full.cbor")
+    assert verify(full, policy, NOW + 0.9).statement_digest == verify(full, policy, NOW).statement_digest
+    for wrong in (NOW * 1000, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="Unix seconds, not milliseconds"):
+            verify(full, policy, wrong)
+    with pytest.raises(TypeError, match="number of Unix seconds"):
+        verify(full, policy, "now")
+
+
+def test_what_was_verified_is_shown() -> None:
+    policy = Policy(TrustRoot.from_json(text("trust-root.json")), AUDIENCE, NONCE)
+    verified = verify(data("full.cbor"), policy, NOW)
+    shown = repr(verified)
+    for part in ("match", verified.statement.account.hex(), AUDIENCE, verified.statement.issuer, *verified.families):
+        assert part in shown, part
+    assert NONCE.hex() not in shown

@@ -4,17 +4,23 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 
+import { build } from "esbuild";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
+import type * as attest from "../src/index.js";
+import type * as client from "../src/client/index.js";
 import { logIn, type Service } from "./login.js";
+
+type Everything = typeof attest & typeof client;
 
 const TESTDATA = new URL("../../../../attest/testdata/", import.meta.url);
 const MANIFEST = JSON.parse(text("cases.json")) as { audience: string; nonce: string };
@@ -259,6 +265,35 @@ test("an attestation that this server just made is verified under the trust root
   await page.check("input[name=root][value=own]");
   await page.fill("#trust-root", text("trust-root.json"));
   assert.match(await outcome(), /Code: issuer/, "another issuer's trust root");
+});
+
+test("the client logs in from a page of the service, with its own code and fetch", async () => {
+  // The wallet and the key of the login before.
+  const wallet = ["--wallet", join(folder, "ann.wallet"), "--passphrase-file", join(folder, "passphrase")];
+  const proof = join(folder, "ann.proof");
+  execFileSync(service.program, ["wallet", "prove", ...wallet, "--audience", "shop.example", "--output", proof]);
+  const contents = 'export * from "./src/index.ts"; export * from "./src/client/index.ts";';
+  const absWorkingDir = fileURLToPath(new URL("../../", import.meta.url));
+  const options = { bundle: true, format: "iife", globalName: "trefoil", target: "es2022", write: false } as const;
+  const { outputFiles } = await build({ ...options, absWorkingDir, stdin: { contents, resolveDir: absWorkingDir } });
+  await page.evaluate(`${outputFiles[0]?.text}; globalThis.trefoil = trefoil`);
+  const shown = await page.evaluate(
+    async ({ apiKey, proof, url }) => {
+      const { Problem, Proof, Tenant, TrustRoot } = (globalThis as unknown as { trefoil: Everything }).trefoil;
+      const trustRoot = TrustRoot.fromJson(await (await fetch("/v1/keys")).text());
+      const tenant = new Tenant({ url, apiKey, trustRoot });
+      const session = await tenant.openSession(new Proof(Uint8Array.from(proof)));
+      const face = Array.from({ length: 128 }, (_, at) => Math.sin(0.7 * at));
+      const nonce = crypto.getRandomValues(new Uint8Array(32));
+      const login = await tenant.authenticate(session, face, nonce);
+      const again = await tenant.authenticate(session, face, nonce).catch((error: unknown) => error);
+      return [login.decision, login.verified.statement.audience, again instanceof Problem ? again.code : String(again)];
+    },
+    { apiKey: readFileSync(join(folder, "api.key"), "utf8"), proof: [...readFileSync(proof)], url: service.publicApi },
+  );
+  assert.deepEqual(shown, ["match", "shop.example", "nonce-replayed"]);
+  // The browser reports each refusal.
+  assert.match(complaints.pop() ?? "", /409/);
 });
 
 test("it fits a phone, and every field has a name", async () => {

@@ -199,3 +199,29 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
         }
     }
 }
+
+/// The table of problems against the codes that the service has.
+#[test]
+fn the_api_page_has_every_problem_with_its_status() {
+    let source = include_str!("../../../src/problem.rs");
+    let described = source.split_once("fn describe(").unwrap().1.split_once("The HTTP status.").unwrap().0;
+    let problems = PAGE.split_once("## Problems").unwrap().1.split_once("## In a program").unwrap().0;
+    let rows: Vec<Vec<&str>> = problems
+        .lines()
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| cells.len() == 7 && cells[2].parse::<u16>().is_ok())
+        .collect();
+    let mut codes = 0;
+    for rest in described.split("S::").skip(1) {
+        let (constant, name) = (rest.split(',').next().unwrap(), rest.split('"').nth(1).unwrap());
+        let row = rows.iter().find(|cells| cells[1] == format!("`{name}`"));
+        let row = row.unwrap_or_else(|| panic!("server/API.md has no row for the problem {name}"));
+        let status = hyper::StatusCode::from_u16(row[2].parse().unwrap()).unwrap();
+        let reason = status.canonical_reason().unwrap().to_uppercase().replace(' ', "_");
+        assert_eq!(reason, constant, "status of {name}");
+        assert!(["no", "same", "sign", "new", "once"].contains(&row[3]), "{name} is retried {:?}", row[3]);
+        assert!(!row[4].is_empty() && !row[5].is_empty(), "{name} has a cause and a cure");
+        codes += 1;
+    }
+    assert!(codes >= 50 && rows.len() == codes, "{codes} problems, {} rows", rows.len());
+}

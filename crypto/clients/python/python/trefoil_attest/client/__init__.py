@@ -1,0 +1,33 @@
+"""The service's API, from the tenant's side and the operator's.
+
+:class:`Tenant` enrols, opens sessions, logs in and verifies each attestation before it returns it; :class:`Admin` makes tenants and
+API keys. Written from ``server/API.md``. Standard library only, blocking, safe to share between threads.
+"""
+
+from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, ShownTenant, TenantPolicy, TenantSummary
+from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
+from ._login import Embedding, Proof, Session, probe_digest
+from ._tenant import Enrolled, Login, Tenant
+
+__all__ = [
+    "Admin",
+    "ApiKey",
+    "Attempts",
+    "CreatedApiKey",
+    "CreatedTenant",
+    "Embedding",
+    "Enrolled",
+    "FieldError",
+    "Login",
+    "Problem",
+    "Proof",
+    "Session",
+    "ShownTenant",
+    "Tenant",
+    "TenantPolicy",
+    "TenantSummary",
+    "TrefoilError",
+    "UnexpectedAnswer",
+    "Unreachable",
+    "probe_digest",
+]

@@ -1,0 +1,127 @@
+"""What a login is made of: the embedding, the proof envelope, the session, the MAC."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Literal
+
+Embedding = Iterable[float] | bytes
+"""128 numbers, or the 512 bytes that they have as little-endian float32."""
+Form = Literal["full", "compact"]
+
+DIMENSIONS = 128
+STATEMENT_BYTES = 191
+
+
+def sha3(*parts: bytes) -> bytes:
+    return hashlib.sha3_256(b"".join(parts)).digest()
+
+
+def sized(part: bytes) -> bytes:
+    return struct.pack("<I", len(part)) + part
+
+
+def embedding_bytes(embedding: Embedding) -> bytes:
+    """The bytes of an embedding, as they are sent and signed."""
+    if isinstance(embedding, (bytes, bytearray, memoryview)):
+        packed = bytes(embedding)
+        if len(packed) != 4 * DIMENSIONS:
+            raise ValueError(f"an embedding has {4 * DIMENSIONS} bytes (float32 x {DIMENSIONS}), not {len(packed)}")
+    else:
+        numbers = list(embedding)
+        if len(numbers) != DIMENSIONS:
+            raise ValueError(f"an embedding has {DIMENSIONS} numbers, not {len(numbers)}")
+        packed = struct.pack(f"<{DIMENSIONS}f", *numbers)
+    if not all(math.isfinite(number) for number in struct.unpack(f"<{DIMENSIONS}f", packed)):
+        raise ValueError("an embedding has finite numbers only")
+    return packed
+
+
+def probe_digest(embedding: Embedding) -> bytes:
+    """SHA3-256 of a plain probe, under its name: what the MAC covers of it."""
+    return sha3(b"trefoil/probe/1", embedding_bytes(embedding))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What ``trefoil wallet prove`` wrote. It holds the session's key: anyone who has it can use the session."""
+
+    tenant: bytes
+    handle: bytes
+    """The person at this tenant: what enrolment names."""
+    account: bytes
+    """The person towards this audience, as attestations say it."""
+    audience: str
+    session_id: bytes
+    session_key: bytes = field(repr=False)
+    envelope: bytes = field(repr=False)
+
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Proof:
+        """Reads the file."""
+        with open(path, "rb") as file:
+            return Proof.decode(file.read())
+
+    @staticmethod
+    def decode(envelope: bytes) -> Proof:
+        """Reads the layout. The service verifies the proof itself."""
+        if envelope[:4] == b"TFP2":
+            raise ValueError("the proof has a hash chain, whose values only the wallet has; prove without --chain")
+        if envelope[:8] != b"TFP1TFS1":
+            raise ValueError("not a proof envelope; `trefoil wallet prove --output FILE` writes one")
+        statement = envelope[4 : 4 + STATEMENT_BYTES]
+        length = envelope[4 + STATEMENT_BYTES] if len(envelope) > 4 + STATEMENT_BYTES else 0
+        audience_at = 5 + STATEMENT_BYTES
+        key_at = audience_at + length
+        proof_at = key_at + 32 + 4 + 4
+        if len(envelope) < proof_at or len(envelope) - proof_at != int.from_bytes(envelope[proof_at - 4 : proof_at], "little"):
+            raise ValueError("the proof envelope is cut off, or something follows it")
+        return Proof(
+            tenant=statement[6:22],
+            account=statement[95:127],
+            handle=statement[127:159],
+            audience=envelope[audience_at:key_at].decode(),
+            session_id=sha3(b"trefoil/statement/1", statement),
+            session_key=envelope[key_at : key_at + 32],
+            envelope=envelope,
+        )
+
+
+@dataclass(frozen=True)
+class Session:
+    """An open proof session. Keep it as you keep a password: it signs logins until it ends."""
+
+    id: bytes
+    tenant: bytes
+    handle: bytes
+    account: bytes
+    audience: str
+    expires_at: int
+    """Unix seconds."""
+    key: bytes = field(repr=False)
+
+
+def signed(
+    session: Session, probe: bytes, nonce: bytes, issued_at: int, attestation: Form
+) -> tuple[dict[str, object], bytes]:
+    """The body of a login with this probe of 512 bytes, and its request digest."""
+    audience = session.audience.encode()
+    digest = sha3(b"trefoil/probe/1", probe)
+    covered = session.id + session.handle + struct.pack("<Q", issued_at) + digest + sized(audience) + sized(nonce)
+    body: dict[str, object] = {
+        "handle": session.handle.hex(),
+        "session_id": session.id.hex(),
+        "audience": session.audience,
+        "nonce": nonce.hex(),
+        "issued_at": issued_at,
+        "embedding": base64.b64encode(probe).decode(),
+        "mac": sha3(b"trefoil/request-mac/1", session.key, covered).hex(),
+        "attestation": attestation,
+    }
+    return body, sha3(b"trefoil/request/1", covered)

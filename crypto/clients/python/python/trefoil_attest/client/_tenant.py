@@ -1,0 +1,183 @@
+"""The tenant's side: enrol, open sessions, log in, read what is public."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import time
+from dataclasses import dataclass
+from os import PathLike
+from typing import Literal
+
+from .. import DecodeError, JsonError, Policy, Seal, TrustRoot, Verified, verify, verify_with_seal
+from ._errors import Problem, UnexpectedAnswer
+from ._json import Answer, identifier
+from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
+from ._transport import Request, Transport, json_request
+
+NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
+
+
+@dataclass(frozen=True)
+class Enrolled:
+    """A subject's active template."""
+
+    handle: bytes
+    generation: int
+    """Counts the subject's templates, from 1."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """A decision whose attestation was verified for this request."""
+
+    decision: Literal["match", "no_match"]
+    verified: Verified
+    attestation: bytes
+    """CBOR, for a relying party that verifies it again."""
+    seal_number: int
+
+    @property
+    def is_match(self) -> bool:
+        return self.decision == "match"
+
+
+class Tenant:
+    """A tenant's caller at the public listener.
+
+    `trust_root` is the pinned one: every attestation is verified under it, for the audience, nonce, account and digest of its own
+    request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. A call is
+    repeated for up to `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and
+    `UnexpectedAnswer`, and `VerifyError` for an attestation that is not to be accepted.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str,
+        trust_root: TrustRoot,
+        *,
+        ca: str | PathLike[str] | None = None,
+        timeout: float = 30.0,
+        retry_for: float = 10.0,
+    ) -> None:
+        self._trust_root = trust_root
+        self._transport = Transport(url, api_key, ca=ca, timeout=timeout, retry_for=retry_for)
+
+    def enrol(
+        self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
+    ) -> Enrolled:
+        """Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself."""
+        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
+        face = base64.b64encode(embedding_bytes(embedding)).decode()
+        headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+        request = json_request("POST", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
+        answer = Answer.parse(request.route, self._transport.send(request))
+        return Enrolled(answer.hexadecimal("handle", 32), answer.whole("generation"))
+
+    def delete(self, handle: bytes | str) -> None:
+        """Destroys a subject's template and its key."""
+        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
+        try:
+            self._transport.send(Request("DELETE", path))
+        except Problem as problem:
+            # The first attempt may be the one that did it.
+            if not (problem.resent and problem.code == "subject-unknown"):
+                raise
+
+    def open_session(self, proof: Proof) -> Session:
+        """Opens the session of a proof; again while it lasts, with the same end."""
+        request = Request("POST", "/v1/proof-sessions", proof.envelope, "application/octet-stream")
+        answer = Answer.parse(request.route, self._transport.send(request))
+        if answer.hexadecimal("session_id", 32) != proof.session_id:
+            raise UnexpectedAnswer("the service opened another session than the one that was proven")
+        return Session(
+            id=proof.session_id,
+            tenant=proof.tenant,
+            handle=proof.handle,
+            account=proof.account,
+            audience=proof.audience,
+            expires_at=answer.whole("expires_at"),
+            key=proof.session_key,
+        )
+
+    def authenticate(
+        self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
+    ) -> Login:
+        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too."""
+        if not 16 <= len(nonce) <= 64:
+            raise ValueError("nonce has 16 to 64 bytes")
+        probe = embedding_bytes(embedding)
+        deadline = self._transport.deadline()
+        while True:
+            body, digest = signed(session, probe, nonce, int(time.time()), attestation)
+            request = json_request("POST", "/v1/authentications", body)
+            try:
+                answer = Answer.parse(request.route, self._transport.send(request))
+            except Problem as problem:
+                # The process before a restart may have attested this one, and not one that is issued later.
+                if problem.code == "before-restart" and self._transport.pause(problem, deadline):
+                    continue
+                if problem.code == "nonce-replayed" and problem.resent:
+                    problem.add_note(NONCE_LOST)
+                raise
+            return self._login(answer, session, nonce, digest)
+
+    def _login(self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes) -> Login:
+        policy = Policy(
+            self._trust_root,
+            session.audience,
+            nonce,
+            tenant=session.tenant,
+            account=session.account,
+            request_digest=request_digest,
+            decision="any",
+        )
+        attestation, number = answer.base64("attestation"), answer.whole("seal_number")
+        now = int(time.time())
+        if len(attestation) > 4096:
+            verified = verify(attestation, policy, now)
+        else:
+            verified = verify_with_seal(attestation, self.seal(number), policy, now)
+        decision = verified.statement.decision
+        said = (answer.text("decision"), answer.hexadecimal("id", 32), number)
+        if said != (decision, verified.statement_digest, verified.seal_number):
+            raise UnexpectedAnswer("the answer says something else than its attestation; do not accept it")
+        return Login(decision, verified, attestation, number)
+
+    def keys(self, version: int | None = None) -> TrustRoot:
+        """The trust root that the service shows, the newest or a version. Never trust it for coming from there: `pinned.accept(it)`."""
+        request = Request("GET", "/v1/keys" if version is None else f"/v1/keys/{version}")
+        try:
+            return TrustRoot.from_json(self._transport.send(request).decode())
+        except (JsonError, UnicodeDecodeError) as cause:
+            raise UnexpectedAnswer(f"{request.route} answered no trust root: {cause}") from cause
+
+    def seal(self, number: int) -> Seal:
+        """A seal; not verified by itself."""
+        return self._seal(f"/v1/seals/{number}")
+
+    def log_head(self) -> Seal:
+        """The newest seal."""
+        return self._seal("/v1/log/head")
+
+    def inclusion(self, seal: int, size: int) -> list[str]:
+        """The path of a seal in the log of `size` seals, for `verify_same_log`."""
+        request = Request("GET", f"/v1/log/inclusion/{seal}/{size}")
+        return Answer.parse(request.route, self._transport.send(request)).texts("path")
+
+    def consistency(self, old_size: int, size: int) -> list[str]:
+        """The proof that one head of the log extends another."""
+        request = Request("GET", f"/v1/log/consistency/{old_size}/{size}")
+        return Answer.parse(request.route, self._transport.send(request)).texts("proof")
+
+    def _seal(self, path: str) -> Seal:
+        request = Request("GET", path)
+        try:
+            return Seal.decode(self._transport.send(request))
+        except DecodeError as cause:
+            raise UnexpectedAnswer(f"{request.route} answered no seal: {cause}") from cause
+
+    def close(self) -> None:
+        """Closes the calling thread's connection."""
+        self._transport.close()

@@ -1,0 +1,175 @@
+"""HTTPS to one listener of the service: TLS 1.3, one connection for each thread, bounded answers, and the retries that API.md allows."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+import threading
+import time
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+
+from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
+
+ANSWER_BYTES_MAX = 1 << 20
+"""Longest answer that is read: a trust root of 64 key sets has 250 KB."""
+IDLE_S_MAX = 4.0
+"""A connection that was idle for longer is not used again: the service closes it after 5 s."""
+
+NOTHING_ATTEMPTED = frozenset({"overloaded", "draining", "disk-low", "quota-exceeded"})
+"""Refusals that any request may follow by the same one."""
+SAME_AGAIN = NOTHING_ATTEMPTED | {"key-holder-unavailable", "undecided", "idempotency-in-flight"}
+"""Refusals that a request which takes effect at most once may follow by the same one."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and whether the same bytes sent twice take effect at most once."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    media_type: str | None = None
+    headers: Mapping[str, str] | None = None
+    repeatable: bool = True
+
+    @property
+    def route(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def json_request(
+    method: str, path: str, body: object, *, headers: Mapping[str, str] | None = None, repeatable: bool = True
+) -> Request:
+    """A request with a JSON body."""
+    encoded = json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return Request(method, path, encoded, "application/json", headers, repeatable)
+
+
+class Transport:
+    """The way to one listener, with one bearer credential."""
+
+    def __init__(
+        self, base: str, bearer: str, *, ca: str | PathLike[str] | None, timeout: float, retry_for: float
+    ) -> None:
+        parts = urllib.parse.urlsplit(base)
+        if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
+            raise ValueError(f"the service's address is {base!r}; it must look like https://host:port")
+        self._host, self._port = parts.hostname, parts.port or 443
+        self._bearer = bearer.strip()
+        self._timeout, self._retry_for = timeout, retry_for
+        self._tls = ssl.create_default_context(cafile=ca)
+        self._tls.minimum_version = ssl.TLSVersion.TLSv1_3
+        self._own = threading.local()
+
+    def send(self, request: Request) -> bytes:
+        """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
+        deadline = time.monotonic() + self._retry_for
+        lost = False
+        while True:
+            try:
+                return self._once(request)
+            except Problem as problem:
+                problem.resent = lost
+                codes = SAME_AGAIN if request.repeatable else NOTHING_ATTEMPTED
+                if problem.code not in codes or not self.pause(problem, deadline):
+                    raise
+            except Unreachable as cause:
+                # A second time at once, over another connection: the first may have been closing.
+                if lost or not request.repeatable or isinstance(cause, NothingSent):
+                    raise
+                lost = True
+
+    def deadline(self) -> float:
+        """Until when a call may be repeated that begins now."""
+        return time.monotonic() + self._retry_for
+
+    def pause(self, problem: Problem, deadline: float) -> bool:
+        """Waits as long as the service says, and up to a quarter longer; false if that is too long."""
+        if problem.retry_after is None:
+            return False
+        seconds = problem.retry_after * random.uniform(1.0, 1.25)
+        if time.monotonic() + seconds > deadline:
+            return False
+        time.sleep(seconds)
+        return True
+
+    def _once(self, request: Request) -> bytes:
+        connection = self._connection(request)
+        headers = {"Authorization": f"Bearer {self._bearer}"} if self._bearer else {}
+        headers |= {"Accept": "application/json, application/cbor, text/plain"} | dict(request.headers or {})
+        if request.media_type is not None:
+            headers["Content-Type"] = request.media_type
+        try:
+            connection.request(request.method, request.path, request.body, headers)
+            response = connection.getresponse()
+            body = response.read(ANSWER_BYTES_MAX + 1)
+        except (OSError, http.client.HTTPException) as cause:
+            self.close()
+            raise Unreachable(f"{request.route} at {self._host}:{self._port} got no answer: {said(cause)}") from cause
+        if response.will_close or len(body) > ANSWER_BYTES_MAX:
+            self.close()
+        self._own.used = time.monotonic()
+        if len(body) > ANSWER_BYTES_MAX:
+            raise UnexpectedAnswer(f"{request.route} answered more than {ANSWER_BYTES_MAX} bytes")
+        if 200 <= response.status < 300:
+            return body
+        raise problem(request.route, response, body)
+
+    def _connection(self, request: Request) -> http.client.HTTPSConnection:
+        connection: http.client.HTTPSConnection | None = getattr(self._own, "connection", None)
+        fresh = time.monotonic() - getattr(self._own, "used", 0.0) < IDLE_S_MAX
+        if connection is not None and fresh and request.repeatable:
+            return connection
+        self.close()
+        connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._tls)
+        try:
+            connection.connect()
+        except OSError as cause:
+            connection.close()
+            raise NothingSent(
+                f"{request.route}: {self._host}:{self._port} cannot be reached, nothing was sent: {said(cause)}"
+            ) from cause
+        self._own.connection = connection
+        return connection
+
+    def close(self) -> None:
+        """Closes this thread's connection."""
+        connection: http.client.HTTPSConnection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+        self._own.connection = None
+
+
+class NothingSent(Unreachable):
+    """There was no connection."""
+
+
+def said(cause: BaseException) -> str:
+    """What an error of the network says, and what to do about it."""
+    text = str(cause) or type(cause).__name__
+    advice = {
+        "CERTIFICATE_VERIFY_FAILED": "give the service's certificate as `ca` (tls-certificate.pem in its data directory)",
+        "WRONG_VERSION_NUMBER": "this port does not speak TLS; check the port",
+        "Connection refused": "nothing listens there; start the service, or correct host and port",
+    }
+    return next((f"{text}; {todo}" for word, todo in advice.items() if word in text), text)
+
+
+def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Problem | UnexpectedAnswer:
+    """The error of an answer that is no success."""
+    try:
+        document = json.loads(body)
+        errors = tuple(FieldError(error["pointer"], error["detail"]) for error in document.get("errors", ()))
+        texts = {name: str(document[name]) for name in ("code", "title", "detail", "cure", "request_id")}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return UnexpectedAnswer(
+            f"{route} answered {response.status} without a problem document: is this a Trefoil service?"
+        )
+    after = response.getheader("Retry-After") or ""
+    retry_after = float(after) if after.isdigit() else None
+    return Problem(status=response.status, errors=errors, retry_after=retry_after, **texts)

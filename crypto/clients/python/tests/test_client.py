@@ -1,0 +1,352 @@
+"""The client against a running service."""
+
+import base64
+import json
+import secrets
+import struct
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from service import ANOTHERS, AUDIENCE, OWN, Member, Service
+from trefoil_attest import VerifyError, verify_same_log, verify_seal
+from trefoil_attest.client import Admin, Problem, Proof, Session, Tenant, TenantPolicy, UnexpectedAnswer, Unreachable
+from trefoil_attest.client import _login, _tenant
+from trefoil_attest.client._transport import Request, Transport
+
+
+def nonce() -> bytes:
+    return secrets.token_bytes(32)
+
+
+@pytest.fixture(scope="module")
+def tenant(ann: Member) -> Tenant:
+    return ann.tenant()
+
+
+@pytest.fixture(scope="module")
+def session(ann: Member, tenant: Tenant) -> Session:
+    proof = ann.proof("client.proof")
+    assert tenant.enrol(proof.handle, OWN, "form 7").generation == 1
+    return tenant.open_session(proof)
+
+
+def refused(code: str, call, *arguments, **named) -> Problem:
+    with pytest.raises(Problem) as caught:
+        call(*arguments, **named)
+    problem = caught.value
+    assert problem.code == code, problem
+    assert problem.cure and problem.request_id in str(problem) and problem.status >= 400
+    return problem
+
+
+def test_own_face_matches_and_another_does_not(tenant: Tenant, session: Session) -> None:
+    own = tenant.authenticate(session, OWN, nonce())
+    assert own.is_match and own.decision == "match"
+    statement = own.verified.statement
+    assert (statement.account, statement.session, statement.audience) == (session.account, session.id, AUDIENCE)
+    another = tenant.authenticate(session, ANOTHERS, nonce())
+    assert another.decision == "no_match" == another.verified.statement.decision
+    assert "no_match" in repr(another) and "<Verified no_match: account " + session.account.hex() in repr(another)
+    # The bytes of float32 are the same face.
+    assert tenant.authenticate(session, struct.pack("<128f", *OWN), nonce()).is_match
+
+
+def test_a_compact_attestation_is_verified_with_its_seal(tenant: Tenant, session: Session) -> None:
+    login = tenant.authenticate(session, OWN, nonce(), attestation="compact")
+    assert login.is_match and len(login.attestation) < 2_000
+    assert tenant.seal(login.seal_number).seal_number == login.verified.seal_number
+
+
+def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:
+    once = nonce()
+    assert tenant.authenticate(session, OWN, once).is_match
+    problem = refused("nonce-replayed", tenant.authenticate, session, OWN, once)
+    assert not problem.resent
+    with pytest.raises(ValueError, match="16 to 64 bytes"):
+        tenant.authenticate(session, OWN, b"short")
+
+
+def altered(monkeypatch: pytest.MonkeyPatch, change) -> None:
+    """Changes the service's answers to logins on their way."""
+    send = Transport.send
+
+    def sent(self: Transport, request: Request) -> bytes:
+        body = send(self, request)
+        if request.path != "/v1/authentications":
+            return body
+        answer = json.loads(body)
+        change(answer)
+        return json.dumps(answer).encode()
+
+    monkeypatch.setattr(Transport, "send", sent)
+
+
+@pytest.mark.parametrize("at", [60, 300, 1_000, 12_000, -1])
+def test_a_tampered_attestation_is_refused(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    def flip(answer: dict) -> None:
+        attestation = bytearray(base64.b64decode(answer["attestation"]))
+        attestation[at] ^= 1
+        answer["attestation"] = base64.b64encode(attestation).decode()
+
+    altered(monkeypatch, flip)
+    with pytest.raises(VerifyError):
+        tenant.authenticate(session, OWN, nonce())
+
+
+def test_an_attestation_of_another_login_is_refused(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tenant.authenticate(session, OWN, nonce())
+    altered(monkeypatch, lambda answer: answer.update(attestation=base64.b64encode(first.attestation).decode()))
+    with pytest.raises(VerifyError) as caught:
+        tenant.authenticate(session, ANOTHERS, nonce())
+    assert caught.value.code == "nonce"
+
+
+@pytest.mark.parametrize("name", ["account", "tenant", "request-digest"])
+def test_an_attestation_about_somebody_or_something_else_is_refused(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name == "request-digest":
+        monkeypatch.setattr(_tenant, "signed", lambda *request: (_login.signed(*request)[0], bytes(32)))
+    else:
+        session = Session(**vars(session) | {name: bytes(len(getattr(session, name)))})
+    with pytest.raises(VerifyError) as caught:
+        tenant.authenticate(session, OWN, nonce())
+    assert caught.value.code == name
+
+
+@pytest.mark.parametrize("change", [{"decision": "match"}, {"id": "00" * 32}, {"seal_number": 7_000}])
+def test_an_answer_that_contradicts_its_attestation_is_refused(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch, change: dict
+) -> None:
+    altered(monkeypatch, lambda answer: answer.update(change))
+    with pytest.raises(UnexpectedAnswer, match="something else than its attestation"):
+        tenant.authenticate(session, ANOTHERS, nonce())
+
+
+def test_an_answer_that_lacks_a_field_names_it(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    altered(monkeypatch, lambda answer: answer.pop("seal_number"))
+    with pytest.raises(UnexpectedAnswer, match="without a whole number in 'seal_number'"):
+        tenant.authenticate(session, OWN, nonce())
+
+
+def test_a_wrong_api_key_a_missing_scope_and_a_revoked_key_are_refused(
+    service: Service, ann: Member, session: Session
+) -> None:
+    wrong = ann.key.api_key[:-2] + ("AA" if not ann.key.api_key.endswith("AA") else "BB")
+    refused("caller-unauthenticated", ann.tenant(api_key=wrong).authenticate, session, OWN, nonce())
+    admin = service.admin()
+    narrow = admin.create_api_key(ann.tenant_id, ["enrol"], label="kiosk", expires_at=int(time.time()) + 3_600)
+    problem = refused("scope-missing", ann.tenant(api_key=narrow.api_key).authenticate, session, OWN, nonce())
+    assert "authenticate" in problem.detail
+    listed = {key.id: key for key in admin.api_keys(ann.tenant_id)}
+    assert listed[narrow.id].label == "kiosk" and listed[narrow.id].scopes == ("enrol",)
+    assert admin.revoke_api_key(ann.tenant_id, narrow.id).state == "revoked"
+    refused("caller-unauthenticated", ann.tenant(api_key=narrow.api_key).delete, session.handle)
+    assert narrow.api_key not in repr(narrow)
+
+
+def test_admin_makes_shows_disables_and_enables_tenants(service: Service, ann: Member, session: Session) -> None:
+    admin, policy = service.admin(), TenantPolicy(["a.example"], fmr_class=2, level_min=1, sessions_in_memory=10)
+    made = admin.create_tenant("shown", policy)
+    shown = admin.tenant(made.tenant_id.hex())
+    assert (shown.tenant_id, shown.name, shown.policy, shown.root_generation) == (made.tenant_id, "shown", policy, None)
+    assert admin.tenant(ann.tenant_id).policy.score == 18_000
+    assert {"ann", "shown"} <= {tenant.name for tenant in admin.tenants()}
+    assert admin.disable_tenant(ann.tenant_id).disabled_at is not None
+    refused("tenant-disabled", ann.tenant().authenticate, session, OWN, nonce())
+    assert admin.enable_tenant(ann.tenant_id).disabled_at is None
+    assert ann.tenant().authenticate(session, OWN, nonce()).is_match
+    problem = refused("field-invalid", admin.create_tenant, "t", TenantPolicy(["a.example"], fmr_class=9))
+    assert [error.pointer for error in problem.errors] == ["/policy/threshold"]
+    refused("caller-unauthenticated", Admin(service.admin_url, "no token", ca=service.ca).create_tenant, "t", policy)
+    refused("route-unknown", Admin(service.url, "no token", ca=service.ca).tenant, made.tenant_id)
+
+
+def test_proofs_beyond_the_credit_are_refused_and_taken_later(service: Service, ann: Member, session: Session) -> None:
+    key = service.admin().create_api_key(ann.tenant_id, ["authenticate"]).api_key
+    proof = ann.proof("quota.proof")
+    damaged = bytearray(proof.envelope)
+    damaged[-1] ^= 1
+    bad = Proof(**vars(proof) | {"envelope": bytes(damaged)})
+    at_once, later = ann.tenant(api_key=key, retry_for=0), ann.tenant(api_key=key, retry_for=60)
+    for _ in range(2):
+        refused("proof-rejected", at_once.open_session, bad)
+    problem = refused("quota-exceeded", at_once.open_session, proof)
+    assert problem.retry_after == 1
+    opened = later.open_session(proof)
+    assert opened.id == proof.session_id and later.open_session(proof) == opened
+    assert later.authenticate(opened, OWN, nonce()).is_match
+
+
+def answers_lost(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Loses the first answer; the request was carried out."""
+    once, sent = Transport._once, []
+
+    def lose(self: Transport, request: Request) -> bytes:
+        sent.append(request.route)
+        answer = once(self, request)
+        if len(sent) == 1:
+            self.close()
+            raise Unreachable("the answer was lost")
+        return answer
+
+    monkeypatch.setattr(Transport, "_once", lose)
+    return sent
+
+
+def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
+    service: Service, ann: Member, tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "ab" * 32
+    for call, expected in [
+        (lambda: tenant.enrol(other, OWN, "form 8").generation, 1),
+        (lambda: tenant.delete(other), None),
+        (lambda: tenant.open_session(ann.proof("lost.proof")).audience, AUDIENCE),
+    ]:
+        with monkeypatch.context() as patch:
+            sent = answers_lost(patch)
+            assert call() == expected
+            assert len(sent) == 2 and sent[0] == sent[1]
+    refused("subject-unknown", tenant.delete, other)
+    with monkeypatch.context() as patch:
+        sent = answers_lost(patch)
+        problem = refused("nonce-replayed", tenant.authenticate, session, OWN, nonce())
+        assert problem.resent and "fresh nonce" in problem.__notes__[0] and len(sent) == 2
+    # A tenant would be made twice.
+    with monkeypatch.context() as patch:
+        sent = answers_lost(patch)
+        with pytest.raises(Unreachable):
+            service.admin().create_tenant("twice", TenantPolicy(["a.example"]))
+        assert len(sent) == 1
+    assert [tenant.name for tenant in service.admin().tenants()].count("twice") == 1
+
+
+def problem(code: str, retry_after: float | None) -> Problem:
+    return Problem(
+        status=503, code=code, title="", detail="", cure="", request_id="", errors=(), retry_after=retry_after
+    )
+
+
+def answers_first(monkeypatch: pytest.MonkeyPatch, first: Problem) -> list[bytes | None]:
+    """Answers the first request with a problem, and lets the others through."""
+    once, bodies = Transport._once, []
+
+    def refuse(self: Transport, request: Request) -> bytes:
+        bodies.append(request.body)
+        if len(bodies) == 1:
+            raise first
+        return once(self, request)
+
+    monkeypatch.setattr(Transport, "_once", refuse)
+    return bodies
+
+
+def test_refusals_are_followed_by_what_the_documents_say(
+    service: Service, tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for code in ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided"]:
+        with monkeypatch.context() as patch:
+            bodies = answers_first(patch, problem(code, 0))
+            assert tenant.authenticate(session, OWN, nonce()).is_match
+            assert len(bodies) == 2 and bodies[0] == bodies[1], code
+    with monkeypatch.context() as patch:
+        bodies = answers_first(patch, problem("before-restart", 1))
+        assert tenant.authenticate(session, OWN, nonce()).is_match
+        issued = [json.loads(body or b"")["issued_at"] for body in bodies]
+        assert len(issued) == 2 and issued[0] < issued[1], "signed again with a later time"
+    for code, after in [("unsealed", 0), ("timed-out", None), ("internal", None), ("storage-damaged", 0)]:
+        with monkeypatch.context() as patch:
+            bodies = answers_first(patch, problem(code, after))
+            with pytest.raises(Problem):
+                tenant.authenticate(session, OWN, nonce())
+            assert len(bodies) == 1, code
+    # A wait that is longer than the caller allows is no wait.
+    with monkeypatch.context() as patch:
+        bodies = answers_first(patch, problem("disk-low", 30))
+        with pytest.raises(Problem):
+            tenant.authenticate(session, OWN, nonce())
+        assert len(bodies) == 1
+    # What may have been begun is not begun twice.
+    with monkeypatch.context() as patch:
+        bodies = answers_first(patch, problem("key-holder-unavailable", 0))
+        with pytest.raises(Problem):
+            service.admin().create_tenant("never", TenantPolicy(["a.example"]))
+        assert len(bodies) == 1
+
+
+def test_a_connection_that_was_closed_is_replaced(tenant: Tenant, session: Session) -> None:
+    assert tenant.authenticate(session, OWN, nonce()).is_match
+    tenant._transport._own.connection.sock.close()
+    assert tenant.authenticate(session, OWN, nonce()).is_match
+
+
+def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, tenant: Tenant, session: Session) -> None:
+    with pytest.raises(ValueError, match="128 numbers, not 3"):
+        tenant.authenticate(session, [1.0, 2.0, 3.0], nonce())
+    with pytest.raises(ValueError, match="512 bytes .*, not 4"):
+        tenant.authenticate(session, b"face", nonce())
+    with pytest.raises(ValueError, match="finite"):
+        tenant.authenticate(session, [float("nan")] * 128, nonce())
+    refused("embedding-invalid", tenant.authenticate, session, [0.0] * 128, nonce())
+    with pytest.raises(ValueError, match="64 hexadecimal digits"):
+        tenant.enrol("ann", OWN, "form 7")
+    with pytest.raises(ValueError, match="https://host:port"):
+        Tenant("127.0.0.1:8443", "k", service.trust_root)
+    with pytest.raises(Unreachable, match="tls-certificate.pem"):
+        Tenant(service.url, "k", service.trust_root).keys()
+    with pytest.raises(Unreachable, match="nothing listens there"):
+        Tenant("https://127.0.0.1:1", "k", service.trust_root, ca=service.ca).keys()
+    with pytest.raises(ValueError, match="prove without --chain"):
+        ann.proof("chain.proof", "--chain", "8")
+    with pytest.raises(ValueError, match="cut off"):
+        Proof.decode((service.folder / "client.proof").read_bytes()[:-1])
+    with pytest.raises(ValueError, match="wallet prove"):
+        Proof.decode(b"")
+    other = tenant.open_session(Proof.read(ann.proof_file("other.proof", audience="https://other.example")))
+    wrong = Session(**vars(session) | {"audience": "https://other.example"})
+    refused("request-mac-invalid", tenant.authenticate, Session(**vars(session) | {"key": bytes(32)}), OWN, nonce())
+    refused("session-scope", tenant.authenticate, wrong, OWN, nonce())
+    assert tenant.authenticate(other, OWN, nonce()).verified.statement.account != session.account
+    assert session.key.hex() not in repr(session) and "key" not in repr(other)
+
+
+def test_keys_seals_and_the_log_are_read(tenant: Tenant, session: Session, service: Service) -> None:
+    one = tenant.seal(tenant.authenticate(session, OWN, nonce()).seal_number)
+    late = tenant.seal(tenant.authenticate(session, OWN, nonce()).seal_number)
+    verify_seal(late, service.trust_root)
+    numbers = one.seal_number, late.seal_number
+    verify_same_log(one, late, consistency=tenant.consistency(*numbers), inclusion=tenant.inclusion(*numbers))
+    assert tenant.log_head().seal_number >= late.seal_number
+    assert tenant.keys().to_json() == service.trust_root.to_json() == tenant.keys(1).to_json()
+    refused("seal-unknown", tenant.seal, 1 << 40)
+
+
+def test_sessions_and_clients_are_shared_by_threads(tenant: Tenant, session: Session) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        logins = list(threads.map(lambda _: tenant.authenticate(session, OWN, nonce()), range(32)))
+    assert all(login.is_match for login in logins)
+
+
+def test_what_the_program_verifies_is_what_the_client_verified(
+    tenant: Tenant, session: Session, service: Service
+) -> None:
+    own = nonce()
+    login = tenant.authenticate(session, OWN, own)
+    (service.folder / "client.cbor").write_bytes(login.attestation)
+    pinned = ["--trust-root", "trust-root.json", "--audience", AUDIENCE]
+    assert "decision match" in service.run("verify", "client.cbor", *pinned, "--nonce", own.hex())
+    service.run("verify", "client.cbor", *pinned, "--nonce", nonce().hex(), code=1)
+
+
+def test_mypy_accepts_the_package_in_strict_mode() -> None:
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "-p", "trefoil_attest"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,22 @@
+/**
+ * The service's API, from the tenant's side and the operator's.
+ *
+ * {@link Tenant} enrols, opens sessions, logs in and verifies each attestation before it returns it; {@link Admin} makes tenants and
+ * API keys. Written from `server/API.md`, over `fetch`.
+ */
+
+export {
+  Admin,
+  type AdminOptions,
+  type ApiKey,
+  type Attempts,
+  type CreatedApiKey,
+  type CreatedTenant,
+  type Scope,
+  type TenantPolicy,
+  type TenantSummary,
+} from "./admin.js";
+export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
+export { type AttestationForm, type Embedding, Proof, probeDigest, type Session } from "./login.js";
+export { type Enrolled, type Login, Tenant, type TenantOptions } from "./tenant.js";
+export type { Connection } from "./transport.js";

@@ -1,0 +1,164 @@
+/** What a login is made of: the embedding, the proof envelope, the session, the MAC. */
+
+import { sha3_256 } from "@noble/hashes/sha3.js";
+
+import { isBytes, toHex } from "../bytes.js";
+import { toBase64 } from "./answer.js";
+
+/** 128 numbers, or the 512 bytes that they have as little-endian 32-bit floats. */
+export type Embedding = ArrayLike<number> | Uint8Array;
+/** How much of the attestation an answer carries: 22 KB, or 1 KB and a seal that is fetched. */
+export type AttestationForm = "full" | "compact";
+
+const DIMENSIONS = 128;
+const STATEMENT_BYTES = 191;
+
+function ascii(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+function sha3(...parts: readonly Uint8Array[]): Uint8Array {
+  const hash = sha3_256.create();
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+function u32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value, true);
+  return bytes;
+}
+
+function u64(value: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true);
+  return bytes;
+}
+
+/** The bytes of an embedding, as they are sent and signed. */
+export function embeddingBytes(embedding: Embedding): Uint8Array {
+  const packed = new Uint8Array(4 * DIMENSIONS);
+  const view = new DataView(packed.buffer);
+  if (isBytes(embedding)) {
+    if (embedding.length !== packed.length) {
+      throw new TypeError(`an embedding has 512 bytes (float32 x 128), not ${embedding.length}`);
+    }
+    packed.set(embedding);
+  } else {
+    if (embedding.length !== DIMENSIONS) {
+      throw new TypeError(`an embedding has 128 numbers, not ${embedding.length}`);
+    }
+    for (let at = 0; at < DIMENSIONS; at += 1) view.setFloat32(4 * at, embedding[at] ?? Number.NaN, true);
+  }
+  for (let at = 0; at < DIMENSIONS; at += 1) {
+    if (!Number.isFinite(view.getFloat32(4 * at, true))) throw new TypeError("an embedding has finite numbers only");
+  }
+  return packed;
+}
+
+/** SHA3-256 of a plain probe, under its name: what the MAC covers of it. */
+export function probeDigest(embedding: Embedding): Uint8Array {
+  return sha3(ascii("trefoil/probe/1"), embeddingBytes(embedding));
+}
+
+/** What `trefoil wallet prove` wrote. It holds the session's key: anyone who has it can use the session. */
+export class Proof {
+  readonly tenant: Uint8Array;
+  /** The person at this tenant: what enrolment names. */
+  readonly handle: Uint8Array;
+  /** The person towards this audience, as attestations say it. */
+  readonly account: Uint8Array;
+  readonly audience: string;
+  readonly sessionId: Uint8Array;
+  // Private, so that no log shows them.
+  readonly #key: Uint8Array;
+  readonly #envelope: Uint8Array<ArrayBuffer>;
+
+  /** Reads the layout; throws a `TypeError` for anything else. The service verifies the proof itself. */
+  constructor(envelope: Uint8Array) {
+    if (!isBytes(envelope)) throw new TypeError("a proof envelope is bytes");
+    const bytes = new Uint8Array(envelope);
+    const magic = String.fromCharCode(...bytes.subarray(0, 8));
+    if (magic.startsWith("TFP2")) {
+      throw new TypeError("the proof has a hash chain, whose values only the wallet has; prove without --chain");
+    }
+    if (magic !== "TFP1TFS1") {
+      throw new TypeError("not a proof envelope; `trefoil wallet prove --output FILE` writes one");
+    }
+    const statement = bytes.subarray(4, 4 + STATEMENT_BYTES);
+    const audienceAt = 5 + STATEMENT_BYTES;
+    const keyAt = audienceAt + (bytes[audienceAt - 1] ?? 0);
+    const proofAt = keyAt + 32 + 4 + 4;
+    const view = new DataView(bytes.buffer);
+    if (bytes.length < proofAt || bytes.length - proofAt !== view.getUint32(proofAt - 4, true)) {
+      throw new TypeError("the proof envelope is cut off, or something follows it");
+    }
+    this.tenant = statement.slice(6, 22);
+    this.account = statement.slice(95, 127);
+    this.handle = statement.slice(127, 159);
+    this.audience = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(audienceAt, keyAt));
+    this.sessionId = sha3(ascii("trefoil/statement/1"), statement);
+    this.#key = bytes.slice(keyAt, keyAt + 32);
+    this.#envelope = bytes;
+  }
+
+  /** The body of `POST /v1/proof-sessions`, secrets included. */
+  get envelope(): Uint8Array<ArrayBuffer> {
+    return this.#envelope.slice();
+  }
+
+  /** The MAC of what a login covers. */
+  mac(covered: Uint8Array): Uint8Array {
+    return sha3(ascii("trefoil/request-mac/1"), this.#key, covered);
+  }
+}
+
+/** An open proof session. */
+export interface Session {
+  readonly proof: Proof;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** A login as it is sent. */
+export interface Signed {
+  readonly body: {
+    readonly handle: string;
+    readonly session_id: string;
+    readonly audience: string;
+    readonly nonce: string;
+    readonly issued_at: number;
+    readonly embedding: string;
+    readonly mac: string;
+    readonly attestation: AttestationForm;
+  };
+  /** What its attestation must carry. */
+  readonly requestDigest: Uint8Array;
+}
+
+/** The body of a login with this probe of 512 bytes. */
+export function signed(
+  proof: Pick<Proof, "handle" | "sessionId" | "audience" | "mac">,
+  probe: Uint8Array,
+  nonce: Uint8Array,
+  issuedAt: number,
+  attestation: AttestationForm,
+): Signed {
+  const { handle, sessionId, audience } = proof;
+  const name = new TextEncoder().encode(audience);
+  const parts = [sessionId, handle, u64(issuedAt), probeDigest(probe), u32(name.length), name, u32(nonce.length), nonce];
+  const covered = Uint8Array.from(parts.flatMap((part) => [...part]));
+  return {
+    body: {
+      handle: toHex(handle),
+      session_id: toHex(sessionId),
+      audience,
+      nonce: toHex(nonce),
+      issued_at: issuedAt,
+      embedding: toBase64(probe),
+      mac: toHex(proof.mac(covered)),
+      attestation,
+    },
+    requestDigest: sha3(ascii("trefoil/request/1"), covered),
+  };
+}

@@ -1,0 +1,190 @@
+/** The tenant's side: enrol, open sessions, log in, read what is public. */
+
+import { equal, isBytes, toHex } from "../bytes.js";
+import { DecodeError } from "../decode-error.js";
+import { JsonError } from "../json.js";
+import { Policy } from "../policy.js";
+import { Seal } from "../seal.js";
+import { type Decision, NONCE_BYTES_MAX, NONCE_BYTES_MIN } from "../statement.js";
+import { TrustRoot } from "../trust-root.js";
+import { type Verified, verify, verifyWithSeal } from "../verify.js";
+import { type Answer, identifier, toBase64 } from "./answer.js";
+import { Problem, UnexpectedAnswer } from "./errors.js";
+import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, signed } from "./login.js";
+import { type Connection, get, postJson, Transport } from "./transport.js";
+
+/** A subject's active template. */
+export interface Enrolled {
+  readonly handle: Uint8Array;
+  /** Counts the subject's templates, from 1. */
+  readonly generation: number;
+}
+
+/** A decision whose attestation was verified for this request. */
+export interface Login {
+  readonly decision: Decision;
+  readonly verified: Verified;
+  /** CBOR, for a relying party that verifies it again. */
+  readonly attestation: Uint8Array;
+  readonly sealNumber: number;
+}
+
+/** How to reach the service as a tenant. */
+export interface TenantOptions extends Connection {
+  readonly apiKey: string;
+  /** The pinned one: every attestation is verified under it. */
+  readonly trustRoot: TrustRoot;
+}
+
+/**
+ * A tenant's caller at the public listener.
+ *
+ * Each login's attestation is verified for its own audience, nonce, tenant, account and request digest before it is returned. A call
+ * is repeated for up to `retryFor` where API.md says that this is safe. Rejects with {@link Problem}, {@link Unreachable} and
+ * {@link UnexpectedAnswer}, and with `VerifyError` for an attestation that is not to be accepted.
+ */
+export class Tenant {
+  readonly #transport: Transport;
+  readonly #trustRoot: TrustRoot;
+
+  constructor({ apiKey, trustRoot, ...connection }: TenantOptions) {
+    if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
+    this.#transport = new Transport(connection, apiKey);
+    this.#trustRoot = trustRoot;
+  }
+
+  /** Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself. */
+  async enrol(
+    handle: Uint8Array | string,
+    embedding: Embedding,
+    consentRef: string,
+    idempotencyKey = toHex(crypto.getRandomValues(new Uint8Array(16))),
+  ): Promise<Enrolled> {
+    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
+    const answer = await this.#transport.json(
+      postJson(templates(handle), body, true, { "idempotency-key": idempotencyKey }),
+    );
+    return { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
+  }
+
+  /** Destroys a subject's template and its key. */
+  async delete(handle: Uint8Array | string): Promise<void> {
+    try {
+      await this.#transport.bytes({ method: "DELETE", path: templates(handle), repeatable: true });
+    } catch (error) {
+      // The first attempt may be the one that did it.
+      if (!(error instanceof Problem && error.resent && error.code === "subject-unknown")) throw error;
+    }
+  }
+
+  /** Opens the session of a proof; again while it lasts, with the same end. */
+  async openSession(proof: Proof): Promise<Session> {
+    const answer = await this.#transport.json({
+      method: "POST",
+      path: "/v1/proof-sessions",
+      body: proof.envelope,
+      mediaType: "application/octet-stream",
+      repeatable: true,
+    });
+    if (!equal(answer.hex("session_id", 32), proof.sessionId)) {
+      throw new UnexpectedAnswer("the service opened another session than the one that was proven");
+    }
+    return Object.freeze({ proof, expiresAt: answer.whole("expires_at") });
+  }
+
+  /**
+   * Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a {@link Login} too, with the
+   * decision `no_match`.
+   */
+  async authenticate(
+    session: Session,
+    embedding: Embedding,
+    nonce: Uint8Array,
+    attestation: AttestationForm = "full",
+  ): Promise<Login> {
+    if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
+      throw new TypeError("nonce has 16 to 64 bytes");
+    }
+    const probe = embeddingBytes(embedding);
+    const deadline = this.#transport.deadline();
+    for (;;) {
+      const { body, requestDigest } = signed(session.proof, probe, nonce, seconds(), attestation);
+      try {
+        const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
+        return await this.#login(answer, session.proof, nonce, requestDigest);
+      } catch (error) {
+        // The process before a restart may have attested this one, and not one that is issued later.
+        const again = error instanceof Problem && error.code === "before-restart";
+        if (!again || !(await this.#transport.pause(error, deadline))) throw error;
+      }
+    }
+  }
+
+  async #login(answer: Answer, proof: Proof, nonce: Uint8Array, requestDigest: Uint8Array): Promise<Login> {
+    const { audience, tenant, account } = proof;
+    const trustRoot = this.#trustRoot;
+    const policy = new Policy({ trustRoot, audience, nonce, tenant, account, requestDigest, decision: "any" });
+    const attestation = answer.base64("attestation");
+    const sealNumber = answer.whole("seal_number");
+    const verified =
+      attestation.length > 4096
+        ? verify(attestation, policy, seconds())
+        : verifyWithSeal(attestation, await this.seal(sealNumber), policy, seconds());
+    const { decision } = verified.statement;
+    const isSame =
+      answer.text("decision") === decision &&
+      equal(answer.hex("id", 32), verified.statementDigest) &&
+      BigInt(sealNumber) === verified.seal.sealNumber;
+    if (!isSame) throw new UnexpectedAnswer("the answer says something else than its attestation; do not accept it");
+    return { decision, verified, attestation, sealNumber };
+  }
+
+  /** The trust root that the service shows, the newest or a version. Never trust it for coming from there: `acceptTrustRoot`. */
+  async keys(version?: number): Promise<TrustRoot> {
+    const path = version === undefined ? "/v1/keys" : `/v1/keys/${version}`;
+    const body = await this.#transport.bytes(get(path));
+    return read(path, "trust root", JsonError, () => TrustRoot.fromJson(new TextDecoder().decode(body)));
+  }
+
+  /** A seal; not verified by itself. */
+  async seal(sealNumber: number | bigint): Promise<Seal> {
+    return this.#seal(`/v1/seals/${sealNumber}`);
+  }
+
+  /** The newest seal. */
+  async logHead(): Promise<Seal> {
+    return this.#seal("/v1/log/head");
+  }
+
+  /** The path of a seal in the log of `size` seals, for `verifySameLog`. */
+  async inclusion(seal: number | bigint, size: number | bigint): Promise<string[]> {
+    return (await this.#transport.json(get(`/v1/log/inclusion/${seal}/${size}`))).texts("path");
+  }
+
+  /** The proof that one head of the log extends another. */
+  async consistency(oldSize: number | bigint, size: number | bigint): Promise<string[]> {
+    return (await this.#transport.json(get(`/v1/log/consistency/${oldSize}/${size}`))).texts("proof");
+  }
+
+  async #seal(path: string): Promise<Seal> {
+    const body = await this.#transport.bytes(get(path));
+    return read(path, "seal", DecodeError, () => Seal.decode(body));
+  }
+}
+
+function templates(handle: Uint8Array | string): string {
+  return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
+}
+
+function seconds(): number {
+  return Math.floor(Date.now() / 1_000);
+}
+
+function read<T>(path: string, what: string, refusal: new (...none: never[]) => Error, decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    if (!(cause instanceof refusal)) throw cause;
+    throw new UnexpectedAnswer(`GET ${path} answered no ${what}: ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,177 @@
+/** HTTPS to one listener of the service, bounded answers, and the retries that API.md allows. */
+
+import { Answer } from "./answer.js";
+import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
+
+/** Longest answer that is read: a trust root of 64 key sets has 250 KB. */
+const ANSWER_BYTES_MAX = 1 << 20;
+/** Refusals that any request may follow by the same one. */
+const NOTHING_ATTEMPTED: readonly string[] = ["overloaded", "draining", "disk-low", "quota-exceeded"];
+/** Refusals that a request which takes effect at most once may follow by the same one. */
+const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided", "idempotency-in-flight"];
+
+/** How to reach the service. */
+export interface Connection {
+  /** Such as `https://auth.example`. */
+  readonly url: string;
+  /** Another `fetch`, such as one with a certificate of its own. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds for one answer; 30,000 by default. */
+  readonly timeout?: number;
+  /** Milliseconds for which a call may be repeated; 10,000 by default. */
+  readonly retryFor?: number;
+}
+
+/** A request, and whether the same bytes sent twice take effect at most once. */
+export interface Outgoing {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly mediaType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly repeatable: boolean;
+}
+
+export function get(path: string): Outgoing {
+  return { method: "GET", path, repeatable: true };
+}
+
+export function postJson(path: string, body: object, repeatable: boolean, headers = {}): Outgoing {
+  return { method: "POST", path, body: JSON.stringify(body), mediaType: "application/json", headers, repeatable };
+}
+
+export class Transport {
+  readonly #base: string;
+  readonly #bearer: string;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #timeout: number;
+  readonly #retryFor: number;
+
+  constructor({ url, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 }: Connection, bearer: string) {
+    if (!/^https:\/\/[^/?#]+\/?$/.test(url)) {
+      throw new TypeError(`the service's address is ${url}; it must look like https://host:port`);
+    }
+    this.#base = url.replace(/\/$/, "");
+    this.#bearer = bearer.trim();
+    this.#fetch = fetch;
+    this.#timeout = timeout;
+    this.#retryFor = retryFor;
+  }
+
+  /** Until when a call may be repeated that begins now. */
+  deadline(): number {
+    return performance.now() + this.#retryFor;
+  }
+
+  /** The JSON object of a success. */
+  async json(outgoing: Outgoing): Promise<Answer> {
+    return Answer.parse(`${outgoing.method} ${outgoing.path}`, await this.bytes(outgoing));
+  }
+
+  /** The body of a success. Repeats what may be repeated. */
+  async bytes(outgoing: Outgoing): Promise<Uint8Array> {
+    const deadline = this.deadline();
+    const codes = outgoing.repeatable ? SAME_AGAIN : NOTHING_ATTEMPTED;
+    for (let lost = false; ; ) {
+      const answer = await this.#once(outgoing);
+      if (answer instanceof Uint8Array) return answer;
+      if (answer instanceof Unreachable) {
+        // A second time at once, over another connection: the first may have been closing.
+        if (lost || !outgoing.repeatable) throw answer;
+        lost = true;
+      } else {
+        const problem = new Problem(answer, lost);
+        if (!codes.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
+      }
+    }
+  }
+
+  /** Waits as long as the service says, and up to a quarter longer; false if that is too long. */
+  async pause({ retryAfter }: Problem, deadline: number): Promise<boolean> {
+    if (retryAfter === undefined) return false;
+    const milliseconds = retryAfter * (1_000 + 250 * Math.random());
+    if (performance.now() + milliseconds > deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    return true;
+  }
+
+  async #once(outgoing: Outgoing): Promise<Uint8Array | ProblemDocument | Unreachable> {
+    const { method, path, body, mediaType, headers } = outgoing;
+    const route = `${method} ${path}`;
+    const sent = new Headers(headers);
+    if (this.#bearer !== "") sent.set("authorization", `Bearer ${this.#bearer}`);
+    if (mediaType !== undefined) sent.set("content-type", mediaType);
+    const signal = AbortSignal.timeout(this.#timeout);
+    let response: Response;
+    let answer: Uint8Array | undefined;
+    try {
+      const init: RequestInit = { method, headers: sent, signal, redirect: "error", credentials: "omit", cache: "no-store" };
+      response = await this.#fetch.call(globalThis, this.#base + path, body === undefined ? init : { ...init, body });
+      answer = await bounded(response);
+    } catch (cause) {
+      return new Unreachable(`${route} at ${this.#base} got no answer: ${said(cause)}`, { cause });
+    }
+    if (answer === undefined) throw new UnexpectedAnswer(`${route} answered more than ${ANSWER_BYTES_MAX} bytes`);
+    return response.ok ? answer : problemDocument(route, response, answer);
+  }
+}
+
+/** The body, or nothing if it is too long. */
+async function bounded(response: Response): Promise<Uint8Array | undefined> {
+  const reader = response.body?.getReader();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+    parts.push(part.value);
+    length += part.value.length;
+    if (length > ANSWER_BYTES_MAX) {
+      await reader?.cancel();
+      return undefined;
+    }
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** What an error of the network says, and what to do about it. */
+function said(cause: unknown): string {
+  const causes: string[] = [];
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
+    causes.push(error.message + code);
+  }
+  const text = causes.join(": ");
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(text)) {
+    return `${text}; name the service's certificate in NODE_EXTRA_CA_CERTS (tls-certificate.pem in its data directory)`;
+  }
+  if (text.includes("ECONNREFUSED")) return `${text}; nothing listens there; start the service, or correct host and port`;
+  return text;
+}
+
+function problemDocument(route: string, response: Response, body: Uint8Array): ProblemDocument {
+  const { status } = response;
+  try {
+    const document = Answer.parse(route, body);
+    const after = response.headers.get("retry-after") ?? "";
+    return {
+      status,
+      code: document.text("code"),
+      title: document.text("title"),
+      detail: document.text("detail"),
+      cure: document.text("cure"),
+      requestId: document.text("request_id"),
+      errors: document.has("errors")
+        ? document.objects("errors").map((error) => ({ pointer: error.text("pointer"), detail: error.text("detail") }))
+        : [],
+      retryAfter: /^\d+$/.test(after) ? Number(after) : undefined,
+    };
+  } catch (cause) {
+    const message = `${route} answered ${status} without a problem document: is this a Trefoil service?`;
+    throw new UnexpectedAnswer(message, { cause });
+  }
+}

@@ -1,0 +1,288 @@
+/** Run by client.test.ts with `TREFOIL_PLACE`, where a service is. */
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { TrustRoot, VerifyError, type VerifyErrorCode, verifySameLog, verifySeal } from "trefoil-attest";
+import { Admin, Problem, Proof, type Session, Tenant, UnexpectedAnswer, Unreachable } from "trefoil-attest/client";
+
+import { toHex } from "../src/bytes.js";
+import { admit, ANOTHERS, AUDIENCE, file, OWN, type Place, prove, run } from "./service.js";
+import { packageFile } from "./testdata.js";
+
+const PLACE = JSON.parse(process.env["TREFOIL_PLACE"] ?? "") as Place;
+const TRUST_ROOT = TrustRoot.fromJson(text("trust-root.json"));
+const POLICY = { embedder: "test-128", threshold: { calibrated: { score: 18_000, fmr_class: 3 } }, audiences: [AUDIENCE] };
+const UNLIMITED = {
+  consecutive: 2 ** 31,
+  delay_s: 0,
+  failures_per_day: 2 ** 31,
+  failures_per_generation: 2 ** 31,
+  attempts_per_day: 2 ** 31,
+  attempts_per_generation: 2 ** 31,
+};
+
+const admin = new Admin({ url: PLACE.adminUrl, token: text("trefoil-data/admin.token") });
+let tenantId: Uint8Array;
+let apiKey: string;
+let tenant: Tenant;
+let session: Session;
+
+function text(name: string): string {
+  return new TextDecoder().decode(file(PLACE, name));
+}
+
+function nonce(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32));
+}
+
+async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const value of values) found.push(value);
+  return found;
+}
+
+type Fetch = typeof globalThis.fetch;
+
+function as(key: string, fetch: Fetch = globalThis.fetch, retryFor = 10_000): Tenant {
+  return new Tenant({ url: PLACE.url, apiKey: key, trustRoot: TRUST_ROOT, fetch, retryFor });
+}
+
+async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
+  const problem = await call.then(
+    () => assert.fail(`not refused with ${code}`),
+    (error: unknown) => (error instanceof Problem ? error : assert.fail(String(error))),
+  );
+  assert.equal(problem.code, code, problem.message);
+  assert(problem.cure !== "" && problem.message.includes(problem.requestId) && problem.status >= 400);
+  return problem;
+}
+
+/** Sends as usual, and changes the answers to logins on their way. */
+function altering(change: (answer: Record<string, unknown>) => void): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!String(input).endsWith("/v1/authentications")) return response;
+    const answer = (await response.json()) as Record<string, unknown>;
+    change(answer);
+    return new Response(JSON.stringify(answer), { status: response.status });
+  };
+}
+
+/** Loses the first answer to a request that was carried out. */
+function losing(sent: string[]): Fetch {
+  return async (input, init) => {
+    sent.push(`${String(input)} ${String(init?.body)}`);
+    const response = await fetch(input, init);
+    if (sent.length > 1) return response;
+    await response.arrayBuffer();
+    throw new TypeError("the answer was lost");
+  };
+}
+
+/** Answers the first request with a problem, and lets the others through. */
+function refusing(code: string, retryAfter: string | undefined, sent: string[]): Fetch {
+  return async (input, init) => {
+    sent.push(String(init?.body));
+    if (sent.length > 1) return fetch(input, init);
+    const document = { type: "", title: "", status: 503, code, detail: "made up", cure: "Wait.", request_id: "0" };
+    return new Response(JSON.stringify(document), { status: 503, headers: retryAfter ? { "retry-after": retryAfter } : {} });
+  };
+}
+
+before(async () => {
+  ({ tenantId } = await admin.createTenant("shop", { ...POLICY, attempts: UNLIMITED }));
+  ({ apiKey } = await admin.createApiKey(tenantId, ["enrol", "authenticate", "issue"]));
+  admit(PLACE, "ann", toHex(tenantId), apiKey);
+  const proof = new Proof(prove(PLACE, "ann", "live.proof"));
+  tenant = as(apiKey);
+  assert.equal((await tenant.enrol(proof.handle, OWN, "form 7")).generation, 1);
+  session = await tenant.openSession(proof);
+});
+
+test("the own face matches and another's does not, both attested", async () => {
+  const own = await tenant.authenticate(session, OWN, nonce());
+  assert.equal(own.decision, "match");
+  const { account, audience } = own.verified.statement;
+  assert.deepEqual([account, audience], [session.proof.account, AUDIENCE]);
+  const another = await tenant.authenticate(session, Float32Array.from(ANOTHERS), nonce());
+  assert.deepEqual([another.decision, another.verified.statement.decision], ["no_match", "no_match"]);
+  const compact = await tenant.authenticate(session, OWN, nonce(), "compact");
+  assert(compact.decision === "match" && compact.attestation.length < 2_000);
+});
+
+test("a nonce is taken once", async () => {
+  const once = nonce();
+  await tenant.authenticate(session, OWN, once);
+  assert.equal((await refused("nonce-replayed", tenant.authenticate(session, OWN, once))).resent, false);
+  await assert.rejects(tenant.authenticate(session, OWN, new Uint8Array(8)), /16 to 64 bytes/);
+});
+
+test("a tampered attestation is refused", async () => {
+  for (const at of [60, 300, 1_000, 12_000, 21_000]) {
+    const flipped = altering((answer) => {
+      const bytes = Buffer.from(String(answer["attestation"]), "base64");
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      answer["attestation"] = bytes.toString("base64");
+    });
+    await assert.rejects(as(apiKey, flipped).authenticate(session, OWN, nonce()), VerifyError, `byte ${at}`);
+  }
+});
+
+test("an attestation of another login, person or tenant is refused", async () => {
+  const first = await tenant.authenticate(session, OWN, nonce());
+  const replayed = altering((answer) => (answer["attestation"] = Buffer.from(first.attestation).toString("base64")));
+  const isRefusedFor = (code: VerifyErrorCode) => (error: unknown) => error instanceof VerifyError && error.code === code;
+  await assert.rejects(as(apiKey, replayed).authenticate(session, ANOTHERS, nonce()), isRefusedFor("nonce"));
+  for (const name of ["account", "tenant"] as const) {
+    const { proof } = session;
+    const other = Object.defineProperty(new Proof(proof.envelope), name, { value: new Uint8Array(proof[name].length) });
+    await assert.rejects(tenant.authenticate({ ...session, proof: other }, OWN, nonce()), isRefusedFor(name));
+  }
+  // Another request of the same person with the same nonce: the other face was shown.
+  const once = nonce();
+  const swapped: Fetch = (input, init) => {
+    if (!String(input).endsWith("/v1/authentications")) return fetch(input, init);
+    return fetch(input, { ...init, body: another });
+  };
+  let another = "";
+  const recorded: Fetch = async (input, init) => {
+    another = String(init?.body);
+    return fetch(input, { ...init, body: "{}" });
+  };
+  await refused("field-invalid", as(apiKey, recorded).authenticate(session, ANOTHERS, once));
+  await assert.rejects(as(apiKey, swapped).authenticate(session, OWN, once), isRefusedFor("request-digest"));
+});
+
+test("an answer that contradicts its attestation is refused, and one without a field names it", async () => {
+  for (const change of [{ decision: "match" }, { id: "00".repeat(32) }, { seal_number: 7_000 }]) {
+    const altered = as(apiKey, altering((answer) => Object.assign(answer, change)));
+    const refusal = altered.authenticate(session, ANOTHERS, nonce());
+    await assert.rejects(refusal, /something else than its attestation/, Object.keys(change)[0]);
+  }
+  const without = as(apiKey, altering((answer) => delete answer["seal_number"]));
+  await assert.rejects(without.authenticate(session, OWN, nonce()), (error) => {
+    return error instanceof UnexpectedAnswer && error.message.includes('whole number in "seal_number"');
+  });
+});
+
+test("a wrong API key, a missing scope, a revoked key and a disabled tenant are refused", async () => {
+  const wrong = apiKey.slice(0, -2) + (apiKey.endsWith("AA") ? "BB" : "AA");
+  await refused("caller-unauthenticated", as(wrong).authenticate(session, OWN, nonce()));
+  const narrow = await admin.createApiKey(tenantId, ["enrol"], { label: "kiosk" });
+  await refused("scope-missing", as(narrow.apiKey).authenticate(session, OWN, nonce()));
+  const listed = await all(admin.apiKeys(tenantId));
+  const kiosk = listed.find(({ id }) => toHex(id) === toHex(narrow.id));
+  assert(kiosk?.label === "kiosk" && kiosk.scopes.join() === "enrol" && kiosk.expiresAt === undefined);
+  assert.equal((await admin.revokeApiKey(tenantId, narrow.id)).state, "revoked");
+  await refused("caller-unauthenticated", as(narrow.apiKey).delete(session.proof.handle));
+  assert.notEqual((await admin.disableTenant(tenantId)).disabledAt, undefined);
+  await refused("tenant-disabled", tenant.authenticate(session, OWN, nonce()));
+  assert.equal((await admin.enableTenant(toHex(tenantId))).disabledAt, undefined);
+  const broken = admin.createTenant("t", { ...POLICY, threshold: { fmr_class: 9 } });
+  assert.deepEqual((await refused("field-invalid", broken)).errors[0]?.pointer, "/policy/threshold");
+});
+
+test("proofs beyond the credit are refused and taken later", async () => {
+  const { apiKey: key } = await admin.createApiKey(tenantId, ["authenticate"]);
+  const bytes = prove(PLACE, "ann", "quota.proof");
+  const damaged = bytes.slice();
+  damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
+  for (let time = 0; time < 2; time += 1) await refused("proof-rejected", as(key).openSession(new Proof(damaged)));
+  const proof = new Proof(bytes);
+  assert.equal((await refused("quota-exceeded", as(key, fetch, 0).openSession(proof))).retryAfter, 1);
+  const patient = as(key, fetch, 60_000);
+  const opened = await patient.openSession(proof);
+  assert.deepEqual(await patient.openSession(proof), opened);
+  assert.equal((await patient.authenticate(opened, OWN, nonce())).decision, "match");
+});
+
+test("a lost answer is asked for again where that is safe", async () => {
+  const other = "cd".repeat(32);
+  for (const call of [
+    (client: Tenant) => client.enrol(other, OWN, "form 8"),
+    (client: Tenant) => client.delete(other),
+    (client: Tenant) => client.openSession(session.proof),
+  ]) {
+    const sent: string[] = [];
+    await call(as(apiKey, losing(sent)));
+    assert(sent.length === 2 && sent[0] === sent[1]);
+  }
+  await refused("subject-unknown", tenant.delete(other));
+  const sent: string[] = [];
+  const problem = await refused("nonce-replayed", as(apiKey, losing(sent)).authenticate(session, OWN, nonce()));
+  assert(problem.resent && problem.message.includes("its answer is lost") && sent.length === 2);
+  const made: string[] = [];
+  const operator = new Admin({ url: PLACE.adminUrl, token: text("trefoil-data/admin.token"), fetch: losing(made) });
+  await assert.rejects(operator.createTenant("twice", POLICY), Unreachable);
+  const named = (await all(admin.tenants())).filter(({ name }) => name === "twice");
+  assert.deepEqual([made.length, named.length], [1, 1]);
+});
+
+test("refusals are followed by what the documents say", async () => {
+  for (const code of ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided"]) {
+    const sent: string[] = [];
+    assert.equal((await as(apiKey, refusing(code, "0", sent)).authenticate(session, OWN, nonce())).decision, "match");
+    assert(sent.length === 2 && sent[0] === sent[1], code);
+  }
+  const signed: string[] = [];
+  await as(apiKey, refusing("before-restart", "1", signed)).authenticate(session, OWN, nonce());
+  const [first, second] = signed.map((body) => Number((JSON.parse(body) as { issued_at: number }).issued_at));
+  assert(signed.length === 2 && first !== undefined && second !== undefined && first < second, "signed again");
+  for (const [code, after] of [["unsealed", "0"], ["timed-out", undefined], ["internal", undefined], ["disk-low", "30"]] as const) {
+    const sent: string[] = [];
+    await refused(code, as(apiKey, refusing(code, after, sent)).authenticate(session, OWN, nonce()));
+    assert.equal(sent.length, 1, code);
+  }
+  const sent: string[] = [];
+  const fetch = refusing("key-holder-unavailable", "0", sent);
+  const operator = new Admin({ url: PLACE.adminUrl, token: "t", fetch });
+  await assert.rejects(operator.createTenant("never", POLICY), Problem);
+  assert.equal(sent.length, 1, "what may have been begun is not begun twice");
+});
+
+test("mistakes of the caller say what to do", async () => {
+  await assert.rejects(tenant.authenticate(session, [1, 2, 3], nonce()), /128 numbers, not 3/);
+  await assert.rejects(tenant.authenticate(session, new Uint8Array(4), nonce()), /512 bytes .*, not 4/);
+  await assert.rejects(tenant.authenticate(session, new Array<number>(128).fill(Number.NaN), nonce()), /finite/);
+  await refused("embedding-invalid", tenant.authenticate(session, new Array<number>(128).fill(0), nonce()));
+  await assert.rejects(tenant.enrol("ann", OWN, "form 7"), /64 hexadecimal digits/);
+  assert.throws(() => new Tenant({ url: "127.0.0.1:8443", apiKey, trustRoot: TRUST_ROOT }), /https:\/\/host:port/);
+  const nobody = new Tenant({ url: "https://127.0.0.1:1", apiKey, trustRoot: TRUST_ROOT });
+  await assert.rejects(nobody.keys(), (error) => error instanceof Unreachable && /bad port|nothing listens/.test(error.message));
+});
+
+test("keys, seals and the log are read", async () => {
+  const numbers: number[] = [];
+  for (let time = 0; time < 2; time += 1) numbers.push((await tenant.authenticate(session, OWN, nonce())).sealNumber);
+  const [old = 0, late = 0] = numbers;
+  const [one, other] = [await tenant.seal(old), await tenant.seal(late)];
+  verifySeal(other, TRUST_ROOT);
+  const [consistency, inclusion] = [await tenant.consistency(old, late), await tenant.inclusion(old, late)];
+  verifySameLog(one, other, { consistency, inclusion });
+  assert((await tenant.logHead()).header.sealNumber >= BigInt(late));
+  assert.deepEqual([(await tenant.keys()).version, (await tenant.keys(1)).issuer], [1n, TRUST_ROOT.issuer]);
+  await refused("seal-unknown", tenant.seal(2 ** 40));
+});
+
+test("the example of the README logs in", async () => {
+  const examples = [...packageFile("README.md").matchAll(/```js\n([^]*?)```/g)].map(([, source = ""]) => source);
+  const source = examples.find((source) => source.includes("trefoil-attest/client"));
+  assert(source !== undefined);
+  const reader = await admin.createTenant("reader", POLICY);
+  const key = await admin.createApiKey(reader.tenantId, ["enrol", "authenticate", "issue"]);
+  admit(PLACE, "reader", toHex(reader.tenantId), key.apiKey);
+  prove(PLACE, "reader", "ann.proof");
+  writeFileSync(join(PLACE.folder, "api.key"), `${key.apiKey}\n`);
+  writeFileSync(join(PLACE.folder, "face.json"), JSON.stringify(OWN));
+  const module = new URL("readme-client.mjs", import.meta.url);
+  writeFileSync(module, source.replaceAll("https://127.0.0.1:8443", PLACE.url));
+  process.chdir(PLACE.folder);
+  const { login } = (await import(module.href)) as { login: { decision: string; attestation: Uint8Array } };
+  assert.equal(login.decision, "match");
+  writeFileSync(join(PLACE.folder, "live.cbor"), login.attestation);
+  const said = run(PLACE, "verify", "live.cbor", "--trust-root", "trust-root.json", "--audience", AUDIENCE);
+  assert.match(said, /decision match/);
+});

@@ -1,0 +1,209 @@
+//! The vectors of `server/api/testdata`, from which a client in another language is checked: probe digests, request MACs, request digests
+//! and proof envelopes. All inputs are fixed, so the file is made anew here and compared byte for byte.
+
+use serde_json::{Value, json};
+use trefoil_api::{Authentication, Hex, Shares, Vector};
+use trefoil_wallet::attested_digest;
+use trefoil_zkp::chain::{Chain, ChainCommitment};
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::{SessionKey, request_mac, verify_request_mac, with_chain};
+use trefoil_zkp::{
+    Circuit, Digest, Secret, SessionClaim, Statement, account, handle, proof_size_window, scope,
+};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../api/testdata/requests.json");
+const TENANT: [u8; 16] = [7; 16];
+const EPOCH: u32 = 498_611;
+
+/// `N` bytes that count up from `first`.
+fn counted<const N: usize>(first: u8) -> [u8; N] {
+    std::array::from_fn(|i| first.wrapping_add(i as u8))
+}
+
+/// Coordinates that no `f32` has exactly, so that a client has to round to the nearest.
+fn coordinates() -> [f64; 128] {
+    std::array::from_fn(|i| (((i * 37) % 128) as f64 - 64.0) / 97.0)
+}
+
+fn narrow(coordinates: &[f64; 128]) -> Vector {
+    Vector::new(coordinates.map(|x| x as f32))
+}
+
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    hex::encode(bytes)
+}
+
+fn probes() -> Value {
+    // The least negative number that rounds to zero keeps its sign; the least subnormal stays.
+    let mut odd = coordinates();
+    (odd[0], odd[1], odd[2], odd[3]) = (-0.0, 1e-60, -1e-60, 1.4e-45);
+    let vectors = [("an embedding", coordinates()), ("zeros and a subnormal", odd)].map(|(name, numbers)| {
+        let vector = narrow(&numbers);
+        json!({ "name": name, "embedding": numbers.to_vec(), "base64": vector, "digest": hex(vector.digest()) })
+    });
+    json!(vectors)
+}
+
+fn shared_probe() -> Value {
+    let shares: Shares = serde_json::from_value(json!({
+        "open": trefoil_api::Base64(counted::<272>(1).to_vec()),
+        "sealed": trefoil_api::Base64(counted::<1408>(2).to_vec()),
+    }))
+    .unwrap();
+    json!({ "shares": shares, "digest": hex(shares.digest()) })
+}
+
+/// A request as a client sends it, under `key`.
+fn request(name: &str, key: &SessionKey, changes: &Value) -> Value {
+    let mut body = json!({
+        "handle": hex(counted::<32>(0x20)),
+        "session_id": hex(counted::<32>(0x40)),
+        "audience": "https://shop.example",
+        "nonce": hex(counted::<32>(0x60)),
+        "issued_at": 1_795_000_000_u64,
+        "embedding": narrow(&coordinates()),
+        "mac": hex([0; 32]),
+        "attestation": "full",
+    });
+    let fields = body.as_object_mut().unwrap();
+    fields.extend(changes.as_object().unwrap().clone());
+    fields.retain(|_, value| !value.is_null());
+    // What the service reads.
+    let read = |body: &Value| serde_json::from_value::<Authentication>(body.clone()).unwrap();
+    let unsigned = read(&body);
+    let (probe_digest, request_digest) = (unsigned.probe_digest(), attested_digest(&unsigned));
+    body["mac"] = hex(request_mac(key, &unsigned.header(&probe_digest))).into();
+    let signed = read(&body);
+    assert_eq!(verify_request_mac(key, &signed.header(&probe_digest), &signed.mac.0), Ok(()));
+    json!({
+        "name": name,
+        "session_key": hex(key.to_bytes()),
+        "body": body,
+        "probe_digest": hex(probe_digest),
+        "request_digest": hex(request_digest),
+    })
+}
+
+fn requests() -> Value {
+    let key = SessionKey::from_bytes(counted(0x80));
+    json!([
+        request("plain", &key, &json!({})),
+        request(
+            "the shortest nonce, an audience beyond ASCII, compact",
+            &key,
+            &json!({ "nonce": hex(counted::<16>(1)), "audience": "https://käse.example", "attestation": "compact" }),
+        ),
+        request("the longest nonce", &key, &json!({ "nonce": hex(counted::<64>(1)) })),
+        request(
+            "a session with a hash chain",
+            &key,
+            &json!({ "reveal": { "position": 3, "value": hex(counted::<32>(0xa0)) } }),
+        ),
+        request("shared probe", &key, &json!({ "embedding": null, "shares": shared_probe()["shares"] }),),
+    ])
+}
+
+/// An envelope whose proof is zeros: it decodes, and no service accepts it.
+fn envelope(name: &str, chain: Option<u32>) -> Value {
+    let (session_key, secret) =
+        (SessionKey::from_bytes(counted(0x80)), Secret::from_bytes(&[1; 32]).unwrap());
+    let audience = "https://shop.example";
+    let key_commitment = session_key.commitment();
+    let claim = SessionClaim {
+        circuit: Circuit::Cred2,
+        tenant: TENANT,
+        audience,
+        root_generation: 5,
+        epoch: EPOCH,
+        level: 2,
+        policy_id: 1,
+        key_commitment: &key_commitment,
+        chain: None,
+    };
+    let context = claim.context();
+    let chain: Option<ChainCommitment> =
+        chain.map(|length| *Chain::restore(context, length, &[9; 32], 0).unwrap().commitment());
+    let scope = scope(&TENANT, audience);
+    let statement = Statement {
+        circuit: claim.circuit,
+        tenant: TENANT,
+        root: Digest::from_bytes(&[3; 32]).unwrap(),
+        root_generation: claim.root_generation,
+        epoch: EPOCH,
+        level: claim.level,
+        scope,
+        account: account(&secret, &scope),
+        handle: handle(&secret, &TENANT),
+        ctx: with_chain(context, chain.as_ref()),
+    };
+    let proof = vec![0; *proof_size_window(Circuit::Cred2).start()];
+    let (own_account, own_handle) = (statement.account.to_bytes(), statement.handle.to_bytes());
+    let id = statement.digest();
+    let envelope = ProofEnvelope {
+        statement,
+        audience: audience.to_owned(),
+        session_key: session_key.clone(),
+        policy_id: 1,
+        chain,
+        proof: proof.clone(),
+    };
+    let bytes = envelope.encode().unwrap();
+    ProofEnvelope::decode(&bytes).unwrap();
+    json!({
+        "name": name,
+        "head": hex(&bytes[..bytes.len() - proof.len()]),
+        "zeros": proof.len(),
+        "circuit": 3,
+        "tenant": hex(TENANT),
+        "root_generation": 5,
+        "epoch": EPOCH,
+        "level": 2,
+        "account": hex(own_account),
+        "handle": hex(own_handle),
+        "audience": audience,
+        "session_key": hex(session_key.to_bytes()),
+        "policy_id": 1,
+        "chain_length": chain.map(|chain| chain.length()),
+        "session_id": hex(id),
+    })
+}
+
+fn made() -> String {
+    let vectors = json!({
+        "format": "trefoil:request-vectors/1",
+        "probes": probes(),
+        "shared_probe": shared_probe(),
+        "requests": requests(),
+        "envelopes": [envelope("without a chain", None), envelope("with a hash chain", Some(8))],
+    });
+    serde_json::to_string_pretty(&vectors).unwrap() + "\n"
+}
+
+#[test]
+fn the_committed_request_vectors_are_those_of_the_implementation() {
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        std::fs::write(FILE, made()).unwrap();
+    }
+    let committed = std::fs::read_to_string(FILE).unwrap();
+    for (line, (committed, made)) in committed.lines().zip(made().lines()).enumerate() {
+        assert_eq!(
+            committed,
+            made,
+            "requests.json, line {}; set TREFOIL_BLESS and look at the difference",
+            line + 1
+        );
+    }
+    assert_eq!(committed, made());
+}
+
+/// A client that sends the array of numbers signs the digest of what the service makes of it.
+#[test]
+fn numbers_and_base64_are_one_probe() {
+    let vectors: Value = serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();
+    for probe in vectors["probes"].as_array().unwrap() {
+        let read = |field: &str| serde_json::from_value::<Vector>(probe[field].clone()).unwrap();
+        let digest = Hex(read("embedding").digest());
+        assert_eq!(digest, Hex(read("base64").digest()), "{}", probe["name"]);
+        assert_eq!(json!(digest), probe["digest"]);
+    }
+}
