@@ -232,7 +232,8 @@ impl Code {
         self.describe().1
     }
 
-    /// Seconds after which a retry makes sense; but for [`Code::Unsealed`] nothing was attempted.
+    /// Seconds after which a retry makes sense. Nothing was attempted but for [`Code::Unsealed`], [`Code::Undecided`] and
+    /// [`Code::KeyHolderUnavailable`], where an attempt may have been counted or a nonce spent.
     fn retry_after_s(self) -> Option<u32> {
         match self {
             Code::QuotaExceeded

@@ -73,8 +73,9 @@ impl Code {
             Code::RequestNotFresh => "Set the clock, then sign a new request with its time.",
             Code::IdempotencyKeyReused => "Use a fresh Idempotency-Key for another request.",
             Code::QuotaExceeded => "Repeat after Retry-After, with fewer requests in flight.",
-            Code::Overloaded | Code::Draining | Code::Undecided => {
-                "Repeat after Retry-After; nothing was attempted."
+            Code::Overloaded | Code::Draining => "Repeat after Retry-After; nothing was attempted.",
+            Code::Undecided => {
+                "Repeat after Retry-After; where `nonce-replayed` follows, sign a new request. An attempt may have been counted."
             }
             Code::BeforeRestart => "Sign the request again with a later issued_at.",
             Code::StorageDamaged => {
@@ -83,7 +84,7 @@ impl Code {
             Code::DiskLow => "The operator has to make room; repeat after Retry-After.",
             Code::Unsealed => "The operator has to look at the store; sign a new request after Retry-After.",
             Code::KeyHolderUnavailable => {
-                "Repeat after Retry-After; the operator finds the cause with `trefoil doctor`."
+                "Repeat after Retry-After; where `nonce-replayed` follows, sign a new request. The operator finds the cause with `trefoil doctor`."
             }
             Code::KeyHolderForbids => {
                 "Ask the key-holder's operator, whose configuration says what is allowed."
