@@ -72,7 +72,7 @@ enum Command {
     /// Add one member, or many from a file.
     Add {
         /// Your name for the member; it stays with you.
-        #[arg(required_unless_present = "batch", conflicts_with = "batch")]
+        #[arg(required_unless_present = "batch", conflicts_with = "batch", requires_all = ["commitment", "level", "expires"])]
         name: Option<String>,
         #[command(flatten)]
         place: Place,
@@ -85,6 +85,7 @@ enum Command {
     /// Replace what is asserted about a member; older roots end with the next publication.
     Update {
         /// The member.
+        #[arg(requires_all = ["commitment", "level", "expires"])]
         name: String,
         #[command(flatten)]
         place: Place,
@@ -145,13 +146,13 @@ struct Place {
 #[derive(clap::Args)]
 struct Assertions {
     /// What `trefoil wallet commitment` printed.
-    #[arg(long, value_name = "HEX", value_parser = digest, required_unless_present = "batch")]
+    #[arg(long, value_name = "HEX", value_parser = digest)]
     commitment: Option<Digest>,
     /// Assurance level, 0 to 255.
-    #[arg(long, value_name = "L", required_unless_present = "batch")]
+    #[arg(long, value_name = "L")]
     level: Option<u8>,
     /// Last moment of validity, rounded up to the hour: unix seconds or RFC 3339 UTC.
-    #[arg(long, value_name = "TIME", value_parser = time::parse, required_unless_present = "batch")]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     expires: Option<u64>,
     /// Role bits.
     #[arg(long, value_name = "BITS", default_value_t = 0)]

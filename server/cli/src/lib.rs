@@ -5,6 +5,7 @@ mod backup;
 mod compare;
 pub mod demo;
 mod doctor;
+mod documents;
 mod issuer;
 mod keys;
 mod log;
@@ -73,6 +74,10 @@ enum Command {
     Keys(keys::Keys),
     /// The log of seals: audit it, or cosign its head as a witness.
     Log(log::Log),
+    /// Print what a shell needs to complete this program's arguments.
+    Completions(documents::Completions),
+    /// Write manual pages, one for each command.
+    Man(documents::Manual),
 }
 
 /// Runs the command that the process was started with.
@@ -92,6 +97,8 @@ pub fn main() -> ExitCode {
         Command::Wallet(wallet) => wallet.run(),
         Command::Keys(keys) => keys.run(),
         Command::Log(log) => log.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(manual) => manual.run(),
     })
 }
 

@@ -19,6 +19,7 @@ mod damage;
 mod demo;
 mod disk;
 mod doctor;
+mod documents;
 mod enrolment;
 mod faces;
 mod first_login;
@@ -39,6 +40,7 @@ mod modes;
 mod partitions;
 mod program;
 mod quorum;
+
 mod retention;
 mod revocation;
 mod rotation;
