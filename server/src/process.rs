@@ -4,8 +4,10 @@ use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
 use crate::server::{Server, Standing};
 use crate::time;
+use crate::tls::Pair;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::{Logging, filter_refused};
 use trefoil_key_holder::{memory, output};
@@ -54,7 +56,7 @@ fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
 /// Serves until a signal comes. The error is the reason why it ended otherwise.
 async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     // Before anything is printed: a reader of the addresses may send a signal at once.
-    let signals = signals();
+    let (signals, reloads) = (signals(), signal(SignalKind::hangup()));
     let server = Server::start(config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
     say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
@@ -65,6 +67,8 @@ async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
         server.admin_token_path().display(),
         server.trust_root_path().display(),
     ));
+    let renewing =
+        tokio::spawn(renew(Arc::clone(server.certificate()), reloads.map_err(|cause| cause.to_string())?));
     let death = tokio::select! {
         signal = stopped_by(signals) => {
             match signal {
@@ -75,6 +79,7 @@ async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
         }
         death = server.death() => Some(death),
     };
+    renewing.abort();
     let drained = server.shutdown().await;
     match (death, drained) {
         (Some(death), _) => Err(death.to_string()),
@@ -103,7 +108,11 @@ fn say_what_runs(server: &Server, now: u64) {
         "started"
     );
     for (what, until, remedy) in [
-        ("TLS certificate", certificate_until, "renew it and start again"),
+        (
+            "TLS certificate",
+            certificate_until,
+            "renew it; its files are read again when they change, or at SIGHUP",
+        ),
         ("signing keys", keys_until, "`trefoil keys rotate`, then start again"),
     ] {
         if let Some(until) = until.filter(|until| *until < now.saturating_add(SOON_S)) {
@@ -113,6 +122,37 @@ fn say_what_runs(server: &Server, now: u64) {
                 remedy,
                 "runs out within 30 days, or has run out"
             );
+        }
+    }
+}
+
+/// How often the files of the certificate are looked at.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Takes over a renewed certificate: at SIGHUP, and when its files were written.
+async fn renew(pair: Arc<Pair>, mut reloads: Signal) {
+    let mut seen = pair.written();
+    loop {
+        let asked = tokio::select! {
+            _ = reloads.recv() => true,
+            () = tokio::time::sleep(LOOK) => false,
+        };
+        let written = pair.written();
+        if !asked && written == seen {
+            continue;
+        }
+        seen = written;
+        let file = pair.certificate().display();
+        match pair.reload() {
+            Ok(true) => tracing::info!(%file, "new connections get the renewed certificate"),
+            Ok(false) if asked => tracing::info!(
+                %file,
+                "SIGHUP: the certificate is the same; other settings are read at a start only"
+            ),
+            Ok(false) => {}
+            Err(cause) => {
+                tracing::error!(%cause, "the certificate cannot be renewed: new connections get the one before")
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::sessions::Reviving;
 use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
 use crate::templates::Templates;
 use crate::tenant::Pepper;
-use crate::tls::{self, TlsError};
+use crate::tls::{self, Pair, TlsError};
 use crate::{api, log_store, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
 use std::net::SocketAddr;
@@ -137,6 +137,8 @@ pub struct Server {
     retention: JoinHandle<Option<()>>,
     /// The vault of a key-holder in this process.
     vault: Option<Arc<SqliteVault>>,
+    /// What new connections get.
+    certificate: Arc<Pair>,
     /// Released last.
     directory: DataDir,
 }
@@ -174,7 +176,7 @@ impl Server {
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
-        let tls = tls::server_config(&config.tls, &directory)?;
+        let certificate = Pair::open(&config.tls, &directory)?;
         let store = open_store(&supervisor, &directory, config.store.migrate)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
@@ -257,7 +259,7 @@ impl Server {
             config,
             clock,
         });
-        Server::listen(app, pipeline, seal_log, pruner, tls, (vault, directory)).await
+        Server::listen(app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
     }
 
     async fn listen(
@@ -265,9 +267,10 @@ impl Server {
         pipeline: Service<Login>,
         seal_log: std::thread::JoinHandle<()>,
         pruner: Option<Pruner>,
-        tls: Arc<rustls::ServerConfig>,
+        certificate: Arc<Pair>,
         (vault, directory): (Option<Arc<SqliteVault>>, DataDir),
     ) -> Result<Server, StartError> {
+        let tls = tls::server_config(Arc::clone(&certificate))?;
         let (stop, stopped) = watch::channel(false);
         let supervisor = &app.supervisor;
         let (tell, death) = watch::channel(None);
@@ -315,6 +318,7 @@ impl Server {
             death,
             app,
             vault,
+            certificate,
             directory,
         })
     }
@@ -361,10 +365,12 @@ impl Server {
 
     /// The certificate that clients pin when it is self-signed.
     pub fn certificate_path(&self) -> PathBuf {
-        match self.app.config.tls.certificate.as_os_str().is_empty() {
-            true => self.directory.join(tls::CERTIFICATE_FILE),
-            false => self.app.config.tls.certificate.clone(),
-        }
+        self.certificate.certificate().to_owned()
+    }
+
+    /// What new connections get, to be read again.
+    pub fn certificate(&self) -> &Arc<Pair> {
+        &self.certificate
     }
 
     /// The file with the operator's token.

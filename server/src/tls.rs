@@ -5,11 +5,14 @@
 //! that is carried by attestations, not by the connection.
 
 use crate::config::Tls;
+use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::NoServerSessionStorage;
-use std::path::Path;
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 use thiserror::Error;
 pub use trefoil_key_holder::tls::provider;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
@@ -52,22 +55,74 @@ pub enum TlsError {
     Rustls(#[from] rustls::Error),
 }
 
-/// The server's configuration for HTTP/2 and HTTP/1.1.
-pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::ServerConfig>, TlsError> {
-    let is_own = tls.certificate.as_os_str().is_empty();
-    let (certificate_path, key_path) = match is_own {
-        true => (directory.join(CERTIFICATE_FILE), directory.join(PRIVATE_KEY_FILE)),
-        false => (tls.certificate.clone(), tls.private_key.clone()),
-    };
-    let key = match is_own {
-        true => {
-            self_signed(&tls.names, directory)?;
-            PrivateKeyDer::from_pem_slice(&read_private(&key_path)?)
+/// The certificate that new connections get, and the files that it comes from. Open connections keep theirs.
+#[derive(Debug)]
+pub struct Pair {
+    certificate: PathBuf,
+    key: PathBuf,
+    shown: ArcSwap<CertifiedKey>,
+}
+
+impl ResolvesServerCert for Pair {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.shown.load_full())
+    }
+}
+
+impl Pair {
+    /// The pair of the configuration, or the self-signed one of the data directory, which is made the first time.
+    ///
+    /// # Errors
+    /// A file that cannot be used, by name.
+    pub fn open(tls: &Tls, directory: &DataDir) -> Result<Arc<Pair>, TlsError> {
+        let (certificate, key) = match tls.certificate.as_os_str().is_empty() {
+            true => {
+                self_signed(&tls.names, directory)?;
+                let key = directory.join(PRIVATE_KEY_FILE);
+                // Refuses a key that others can read.
+                read_private(&key)?;
+                (directory.join(CERTIFICATE_FILE), key)
+            }
+            false => (tls.certificate.clone(), tls.private_key.clone()),
+        };
+        let shown = ArcSwap::from_pointee(read_pair(&certificate, &key)?);
+        Ok(Arc::new(Pair { certificate, key, shown }))
+    }
+
+    /// Reads both files again; new connections get what they hold if it is another certificate, and then the answer is true.
+    ///
+    /// # Errors
+    /// A file that cannot be used, by name; new connections get what they got before.
+    pub fn reload(&self) -> Result<bool, TlsError> {
+        let read = read_pair(&self.certificate, &self.key)?;
+        let is_other = read.cert != self.shown.load().cert;
+        if is_other {
+            self.shown.store(Arc::new(read));
         }
-        false => PrivateKeyDer::from_pem_file(&key_path),
-    };
-    let (chain, key) = (read_chain(&certificate_path)?, read_key(&key_path, key)?);
-    let mut config = with_pair(chain, key, &certificate_path, &key_path)?;
+        Ok(is_other)
+    }
+
+    /// When each file was last written; nothing for one that cannot be looked at.
+    pub fn written(&self) -> [Option<SystemTime>; 2] {
+        [&self.certificate, &self.key]
+            .map(|path| std::fs::metadata(path).and_then(|about| about.modified()).ok())
+    }
+
+    /// The file of the certificate.
+    pub fn certificate(&self) -> &Path {
+        &self.certificate
+    }
+}
+
+/// The server's configuration for HTTP/2 and HTTP/1.1.
+///
+/// # Errors
+/// TLS 1.3 is not supported by the library.
+pub fn server_config(pair: Arc<Pair>) -> Result<Arc<rustls::ServerConfig>, TlsError> {
+    let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_cert_resolver(pair);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -79,26 +134,19 @@ pub fn server_config(tls: &Tls, directory: &DataDir) -> Result<Arc<rustls::Serve
 /// # Errors
 /// Why not, with the file.
 pub fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
-    let chain = read_chain(certificate)?;
-    let secret = read_key(key, PrivateKeyDer::from_pem_file(key))?;
-    with_pair(chain, secret, certificate, key).map(drop)
+    read_pair(certificate, key).map(drop)
 }
 
-fn with_pair(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-    certificate_path: &Path,
-    key_path: &Path,
-) -> Result<rustls::ServerConfig, TlsError> {
-    let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth();
-    config.with_single_cert(chain, key).map_err(|cause| match cause {
+fn read_pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
+    let chain = read_chain(certificate)?;
+    let secret = PrivateKeyDer::from_pem_file(key)
+        .map_err(|cause| TlsError::Pem { path: key.display().to_string(), cause: cause.to_string() })?;
+    CertifiedKey::from_der(chain, secret, &provider()).map_err(|cause| match cause {
         rustls::Error::InconsistentKeys(_) => TlsError::Mismatch {
-            certificate: certificate_path.display().to_string(),
-            key: key_path.display().to_string(),
+            certificate: certificate.display().to_string(),
+            key: key.display().to_string(),
         },
-        cause => TlsError::Pem { path: certificate_path.display().to_string(), cause: cause.to_string() },
+        cause => TlsError::Pem { path: certificate.display().to_string(), cause: cause.to_string() },
     })
 }
 
@@ -132,11 +180,4 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         true => Err(refused("holds no certificate".to_owned())),
         false => Ok(certificates),
     }
-}
-
-fn read_key(
-    path: &Path,
-    key: Result<PrivateKeyDer<'static>, rustls::pki_types::pem::Error>,
-) -> Result<PrivateKeyDer<'static>, TlsError> {
-    key.map_err(|cause| TlsError::Pem { path: path.display().to_string(), cause: cause.to_string() })
 }

@@ -40,7 +40,7 @@ mod modes;
 mod partitions;
 mod program;
 mod quorum;
-
+mod renewal;
 mod retention;
 mod revocation;
 mod rotation;

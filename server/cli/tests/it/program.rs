@@ -72,7 +72,9 @@ impl Program {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let told: Vec<String> = lines.by_ref().map_while(Result::ok).take(5).collect();
         let address = |line: &String| line.split_once("https://").unwrap().1.parse().unwrap();
-        let tls = tls(&data.join("tls-certificate.pem"));
+        let own = data.join("tls-certificate.pem");
+        let named = variables.iter().find(|(name, _)| *name == "TREFOIL_TLS_CERTIFICATE");
+        let tls = tls(named.map_or(own.as_path(), |(_, path)| Path::new(path)));
         let endpoint = |line| Endpoint { address: address(line), tls: Arc::clone(&tls), bearer: None };
         let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
         let (public, admin) = (endpoint(&told[0]), endpoint(&told[1]).with_bearer(token.trim()));
