@@ -8,6 +8,7 @@
 mod activity;
 pub(crate) mod connections;
 mod exchange;
+mod plain;
 mod stream;
 mod turns;
 
@@ -165,7 +166,13 @@ impl Serving {
     /// Serves a connection; why it ended.
     async fn run(&self, stream: TcpStream, place: &Place, mut stop: watch::Receiver<bool>) -> Closed {
         let activity = &place.activity;
-        let handshake = self.handshakes.in_turn(self.tls.accept(stream));
+        let handshake = async {
+            if plain::is_spoken(&stream).await {
+                plain::refuse(stream).await;
+                return Err(std::io::Error::other("HTTP without TLS"));
+            }
+            self.handshakes.in_turn(self.tls.accept(stream)).await
+        };
         let timeout = Duration::from_secs(self.limits.handshake_timeout_s);
         let stream = tokio::select! {
             // A handshake has carried no request yet, so it may be cut.

@@ -67,6 +67,29 @@ async fn until_closed(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn http_without_tls_is_told_to_use_https() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let body = format!("POST /v1/tenants HTTP/1.1\r\nhost: x\r\n\r\n{}", "x".repeat(5000));
+    for (endpoint, request) in
+        [(&service.public, "GET / HTTP/1.1\r\nhost: x\r\n\r\n"), (&service.admin, &body)]
+    {
+        let mut stream = TcpStream::connect(endpoint.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = until_closed(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("call https://"), "{answer}");
+    }
+    // Neither TLS nor HTTP: an alert at most.
+    let mut stream = TcpStream::connect(service.public.address).await.unwrap();
+    stream.write_all(b"\x00garbage").await.unwrap();
+    assert!(!until_closed(&mut stream).await.contains("HTTP"));
+    while closed(&service, "handshake").await < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(service.server.shutdown().await);
+}
+
 /// How many connections of the public listener were closed for this reason.
 async fn closed(service: &Service, reason: &str) -> u64 {
     let labels = format!("{{listener=\"public\",reason=\"{reason}\"}}");

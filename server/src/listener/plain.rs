@@ -1,0 +1,39 @@
+//! What a caller gets that speaks HTTP without TLS: one answer that says so, and nothing else.
+
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// RFC 9112 section 9.6: what was sent must be read before the close, or the answer may be lost. This long and this much at most.
+const LINGER: Duration = Duration::from_secs(1);
+const READ_MAX: usize = 16 * 1024;
+
+const TEXT: &str = "this port speaks HTTPS: call https:// instead of http://\n";
+
+/// Whether the first byte is a method's, once there is one. A TLS client's is 0x16 (RFC 8446 section 5.1). It stays unread.
+pub(super) async fn is_spoken(stream: &TcpStream) -> bool {
+    let mut first = [0];
+    matches!(stream.peek(&mut first).await, Ok(1)) && first[0].is_ascii_uppercase()
+}
+
+/// Answers, and reads on for a moment.
+pub(super) async fn refuse(mut stream: TcpStream) {
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{TEXT}",
+        TEXT.len()
+    );
+    let told = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        let (mut rest, mut read) = ([0; 1024], 0);
+        while read < READ_MAX {
+            match stream.read(&mut rest).await? {
+                0 => break,
+                more => read += more,
+            }
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    // A caller that is gone, or does not read, has no use for the answer.
+    let _ = tokio::time::timeout(LINGER, told).await;
+}
