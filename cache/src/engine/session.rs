@@ -3,7 +3,7 @@
 use super::Engine;
 use super::eviction::WAYS;
 use super::partition::{Partition, Spot};
-use super::set::{Failed, has_waited_enough};
+use super::set::{Failed, Patience};
 use crate::placement::KeyWords;
 use crate::value::{pack, unpack};
 use crate::{
@@ -144,8 +144,8 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         }
     }
 
-    /// The value under `key` if it is usable. Nothing is written to be able to read, and nothing is waited for: after a
-    /// bounded number of disturbed attempts it is a miss. Each outcome ends here, without a detour through one place for
+    /// The value under `key` if it is usable. Nothing is written to be able to read, and patience with a writer is bounded:
+    /// after so many disturbed attempts it is a miss. Each outcome ends here, without a detour through one place for
     /// all, and calls come before the words of the value: moving them costs as much as finding them.
     #[inline(always)]
     fn look_up(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
@@ -188,9 +188,9 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         let partition = self.engine.partition(tenant);
         let spot = partition.spot(self.engine.hash(&key));
         let shown = self.engine.show(spot.set);
-        let mut attempts = 0;
+        let mut patience = Patience::default();
         let event = loop {
-            if has_waited_enough(&mut attempts) {
+            if !patience.waits() {
                 break Event::ContendedGet;
             }
             match shown.look(spot.tag, &key, now, || partition.generation(), |words| V::from_words(&words)) {
@@ -332,6 +332,69 @@ mod tests {
             }
         }
         engine.partition(Tenant(0)).tactic()
+    }
+
+    const KEY: Key = [7; 32];
+
+    fn engine_with_one_entry() -> (Arc<Engine<u64, PerWorker>>, Spot) {
+        let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
+        engine.session().insert(KEY, 5, 10, 0);
+        let spot = engine.partition(Tenant(0)).spot(engine.hash(&pack(&KEY)));
+        (engine, spot)
+    }
+
+    #[test]
+    fn a_look_up_gives_up_where_a_writer_stays() {
+        let (engine, spot) = engine_with_one_entry();
+        let writer = engine.place(spot.set).write();
+        assert_eq!(engine.session().get(&KEY, 0), None);
+        drop(writer);
+        assert_eq!((engine.stats().contended, engine.stats().misses), (1, 1));
+        assert_eq!(engine.session().get(&KEY, 0), Some(5));
+    }
+
+    // Both threads share one core, so the writer cannot leave unless the look-up lets it run.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn a_look_up_lets_a_preempted_writer_finish() {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+        use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+        let share_a_core = || {
+            let allowed = sched_getaffinity(None).unwrap();
+            let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
+            let mut one = CpuSet::new();
+            one.set(first);
+            sched_setaffinity(None, &one).unwrap();
+        };
+        const ROUNDS: u32 = 100;
+        let mut found_in = 0;
+        for _ in 0..ROUNDS {
+            let (engine, spot) = engine_with_one_entry();
+            let (is_inside, is_asked) = (AtomicBool::new(false), AtomicBool::new(false));
+            let wait_for = |flag: &AtomicBool| {
+                while !flag.load(SeqCst) {
+                    std::thread::yield_now();
+                }
+            };
+            let found = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    share_a_core();
+                    let writer = engine.place(spot.set).write();
+                    is_inside.store(true, SeqCst);
+                    wait_for(&is_asked);
+                    drop(writer);
+                });
+                let reader = scope.spawn(|| {
+                    share_a_core();
+                    wait_for(&is_inside);
+                    is_asked.store(true, SeqCst);
+                    engine.session().get(&KEY, 0)
+                });
+                reader.join().unwrap()
+            });
+            found_in += u32::from(found == Some(5));
+        }
+        assert!(found_in > ROUNDS / 2, "in {found_in} of {ROUNDS} rounds the look-up let the writer run");
     }
 
     // Learning takes 100,000 requests: hours under an interpreter.

@@ -1,8 +1,8 @@
 //! One set of the table: up to 32 entries behind a [`Version`].
 //!
-//! A look-up copies what it wants and checks the version. It never waits: after a bounded number of
-//! disturbed attempts it gives up, which costs a miss. A writer is in the set for a few hundred stores
-//! and runs no foreign code there, so it cannot panic inside.
+//! A look-up copies what it wants and checks the version. Its patience is bounded: after so many
+//! disturbed attempts ([`Patience`]) it gives up, which costs a miss. A writer is in the set for a few
+//! hundred stores and runs no foreign code there, so it cannot panic inside.
 //!
 //! Who writes what: `version`, `tags`, the ledger and the entries only the writer in the set; `heat`,
 //! `recent` and `settled` also readers, with plain stores: they are hints to eviction, and a count that is
@@ -20,12 +20,34 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use trefoil_kernels::cells;
 
-/// Attempts after which a reader, or spins after which a writer, stops hoping that the writer in the
-/// set is running: one is in there for about as long as three attempts take, so what remains is a
-/// writer that was preempted.
+/// Attempts after which a thread stops hoping that the writer in the set is running: one is in there for
+/// about as long as three attempts take, so what remains is a writer that was preempted.
 const ATTEMPTS: u32 = 40;
-/// Times an insert yields its core to a preempted writer before it is dropped.
+/// Times a look-up or an insert yields its core to a preempted writer before it gives up: some
+/// microseconds, where the miss or the dropped entry costs a proof of some milliseconds.
 const YIELDS: u32 = 16;
+
+/// What a thread does between attempts while a writer is in the set.
+#[derive(Default)]
+pub(super) struct Patience {
+    attempts: u32,
+}
+
+impl Patience {
+    /// After an attempt that failed: waits a little, and yields the core each time a running writer would have left.
+    /// Whether to try again, for those that may give up.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn waits(&mut self) -> bool {
+        self.attempts = self.attempts.wrapping_add(1);
+        if self.attempts.is_multiple_of(ATTEMPTS) {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+        self.attempts < ATTEMPTS * YIELDS
+    }
+}
 
 const TAGS_PER_WORD: usize = 8;
 pub(super) const HEATS_PER_WORD: usize = 16;
@@ -133,16 +155,6 @@ impl Set {
         self.settled.store(self.settled.load(Relaxed) & !(1 << way), Relaxed);
     }
 
-    fn spin_to_enter(&self) -> Option<u64> {
-        for _ in 0..ATTEMPTS {
-            if let Some(version) = self.version.try_enter() {
-                return Some(version);
-            }
-            std::hint::spin_loop();
-        }
-        None
-    }
-
     pub(super) fn tag(&self, way: usize) -> u8 {
         (self.tags[way / TAGS_PER_WORD].load(Relaxed) >> (8 * (way % TAGS_PER_WORD))) as u8
     }
@@ -212,15 +224,6 @@ fn first(ways: Ways) -> usize {
     ways.trailing_zeros() as usize % WAYS
 }
 
-/// Waits a little after a disturbed attempt to read; whether that was the last.
-#[cold]
-#[inline(never)]
-pub(super) fn has_waited_enough(attempts: &mut u32) -> bool {
-    std::hint::spin_loop();
-    *attempts += 1;
-    *attempts == ATTEMPTS
-}
-
 impl<W: Words> Shown<'_, W> {
     /// Reads a word of each line of the entry that a look-up of a key with `tag` will most likely read.
     #[inline(always)]
@@ -228,9 +231,10 @@ impl<W: Words> Shown<'_, W> {
         self.entries[first(self.set.tagged(tag))].touch()
     }
 
-    /// A copy of what is at `way`, if the set was at rest for long enough to make one.
+    /// A copy of what is at `way`, however long a writer keeps the set: who drops entries must see each.
     pub(super) fn copy(&self, way: usize) -> Option<(KeyWords, Held<W>)> {
-        for _ in 0..ATTEMPTS {
+        let mut patience = Patience::default();
+        loop {
             if let Some(version) = self.set.version.at_rest() {
                 let entry = &self.entries[way];
                 let copy = (self.set.tag(way) != 0).then(|| (entry.key(), entry.held()));
@@ -238,9 +242,8 @@ impl<W: Words> Shown<'_, W> {
                     return copy;
                 }
             }
-            std::thread::yield_now();
+            patience.waits();
         }
-        None
     }
 
     /// The way of `key`. Mostly one way has its tag, and the processor goes on with that one before it has seen the key
@@ -308,23 +311,26 @@ pub(super) enum Failed {
 impl<'a, W: Words> Place<'a, W> {
     /// Enters the set to write, or gives up when other writers hold it for too long.
     pub(super) fn try_write(self) -> Option<Writer<'a, W>> {
-        for _ in 0..YIELDS {
-            if let Some(version) = self.set.spin_to_enter() {
+        let mut patience = Patience::default();
+        loop {
+            if let Some(version) = self.set.version.try_enter() {
                 return Some(Writer { place: self, version });
             }
-            std::thread::yield_now();
+            if !patience.waits() {
+                return None;
+            }
         }
-        None
     }
 
     /// Enters the set to write, however long it takes: a removal must not be dropped. The wait ends
     /// when the writers ahead have had the processor for their few hundred stores.
     pub(super) fn write(self) -> Writer<'a, W> {
+        let mut patience = Patience::default();
         loop {
-            if let Some(version) = self.set.spin_to_enter() {
+            if let Some(version) = self.set.version.try_enter() {
                 return Writer { place: self, version };
             }
-            std::thread::yield_now();
+            patience.waits();
         }
     }
 
