@@ -23,9 +23,9 @@ use trefoil_kernels::cells;
 /// Attempts after which a thread stops hoping that the writer in the set is running: one is in there for
 /// about as long as three attempts take, so what remains is a writer that was preempted.
 const ATTEMPTS: u32 = 40;
-/// Times a look-up or an insert yields its core to a preempted writer before it gives up: some
-/// microseconds, where the miss or the dropped entry costs a proof of some milliseconds.
-const YIELDS: u32 = 16;
+/// Times a look-up or an insert yields its core before it gives up: together about as long as a scheduler leaves a
+/// preempted writer waiting for its own core, and as the proof takes that a miss or a dropped entry costs.
+const YIELDS: u32 = 2000;
 
 /// What a thread does between attempts while a writer is in the set.
 #[derive(Default)]
