@@ -128,6 +128,8 @@ pub(crate) struct Outcome {
     /// Requests and proofs verified between them, from the first batch to the last.
     pub(crate) requests: u64,
     pub(crate) proofs: u64,
+    /// Lanes, not among `requests`, whose session's verdict was not found beside a worker that renewed one.
+    pub(crate) given_up: u64,
 }
 
 impl<C: Cache<Verdict>> Stand<C>
@@ -181,7 +183,7 @@ where
         let cpu_ns = process_cpu_ns() - began;
         let windows = windows(&tally.seals, &marks)?;
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
-        let Submitted { lanes: requests, proofs, cpu_ns: worker_cpu_ns, .. } = submitted;
+        let Submitted { lanes: requests, given_up, proofs, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
         Ok(Outcome {
             windows,
@@ -189,6 +191,7 @@ where
             cpu_ns_per_lane: per_lane(cpu_ns),
             worker_cpu_ns_per_lane: per_lane(worker_cpu_ns),
             requests,
+            given_up,
             proofs,
         })
     }
@@ -334,7 +337,10 @@ where
             let renewing_ns = renewals.as_mut().map_or(0, |renewals| renewals.before(prepared));
             let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
             bound.times.proof_lookup_ns += renewing_ns;
-            submitted.note(&bound.refused);
+            match renewals {
+                Some(_) => submitted.note_beside_renewals(&bound.refused),
+                None => submitted.note(&bound.refused),
+            }
             if self.bound.send(bound).is_err() {
                 break;
             }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use trefoil_attest::Decision;
-use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes};
+use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes, Stale};
 
 use crate::audit::Reservoir;
 use crate::clock::WorldClock;
@@ -44,6 +44,8 @@ pub(crate) struct Submitted {
     /// How many the pipeline refused to decide.
     pub(crate) refused: u64,
     pub(crate) first_refusal: Option<Refusal>,
+    /// Lanes left out of all the others: their session's verdict was not found beside a worker that renewed one.
+    pub(crate) given_up: u64,
     /// Proofs that were verified on the way.
     pub(crate) proofs: u64,
     /// Processor time of the worker's thread.
@@ -57,12 +59,27 @@ impl Submitted {
         self.first_refusal = self.first_refusal.or(refused.first().map(|(_, why)| *why));
     }
 
+    /// Counts what the pipeline refused of a batch while verdicts are renewed. The caller compares `given_up` with the
+    /// look-ups that the cache gave up.
+    pub(crate) fn note_beside_renewals(&mut self, refused: &[(Ticket, Refusal)]) {
+        for refusal in refused {
+            if refusal.1 == Refusal::Session(Stale::Missing) {
+                self.given_up += 1;
+                self.lanes -= 1;
+                self.matches -= u64::from(refusal.0.expected == Decision::Match);
+            } else {
+                self.note(std::slice::from_ref(refusal));
+            }
+        }
+    }
+
     /// Counts what another worker submitted.
     pub(crate) fn add(&mut self, other: &Submitted) {
-        let Submitted { lanes, matches, refused, first_refusal, proofs, cpu_ns } = other;
+        let Submitted { lanes, matches, refused, first_refusal, given_up, proofs, cpu_ns } = other;
         self.lanes += lanes;
         self.matches += matches;
         self.refused += refused;
+        self.given_up += given_up;
         self.proofs += proofs;
         self.cpu_ns += cpu_ns;
         self.first_refusal = self.first_refusal.or(*first_refusal);
@@ -180,6 +197,12 @@ mod tests {
         assert!(tally(3, 2, 2, 0).problem(&submitted).is_some(), "two errors that cancel");
         assert!(tally(3, 1, 0, 0).problem(&submitted).is_some(), "a lane was lost");
         assert!(tally(3, 1, 0, 1).problem(&submitted).is_some(), "a lane was refused");
+        let mut beside = Submitted { lanes: 6, matches: 4, ..submitted };
+        let ticket = Ticket { number: 0, person: 0, expected: Decision::Match };
+        beside.note_beside_renewals(&[(ticket, Refusal::Session(Stale::Missing))]);
+        assert_eq!((tally(3, 2, 0, 0).problem(&beside), beside.given_up), (None, 1));
+        beside.note_beside_renewals(&[(ticket, Refusal::Session(Stale::Expired))]);
+        assert!(tally(3, 2, 0, 0).problem(&beside).is_some(), "refused for another reason");
         let refused = Submitted { refused: 1, ..submitted };
         assert!(tally(3, 2, 0, 0).problem(&refused).is_some());
     }

@@ -89,9 +89,17 @@ impl Point {
             "proof_us": rounded(self.over(Window::proof_us).median()),
             "proof_share": precise(self.over(Window::proof_share).median()),
             "proofs_verified": self.outcome.proofs, "requests": self.outcome.requests,
-            "contended_gets": self.contended_gets,
+            "contended_gets": self.contended_gets, "given_up": self.outcome.given_up,
             "verified": self.outcome.audit.counts,
         })
+    }
+
+    /// What was wrong with this point. A lane may lack its verdict only where a look-up gave up.
+    fn problem(&self) -> Option<String> {
+        let (lanes, gets) = (self.outcome.given_up, self.contended_gets);
+        let unexplained =
+            || format!("{lanes} lanes found no verdict, though the cache gave up {gets} look-ups");
+        self.outcome.audit.problem.clone().or_else(|| (lanes > gets).then(unexplained))
     }
 
     fn line(&self) -> String {
@@ -119,6 +127,6 @@ fn report<C: Cache<Verdict>>(run: &Run, stand: &Stand<C>, points: &[Point]) -> R
     result.extend(context.as_object().cloned().unwrap_or_default());
     let mut summary = "per proof   authentications/s   proof stage\n".to_owned();
     summary.extend(points.iter().map(Point::line));
-    let problem = points.iter().find_map(|point| point.outcome.audit.problem.clone());
+    let problem = points.iter().find_map(Point::problem);
     Report { summary, result: Value::Object(result), problem }
 }

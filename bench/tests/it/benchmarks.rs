@@ -128,6 +128,7 @@ fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
             "proofs_verified",
             "requests",
             "contended_gets",
+            "given_up",
             "verified",
         ];
         for (at, expected) in [(0, Some(1)), (1, Some(8)), (2, None)] {
