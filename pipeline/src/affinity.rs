@@ -47,8 +47,8 @@ impl Placement {
     }
 
     /// Threads that seal beside the workers. Two where two cores can be spared: a digest then waits for half of a seal's time and is
-    /// released after about one and a half, instead of two. On cores that have workers a second thread would halve the groups and take a
-    /// sixth of the throughput, measured on two.
+    /// released after about one and a half, instead of two. On cores that have workers a second thread would make smaller groups for no
+    /// gain.
     pub fn sealers(&self) -> usize {
         1 + usize::from(self.spares_two_cores)
     }

@@ -326,9 +326,9 @@ impl<R: Send + 'static> Sealer<R> {
             clock: Arc::clone(&signers.clock),
         });
         for index in 0..sealers.max(1) {
-            let signer = signers.signer().map_err(std::io::Error::other)?;
+            let mut signer = signers.signer().map_err(std::io::Error::other)?;
             let gathering = gathering.clone();
-            thread(format!("sealer-{index}"), &release, move || seal_groups(signer, &gathering))?;
+            thread(format!("sealer-{index}"), &release, move || seal_groups(&mut signer, &gathering))?;
         }
         Ok((Outlet(Way::Queue(sender)), sealer))
     }
@@ -350,7 +350,7 @@ struct End {
 }
 
 /// Seals one group after the other. While this thread signs, another one gathers.
-fn seal_groups<R>(mut signer: Box<Signer<R>>, gathering: &Turns<Gathering<R>>) {
+fn seal_groups<R>(signer: &mut Signer<R>, gathering: &Turns<Gathering<R>>) {
     let mut took = None;
     while let Some(mut turn) = gathering.take() {
         turn.took = took.unwrap_or(turn.took);

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::time::Instant;
 
 use proptest::prelude::*;
 
@@ -11,8 +10,10 @@ use super::*;
 
 /// What becomes of one header.
 struct Script {
-    /// It waits until something comes out of this, or it is closed.
-    until: Receiver<Instant>,
+    /// It waits until this is closed.
+    until: Receiver<()>,
+    /// And for so long.
+    takes: Duration,
     /// Whether it is signed.
     sound: bool,
 }
@@ -20,7 +21,7 @@ struct Script {
 impl Script {
     /// Signed at once.
     fn sound() -> Script {
-        Script { until: bounded(0).1, sound: true }
+        Script { until: bounded(0).1, takes: Duration::ZERO, sound: true }
     }
 }
 
@@ -31,10 +32,11 @@ struct Scripted(Receiver<Script>, Sender<(SealHeader, bool)>);
 impl Sign for Scripted {
     fn seal(&mut self, header: SealHeader) -> Option<Seal> {
         // The sender lives as long as the test, so this does not wait for a script that the test does not write.
-        let Script { until, sound } = self.0.try_recv().unwrap_or_else(|_| Script::sound());
+        let Script { until, takes, sound } = self.0.try_recv().unwrap_or_else(|_| Script::sound());
         self.1.send((header.clone(), sound)).expect("the test listens");
-        until.recv().ok();
-        sound.then(|| Seal { header, signatures: [const { Vec::new() }; 3] })
+        until.iter().for_each(drop);
+        after(takes).recv().expect("it comes");
+        sound.then_some(Seal { header, signatures: [const { Vec::new() }; 3] })
     }
 }
 
@@ -51,7 +53,7 @@ struct Four {
 /// What left, in order.
 #[derive(Debug)]
 enum Released {
-    Seal(SealHeader, Vec<u64>),
+    Seal(Box<SealHeader>, Vec<u64>),
     Refused(u64),
 }
 
@@ -60,7 +62,9 @@ struct InOrder(Sender<Released>);
 impl Release<u64> for InOrder {
     fn sealed(&self, sealed: Sealed<u64>) {
         let replies = sealed.lanes().map(|lane| lane.reply).collect();
-        self.0.send(Released::Seal(sealed.under.seal.header.clone(), replies)).expect("the test waits");
+        self.0
+            .send(Released::Seal(Box::new(sealed.under.seal.header.clone()), replies))
+            .expect("the test waits");
     }
 
     fn refused(&self, reply: u64, why: Refusal) {
@@ -95,9 +99,9 @@ impl Four {
 }
 
 /// A script that is signed, or not, once the sender is dropped.
-fn waiting(sound: bool) -> (Sender<Instant>, Script) {
+fn waiting(sound: bool) -> (Sender<()>, Script) {
     let (open, until) = bounded(0);
-    (open, Script { until, sound })
+    (open, Script { until, sound, ..Script::sound() })
 }
 
 /// That what was released is a chain from the first seal on, without a gap, which ends at `head`. Returns replies of seals and of
@@ -244,9 +248,8 @@ proptest! {
         four.outlets.truncate(signers);
         let count = scripts.len() as u64;
         for (micros, sound) in scripts {
-            // Its time is over whether or not a signer waits for it by then.
-            let until = after(Duration::from_micros(micros));
-            four.scripts.send(Script { until, sound: sound || quiet }).expect("signers");
+            let script = Script { takes: Duration::from_micros(micros), sound: sound || quiet, ..Script::sound() };
+            four.scripts.send(script).expect("signers");
         }
         let (send, batches) = unbounded();
         (0..count).for_each(|reply| send.send(reply).expect("workers"));
