@@ -9,7 +9,7 @@ use trefoil_cache::Cache;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    Bound, COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Open, Origin, Pool, Release, Sealer,
+    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Open, Origin, Outlet, Pool, Release, Sealer,
     Sequence, UNSEALED_MAX, Verdict, Worker,
 };
 
@@ -123,7 +123,7 @@ pub(crate) struct Outcome {
     pub(crate) audit: Audit,
     /// Processor time of the process for each sealed lane, from the first batch to the last seal.
     pub(crate) cpu_ns_per_lane: f64,
-    /// Processor time of the workers alone for each lane: everything but the seals.
+    /// Processor time of the workers alone for each lane: everything but the seals, which workers make per batch.
     pub(crate) worker_cpu_ns_per_lane: f64,
     /// Requests and proofs verified between them, from the first batch to the last.
     pub(crate) requests: u64,
@@ -225,11 +225,11 @@ where
             give.send(()).map_err(Failure::in_step("permits"))?;
         }
         let give_back = move |batches| (0..batches).for_each(|_| give.send(()).unwrap_or_default());
-        let (bound, sealer) = Sealer::start(
+        let (outlet, sealer) = Sealer::start(
             keys,
             Origin::new(self.world.pipeline.issuer()),
             ChainHead::GENESIS,
-            Sequence { cadence, floor: Floor::NONE, overlapping: placement.spares_two_cores },
+            Sequence { cadence, floor: Floor::NONE, sealers: placement.sealers() },
             Arc::clone(&self.clock) as Arc<dyn Clock>,
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,
@@ -247,13 +247,13 @@ where
                 clock: Arc::clone(&self.clock),
                 pool: Arc::clone(&pool),
                 permits: permits.clone(),
-                bound: bound.clone(),
+                outlet: outlet.clone(),
                 stop: Arc::clone(&stop),
             };
             let done = done.clone();
             pool.spawn(move || done.send(looping.run(workers)).unwrap_or_default());
         }
-        drop((bound, done, permits));
+        drop((outlet, done, permits));
         let marks = self.wait(&ledger);
         stop.store(true, Ordering::Relaxed);
         let mut submitted = Submitted::default();
@@ -308,7 +308,7 @@ struct WorkerLoop<C: Cache<Verdict>> {
     clock: Arc<WorldClock>,
     pool: Arc<Pool<Worker<C>>>,
     permits: crossbeam_channel::Receiver<()>,
-    bound: crossbeam_channel::Sender<Bound<Ticket>>,
+    outlet: Outlet<Ticket>,
     stop: Arc<AtomicBool>,
 }
 
@@ -318,7 +318,7 @@ where
 {
     /// Runs batches until told to stop. Workers start at different batches of the round and number their
     /// tickets in ranges of their own.
-    fn run(self, workers: usize) -> Submitted {
+    fn run(mut self, workers: usize) -> Submitted {
         let pipeline = &self.world.pipeline;
         let mut worker = self.pool.worker(|| pipeline.worker());
         let audience = workload::audience();
@@ -341,7 +341,8 @@ where
                 Some(_) => submitted.note_beside_renewals(&bound.refused),
                 None => submitted.note(&bound.refused),
             }
-            if self.bound.send(bound).is_err() {
+            // A batch of which nothing was decided needs no seal.
+            if !bound.lanes.is_empty() && !self.outlet.seal(bound) {
                 break;
             }
         }

@@ -124,20 +124,22 @@ fn seal_alone<C: Cache<Verdict>>(
     clock: &Arc<WorldClock>,
 ) -> Result<Tally, Failure> {
     let ledger = Arc::new(Ledger::new(Arc::clone(clock), SAMPLES));
-    let (sender, sealer) = Sealer::start(
+    let (mut outlet, sealer) = Sealer::start(
         keys,
         Origin::new(pipeline.issuer()),
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, overlapping: false },
+        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 },
         Arc::clone(clock) as Arc<dyn Clock>,
         Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
         |_| {},
     )
     .map_err(Failure::in_step("sealer"))?;
     for batch in bound {
-        sender.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+        if !outlet.seal(batch) {
+            return Err(Failure::fault("the sealer stopped"));
+        }
     }
-    drop(sender);
+    drop(outlet);
     sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
     Ok(ledger.take())
 }

@@ -46,6 +46,13 @@ impl Placement {
         self.cpus.len()
     }
 
+    /// Threads that seal beside the workers. Two where two cores can be spared: a digest then waits for half of a seal's time and is
+    /// released after about one and a half, instead of two. On cores that have workers a second thread would make smaller groups for no
+    /// gain.
+    pub fn sealers(&self) -> usize {
+        1 + usize::from(self.spares_two_cores)
+    }
+
     fn plan(workers: Option<usize>, pin: Pin, cores: &[usize], quota: Option<f64>) -> Self {
         let count = workers.unwrap_or(cores.len()).max(1);
         let mut warnings = Vec::new();

@@ -30,7 +30,9 @@ pub use clock::Clock;
 pub use door::{Door, Open};
 pub use pool::{Pool, PoolError};
 pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused, SessionId};
-pub use sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealed, SealedTree, Sealer, Sequence};
+pub use sealer::{
+    Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,
+};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, StageTimes, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};

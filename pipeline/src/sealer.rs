@@ -1,41 +1,57 @@
-//! Step four: sign a Merkle root over the digests that wait, check the signatures, release what they cover, and repeat.
+//! Step four: sign a Merkle root over digests, check the signatures, release what they cover, and repeat.
 //!
-//! Group commit bounds both cost and latency without a tuning knob: while one seal is being made the next one's digests
-//! gather, so a digest is released after two signing times at the most, and the cost per batch falls as load rises.
-//! [`Cadence::PerBatch`] signs each batch alone, for comparison.
+//! A header names the header before it and the log of all headers before it, and no signature. So headers follow one another, in
+//! microseconds each, and their signatures, in milliseconds, are made side by side. Nothing leaves unsigned or out of order: lanes
+//! are released by [`Release::sealed`] together with a seal whose three signatures have been verified, after every seal that it
+//! follows. A seal that is refused refuses its lanes, and those of all seals that were begun after it until the chain was told:
+//! they follow on what nobody will ever see. Then the chain goes on from the last seal that was released.
 //!
-//! At low load that would give each login a seal of its own, and a seal is 21.7 KB. So a [`Floor`] keeps seals apart until enough
-//! lanes wait. The first after a quiet moment is sealed at once.
+//! # Which threads sign
 //!
-//! A seal takes as long to check as to sign. Where two processors can be spared a second thread checks each seal while the
-//! first signs the next; they hand over without a queue. Digests then wait for half of a seal's time and are released after
-//! about one and a half: halves are not equal, and the faster thread waits for the other. Elsewhere that would make smaller
-//! groups for no gain, and one thread does both.
+//! Under [`Cadence::Group`] threads of their own, [`Sequence::sealers`] of them. Group commit bounds both cost and latency without a
+//! tuning knob: while seals are being made the next one's digests gather, so the cost per batch falls as load rises. One thread
+//! makes the largest groups and takes the least from the workers; its digests are released after two seals' times at the most.
+//! `k` threads begin a seal each `k`th part of a seal's time, so that a digest waits for that part and for its own seal. They make
+//! `k` times the seals, and each seal costs a processor's milliseconds and 21.7 KB of disk. So [`Placement::sealers`] takes two
+//! where two cores can be spared and one elsewhere.
 //!
-//! Nothing leaves unsigned: lanes are released by [`Release::sealed`] together with a seal whose three
-//! signatures have been verified, in the order of the chain. A seal that is refused refuses its lanes, and those of the seal
-//! that was signed after it meanwhile, which follows on what nobody will ever see.
+//! At low load that would give each login a seal of its own. So a [`Floor`] keeps seals apart until enough lanes wait. The first
+//! after a quiet moment is sealed at once.
+//!
+//! Under [`Cadence::PerBatch`] the worker that decided a batch seals it, with its own copy of the keys. A seal is then nine tenths
+//! of a batch's work. Threads of their own would need as many cores as there are workers, and contend with these for the same ones;
+//! handing a batch over costs a wake-up and a cache's worth of moving. On its worker a seal needs neither: `n` workers keep `n`
+//! cores busy, pinned as they are, and nothing but the order of headers and of releases joins them, for microseconds a seal. A
+//! worker whose seal is ready before an earlier one leaves it there and takes the next batch.
+//!
+//! [`Placement::sealers`]: crate::affinity::Placement::sealers
 
-mod checking;
-mod signing;
+mod chain;
+mod gathering;
+mod releasing;
+mod signer;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossbeam_channel::{Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
-use trefoil_attest::{Restoration, Seal, SealHeader};
-use trefoil_sign::SigningKeys;
+use trefoil_attest::{KeySetId, Restoration, Seal, SealHeader};
+use trefoil_sign::{KeyError, SigningKeys};
 
-use self::checking::Checking;
-use self::signing::Signing;
+use self::chain::Chain;
+use self::gathering::Gathering;
+use self::releasing::Releasing;
+use self::signer::{Keys, Sign, Signer};
+use self::turns::Turns;
 use crate::clock::Clock;
 use crate::request::{BoundLane, Refusal};
 use crate::steps::StageTimes;
@@ -44,10 +60,10 @@ use crate::vaults::SeenVaults;
 /// How many batches one seal covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cadence {
-    /// Every batch that waits when the signing thread is free.
+    /// Every batch that waits when a sealing thread is free.
     #[default]
     Group,
-    /// Exactly one batch.
+    /// Exactly one batch, sealed by the worker that decided it.
     PerBatch,
 }
 
@@ -73,8 +89,8 @@ pub struct Sequence {
     pub cadence: Cadence,
     /// How far apart seals are at low load. It holds for [`Cadence::Group`].
     pub floor: Floor,
-    /// Whether one is signed while the one before it is checked, which takes a second thread.
-    pub overlapping: bool,
+    /// Threads that seal, each a seal at a time; at least 1. It holds for [`Cadence::Group`].
+    pub sealers: usize,
 }
 
 /// What every seal says of the service that seals.
@@ -149,7 +165,7 @@ pub struct Sealed<R> {
     pub under: Arc<SealedTree>,
     /// The batches it covers, with at least one lane. The digests of their lanes, one after the other, are the leaves.
     pub batches: Vec<Bound<R>>,
-    /// Time of this seal: gathering, tree, three signatures, hand-over, their check, nanoseconds.
+    /// Time of this seal on its thread, nanoseconds: tree, header, three signatures, their check.
     pub seal_ns: u64,
 }
 
@@ -170,21 +186,90 @@ pub trait Release<R>: Send + Sync {
     fn panicked(&self, _thread: &str, _panic: &(dyn Any + Send)) {}
 }
 
-/// The one or two threads that seal.
-pub struct Sealer {
-    /// Signs, where another thread checks.
-    signing: Option<JoinHandle<()>>,
-    checking: JoinHandle<ChainHead>,
+/// Makes what one thread signs with.
+type Copies = Arc<dyn Fn() -> Result<Box<dyn Sign>, KeyError> + Send + Sync>;
+
+/// Sealing, until nobody has an [`Outlet`] any more.
+pub struct Sealer<R> {
+    releasing: Turns<Releasing<R>>,
+    /// Ends when nothing is left that seals.
+    alive: Receiver<()>,
 }
 
-impl Sealer {
-    /// Starts sealing. The returned sender takes decided batches; sealing ends when all its clones are gone.
-    /// `after_group` is told the number of batches each time some have been sealed or refused: the queue
-    /// itself is unbounded, so the sender keeps the number of unsealed batches bounded.
+/// The way of a worker's decided batches to their seals. Each worker has a clone.
+pub struct Outlet<R>(Way<R>);
+
+enum Way<R> {
+    /// To the threads that seal. Unbounded: whoever sends keeps the number of unsealed batches bounded.
+    Queue(Sender<Bound<R>>),
+    /// Here, with keys of this worker alone once it has sealed.
+    Here { signers: Signers<R>, own: Option<Box<Signer<R>>> },
+}
+
+/// Makes a signer for each thread that seals.
+struct Signers<R> {
+    copies: Copies,
+    chain: Turns<Chain>,
+    releasing: Turns<Releasing<R>>,
+    clock: Arc<dyn Clock>,
+    alive: Sender<()>,
+}
+
+impl<R> Clone for Signers<R> {
+    fn clone(&self) -> Self {
+        let Signers { copies, chain, releasing, clock, alive } = self;
+        Signers {
+            copies: Arc::clone(copies),
+            chain: chain.clone(),
+            releasing: releasing.clone(),
+            clock: Arc::clone(clock),
+            alive: alive.clone(),
+        }
+    }
+}
+
+impl<R> Signers<R> {
+    fn signer(&self) -> Result<Box<Signer<R>>, KeyError> {
+        let Signers { copies, chain, releasing, clock, alive } = self.clone();
+        Ok(Box::new(Signer { keys: copies()?, chain, releasing, clock, _alive: alive }))
+    }
+}
+
+impl<R> Clone for Outlet<R> {
+    fn clone(&self) -> Self {
+        Outlet(match &self.0 {
+            Way::Queue(batches) => Way::Queue(batches.clone()),
+            Way::Here { signers, .. } => Way::Here { signers: signers.clone(), own: None },
+        })
+    }
+}
+
+impl<R> Outlet<R> {
+    /// Has a batch sealed: later, by a thread that seals, or now, by this one. `false` where that will not be, because it has no lane
+    /// or sealing has ended; its replies are dropped then.
+    pub fn seal(&mut self, batch: Bound<R>) -> bool {
+        if batch.lanes.is_empty() {
+            return false;
+        }
+        let (signers, own) = match &mut self.0 {
+            Way::Queue(batches) => return batches.send(batch).is_ok(),
+            Way::Here { signers, own } => (signers, own),
+        };
+        // It is out of its place while it seals, so that a panic drops it.
+        let Some(mut signer) = own.take().or_else(|| signers.signer().ok()) else { return false };
+        let sealed = signer.begin(vec![batch]).and_then(|begun| signer.finish(begun));
+        *own = Some(signer);
+        sealed.is_some()
+    }
+}
+
+impl<R: Send + 'static> Sealer<R> {
+    /// Starts sealing, which ends when the returned outlet and all its clones are gone. `after_group` is told the number of
+    /// batches each time some have been sealed or refused.
     ///
     /// # Errors
-    /// When the system refuses a thread.
-    pub fn start<R: Send + 'static>(
+    /// When the system refuses a thread, or a copy of the keys is not what it should be: memory was damaged.
+    pub fn start(
         keys: SigningKeys,
         origin: Origin,
         head: ChainHead,
@@ -192,9 +277,8 @@ impl Sealer {
         clock: Arc<dyn Clock>,
         release: Arc<dyn Release<R>>,
         after_group: impl Fn(usize) + Send + 'static,
-    ) -> std::io::Result<(Sender<Bound<R>>, Sealer)> {
-        let (sender, batches) = unbounded();
-        let precomputation = keys.precomputation();
+    ) -> std::io::Result<(Outlet<R>, Sealer<R>)> {
+        let (precomputation, key_set_id) = (keys.precomputation(), keys.id());
         // Seals do not wait for it, and are only slower without it, so its panic ends no other thread. It ends with the keys; a
         // fault that it meets makes them refuse to sign.
         std::thread::Builder::new().name("precomputation".to_owned()).spawn(move || {
@@ -202,49 +286,96 @@ impl Sealer {
             setpriority_process(None, 19).unwrap_or_default();
             precomputation.run().unwrap_or_default();
         })?;
-        let (withdraw, withdrawn) = unbounded();
-        let checker = keys.checker();
-        let released = Arc::clone(&release);
-        let checking =
-            Checking { checker, head: head.clone(), withdraw, clock: Arc::clone(&clock), release: released };
-        let Sequence { cadence, floor, .. } = sequence;
-        let signing = Signing { keys, origin, head, batches, cadence, floor, began: None, withdrawn, clock };
-        if !sequence.overlapping {
-            let checking = thread("sealer", &release, move || checking.finish_all(signing, after_group))?;
-            return Ok((sender, Sealer { signing: None, checking }));
-        }
-        // Without a queue: a digest that could wait for a seal to be checked waits for the next seal instead.
-        let (hand_over, signed) = bounded(0);
-        let check = move || checking.finish_all(signed.into_iter(), after_group);
-        let checking = thread("seal-checking", &release, check)?;
-        let signing = thread("seal-signing", &release, move || {
-            for group in signing {
-                if hand_over.send(group).is_err() {
-                    break;
-                }
-            }
-        })?;
-        Ok((sender, Sealer { signing: Some(signing), checking }))
+        let copies: Copies = Arc::new(move || Ok(Box::new(Keys::copied_from(&keys)?)));
+        let end = End { origin, key_set_id, head };
+        Self::start_with(copies, end, sequence, clock, release, after_group)
     }
 
-    /// Waits until every batch is sealed; returns the end of the chain, or `None` if a thread panicked.
+    fn start_with(
+        copies: Copies,
+        End { origin, key_set_id, head }: End,
+        sequence: Sequence,
+        clock: Arc<dyn Clock>,
+        release: Arc<dyn Release<R>>,
+        after_group: impl Fn(usize) + Send + 'static,
+    ) -> std::io::Result<(Outlet<R>, Sealer<R>)> {
+        let (withdraw, withdrawn) = unbounded();
+        let (alive, ended) = bounded(0);
+        let releasing = Turns::new(Releasing {
+            head: head.clone(),
+            next: 0,
+            early: BTreeMap::new(),
+            withdraw,
+            release: Arc::clone(&release),
+            after_group: Box::new(after_group),
+        });
+        let sealer = Sealer { releasing: releasing.clone(), alive: ended };
+        let chain = Turns::new(Chain { origin, key_set_id, head, place: 0, withdrawn });
+        let signers = Signers { copies, chain, releasing, clock, alive };
+        let Sequence { cadence, floor, sealers } = sequence;
+        if cadence == Cadence::PerBatch {
+            return Ok((Outlet(Way::Here { signers, own: None }), sealer));
+        }
+        let (sender, batches) = unbounded();
+        let gathering = Turns::new(Gathering {
+            batches,
+            floor,
+            sealers: sealers.max(1) as u64,
+            began: None,
+            took: 0,
+            clock: Arc::clone(&signers.clock),
+        });
+        for index in 0..sealers.max(1) {
+            let mut signer = signers.signer().map_err(std::io::Error::other)?;
+            let gathering = gathering.clone();
+            thread(format!("sealer-{index}"), &release, move || seal_groups(&mut signer, &gathering))?;
+        }
+        Ok((Outlet(Way::Queue(sender)), sealer))
+    }
+
+    /// Waits until every batch is sealed or refused; returns the end of the chain, or `None` if a thread panicked.
     pub fn join(self) -> Option<ChainHead> {
-        self.signing.map_or(Ok(()), JoinHandle::join).ok()?;
-        self.checking.join().ok()
+        // Nothing is sent: this is the end of the last signer.
+        self.alive.iter().for_each(drop);
+        let releasing = self.releasing.take()?;
+        releasing.early.is_empty().then(|| releasing.head.clone())
+    }
+}
+
+/// The end of a chain, and what its next headers say.
+struct End {
+    origin: Origin,
+    key_set_id: KeySetId,
+    head: ChainHead,
+}
+
+/// Seals one group after the other. While this thread signs, another one gathers.
+fn seal_groups<R>(signer: &mut Signer<R>, gathering: &Turns<Gathering<R>>) {
+    let mut took = None;
+    while let Some(mut turn) = gathering.take() {
+        turn.took = took.unwrap_or(turn.took);
+        // Where no batch will come any more the turn ends here, for all threads.
+        let Some(begun) = turn.group().and_then(|batches| signer.begin(batches)) else { return };
+        turn.pass();
+        took = signer.finish(begun);
+        if took.is_none() {
+            return;
+        }
     }
 }
 
 /// Starts a thread whose panic is told to `release`.
-fn thread<R: 'static, T: Send + 'static>(
-    name: &'static str,
+fn thread<R: 'static>(
+    name: String,
     release: &Arc<dyn Release<R>>,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> std::io::Result<JoinHandle<T>> {
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<()> {
     let release = Arc::clone(release);
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+    std::thread::Builder::new().name(name.clone()).spawn(move || {
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-            release.panicked(name, &*panic);
+            release.panicked(&name, &*panic);
             resume_unwind(panic)
-        })
-    })
+        });
+    })?;
+    Ok(())
 }

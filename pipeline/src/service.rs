@@ -1,7 +1,7 @@
 //! Glue between a caller and the steps: intake queue, dispatcher thread, pool, sealer.
 //!
 //! Threads: any number of submitters; one dispatcher, which alone owns the [`Batcher`] and both
-//! counters below; the pool's workers; one or two that seal. They talk through channels only.
+//! counters below; the pool's workers; those that seal, where workers do not. They talk through channels only.
 //!
 //! Bounds: `intake` waiting requests, then [`SubmitError::Busy`]; at most [`COMPUTING_PER_WORKER`] batches
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::door::Door;
 use crate::pool::{Pool, PoolError};
 use crate::request::{Batch, LaneRequest, Refusal};
-use crate::sealer::{Bound, Cadence, ChainHead, Floor, Origin, Release, Sealer, Sequence};
+use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
 use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
@@ -32,7 +32,7 @@ use crate::verdict::Verdict;
 /// Batches in the pool per worker: one running, three waiting hide the hand-over.
 pub const COMPUTING_PER_WORKER: usize = 4;
 
-/// Batches between dispatch and seal; with one seal per 10 ms this allows 100,000 batches per second.
+/// Batches between dispatch and release; with one seal per 10 ms this allows 100,000 batches per second.
 pub const UNSEALED_MAX: usize = 1024;
 
 /// What a service is started with.
@@ -45,6 +45,8 @@ pub struct Config {
     pub cadence: Cadence,
     /// Distance of seals at low load.
     pub floor: Floor,
+    /// Threads that seal; none for as many as the placement finds room for. Under [`Cadence::PerBatch`] workers seal.
+    pub sealers: Option<usize>,
     /// Requests that may wait in the intake.
     pub intake: usize,
     /// What seals say of the key-holders' vaults.
@@ -79,7 +81,7 @@ pub enum SubmitError {
 pub struct Service<R> {
     intake: Sender<(TenantId, LaneRequest<R>)>,
     dispatcher: JoinHandle<()>,
-    sealer: Sealer,
+    sealer: Sealer<R>,
 }
 
 /// A cloneable way into the service.
@@ -132,14 +134,14 @@ impl<R: Send + 'static> Service<R> {
         let Config { vaults, restored, .. } = &config;
         let origin =
             Origin { issuer: pipeline.issuer().to_owned(), vaults: Arc::clone(vaults), restored: *restored };
-        let (bound, sealer) = Sealer::start(
+        let (outlet, sealer) = Sealer::start(
             keys,
             origin,
             head,
             Sequence {
                 cadence: config.cadence,
                 floor: config.floor,
-                overlapping: config.placement.spares_two_cores,
+                sealers: config.sealers.unwrap_or_else(|| config.placement.sealers()),
             },
             Arc::clone(&clock),
             Arc::clone(&release),
@@ -155,7 +157,7 @@ impl<R: Send + 'static> Service<R> {
             clock,
             door,
             release,
-            bound,
+            outlet,
             events,
             computing: 0,
             unsealed: 0,
@@ -191,11 +193,11 @@ impl<R: Send + 'static> Service<R> {
 }
 
 enum Event {
-    /// A worker finished a batch; whether it went on to the sealer.
+    /// A worker finished a batch; whether it is told of as sealed too.
     Computed { to_sealer: bool },
-    /// The sealer is done with this many batches.
+    /// So many batches were sealed or refused.
     Sealed(usize),
-    /// The sealer is gone.
+    /// Nothing is sealed any more.
     SealingEnded,
 }
 
@@ -215,16 +217,16 @@ impl Drop for Sealing {
     }
 }
 
-struct Dispatcher<C: Cache<Verdict>, R> {
+struct Dispatcher<C: Cache<Verdict>, R: Send> {
     batcher: Batcher<LaneRequest<R>>,
-    pool: Arc<Pool<Worker<C>>>,
+    pool: Arc<Pool<(Worker<C>, Outlet<R>)>>,
     pipeline: Arc<Pipeline<C>>,
     delay: Delay,
     intake_max: usize,
     clock: Arc<dyn Clock>,
     door: Arc<dyn Door<R>>,
     release: Arc<dyn Release<R>>,
-    bound: Sender<Bound<R>>,
+    outlet: Outlet<R>,
     events: Sender<Event>,
     computing: usize,
     unsealed: usize,
@@ -294,17 +296,18 @@ where
         let (pool, pipeline) = (Arc::clone(&self.pool), Arc::clone(&self.pipeline));
         let (clock, release) = (Arc::clone(&self.clock), Arc::clone(&self.release));
         let door = Arc::clone(&self.door);
-        let (bound, events) = (self.bound.clone(), self.events.clone());
+        let (outlet, events) = (self.outlet.clone(), self.events.clone());
         self.pool.spawn(move || {
             // A panic must not take the process down at once (rayon aborts). The batch's replies are dropped,
             // which their owners see as a fault. The worker's buffers may be half written now.
             let to_sealer = catch_unwind(AssertUnwindSafe(|| {
-                let mut worker = pool.worker(|| pipeline.worker());
-                let mut ran = pipeline.run(batch, &mut worker, clock.as_ref(), door.as_ref());
+                let mut own = pool.worker(|| (pipeline.worker(), outlet));
+                let (worker, outlet) = &mut *own;
+                let mut ran = pipeline.run(batch, worker, clock.as_ref(), door.as_ref());
                 for (reply, why) in ran.refused.drain(..) {
                     release.refused(reply, why);
                 }
-                !ran.lanes.is_empty() && bound.send(ran).is_ok()
+                outlet.seal(ran)
             }))
             .unwrap_or_else(|panic| {
                 release.panicked("worker", &*panic);

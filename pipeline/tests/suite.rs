@@ -42,6 +42,7 @@ macro_rules! mount {
                 no_more_is_computed_than_may_wait_for_a_seal,
                 panic_in_a_batch_leaves_the_service_running,
                 a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang,
+                a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_hang,
                 seals_form_a_chain
             }
         }

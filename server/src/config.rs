@@ -226,6 +226,7 @@ impl Config {
         range("limits.refusals_in_a_row", self.limits.refusals_in_a_row.into(), 1, 1_000_000)?;
         range("limits.drain_timeout_s", self.limits.drain_timeout_s, 1, 600)?;
         range("pipeline.workers", self.pipeline.workers as u64, 0, 1024)?;
+        range("pipeline.sealers", self.pipeline.sealers as u64, 0, 64)?;
         range("pipeline.seal_floor_ms", self.pipeline.seal_floor_ms, 0, 1_000)?;
         range("pipeline.seal_floor_logins", self.pipeline.seal_floor_logins as u64, 1, 32_768)?;
         range("pipeline.batch_delay_us", self.pipeline.batch_delay_us, 0, 1_000_000)?;

@@ -554,8 +554,15 @@ fn start_pipeline(
     (door, release): (FrontDoor, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
 ) -> Result<Service<Login>, StartError> {
-    let config::Pipeline { workers, cadence, seal_floor_ms, seal_floor_logins, batch_delay_us, queue } =
-        config.pipeline;
+    let config::Pipeline {
+        workers,
+        cadence,
+        sealers,
+        seal_floor_ms,
+        seal_floor_logins,
+        batch_delay_us,
+        queue,
+    } = config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
     for warning in &placement.warnings {
         tracing::warn!("{warning}");
@@ -568,6 +575,7 @@ fn start_pipeline(
             config::Cadence::PerBatch => Cadence::PerBatch,
         },
         floor: Floor { distance: Duration::from_millis(seal_floor_ms), lanes: seal_floor_logins },
+        sealers: (sealers > 0).then_some(sealers),
         intake: queue,
         vaults,
         restored,

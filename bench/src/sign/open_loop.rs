@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
-    Bound, BoundLane, Cadence, ChainHead, Clock, Floor, Origin, Refusal, Release, Sealed, Sealer, Sequence,
-    StageTimes, UNSEALED_MAX,
+    Bound, BoundLane, Cadence, ChainHead, Clock, Floor, Origin, Outlet, Refusal, Release, Sealed, Sealer,
+    Sequence, StageTimes, UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
 
@@ -25,10 +25,10 @@ const LOADS: [u32; 6] = [1, 10, 40, 70, 90, 100];
 
 /// Under load, by one thread, and where there are processors for it by two.
 pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure> {
-    let mut both = under_load(load, extent, false)?;
+    let mut both = under_load(load, extent, 1)?;
     // The generator sleeps most of the time.
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
-        let Section { fields, text, problem } = under_load(load, extent, true)?;
+        let Section { fields, text, problem } = under_load(load, extent, 2)?;
         both.fields.extend(fields);
         both.text.push_str(&text);
         both.problem = both.problem.or(problem);
@@ -36,12 +36,12 @@ pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure
     Ok(both)
 }
 
-fn under_load(load: Duration, extent: Extent, overlapping: bool) -> Result<Section, Failure> {
-    let (name, threads) = match overlapping {
-        true => ("open_loop", "two threads"),
-        false => ("open_loop_one_thread", "one thread"),
+fn under_load(load: Duration, extent: Extent, sealers: usize) -> Result<Section, Failure> {
+    let (name, threads) = match sealers {
+        1 => ("open_loop_one_thread", "one thread"),
+        _ => ("open_loop", "two threads"),
     };
-    let mut service = Service::start(extent, overlapping)?;
+    let mut service = Service::start(extent, sealers)?;
     let (capacity, lost) = service.capacity(load)?;
     let mut text = format!("sealer of {threads} under load, capacity {capacity:.0} batches/s\n");
     let mut rates = Vec::new();
@@ -57,7 +57,7 @@ fn under_load(load: Duration, extent: Extent, overlapping: bool) -> Result<Secti
     }
     service.stop()?;
     let fields = json!({
-        "capacity_batches_per_s": rounded(capacity), "overlapping": overlapping, "seconds": load.as_secs_f64(), "rates": rates,
+        "capacity_batches_per_s": rounded(capacity), "sealing_threads": sealers, "seconds": load.as_secs_f64(), "rates": rates,
         "refused": refused,
     });
     let problem = (refused > 0).then(|| format!("{refused} lanes were not sealed"));
@@ -100,9 +100,9 @@ impl Release<Sent> for Released {
 /// A sealer, and the ends of its queues.
 struct Service {
     clock: Arc<WorldClock>,
-    batches: Sender<Bound<Sent>>,
+    outlet: Outlet<Sent>,
     sealed: Receiver<(u64, Option<Sealed<Sent>>)>,
-    sealer: Sealer,
+    sealer: Sealer<Sent>,
     idle: Vec<Bound<Sent>>,
 }
 
@@ -119,29 +119,33 @@ struct Outcome {
 
 impl Service {
     /// A fresh sealer whose precomputation is done.
-    fn start(extent: Extent, overlapping: bool) -> Result<Self, Failure> {
+    fn start(extent: Extent, sealers: usize) -> Result<Self, Failure> {
         let (mut keys, _) = signing_keys()?;
         precompute(&mut keys, extent)?;
         let clock = Arc::new(WorldClock::start());
         let (sender, sealed) = unbounded();
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
-        let (batches, sealer) = Sealer::start(
+        let (outlet, sealer) = Sealer::start(
             keys,
             Origin::new(ISSUER),
             ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping },
+            Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers },
             Arc::clone(&clock) as Arc<dyn Clock>,
             release,
             |_| {},
         )
         .map_err(Failure::in_step("sealer"))?;
         let idle = (0..UNSEALED_MAX).map(batch).collect();
-        Ok(Self { clock, batches, sealed, sealer, idle })
+        Ok(Self { clock, outlet, sealed, sealer, idle })
     }
 
     fn stop(self) -> Result<(), Failure> {
-        drop(self.batches);
+        drop(self.outlet);
         self.sealer.join().map(drop).ok_or_else(|| Failure::fault("the sealer panicked"))
+    }
+
+    fn seal(&mut self, batch: Bound<Sent>) -> Result<(), Failure> {
+        if self.outlet.seal(batch) { Ok(()) } else { Err(Failure::fault("the sealer stopped")) }
     }
 
     /// Batches per second that the sealer keeps up with, and lanes that were refused. While one group is sealed the next
@@ -154,7 +158,7 @@ impl Service {
         let (warm, mut from, mut to) = (8 * group, None, (0, 0));
         while from.is_none_or(|(ns, _)| to.0 - ns < load.as_nanos() as u64) && outcome.refused == 0 {
             for batch in outcome.idle.drain(..) {
-                self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+                self.seal(batch)?;
             }
             to = (self.receive(&mut outcome)?, outcome.sealed);
             from = from.or((to.1 >= warm).then_some(to));
@@ -188,7 +192,7 @@ impl Service {
                 self.receive(&mut outcome)?;
             }
             batch.lanes[0].reply = [due, wait_until(&self.clock, due)];
-            self.batches.send(batch).map_err(|_| Failure::fault("the sealer stopped"))?;
+            self.seal(batch)?;
         }
         while outcome.sealed < batches && outcome.refused == 0 {
             self.receive(&mut outcome)?;

@@ -72,14 +72,14 @@ fn signing_is_timed_and_its_signatures_verified() {
     for name in timed {
         assert!(number(&report, &format!("/timing/{name}/t")).is_finite());
     }
-    let fields = ["capacity_batches_per_s", "overlapping", "seconds", "rates", "refused"];
-    for (sequence, overlapping) in [("/open_loop_one_thread", false), ("/open_loop", true)] {
-        if report.result.pointer(sequence).is_none() && overlapping {
+    let fields = ["capacity_batches_per_s", "sealing_threads", "seconds", "rates", "refused"];
+    for (sequence, threads) in [("/open_loop_one_thread", 1), ("/open_loop", 2)] {
+        if report.result.pointer(sequence).is_none() && threads == 2 {
             assert_eq!(std::thread::available_parallelism().expect("a number").get(), 1);
             continue;
         }
         assert_keys(&report, sequence, &[], &fields);
-        assert_eq!(report.result[&sequence[1..]]["overlapping"], overlapping);
+        assert_eq!(report.result[&sequence[1..]]["sealing_threads"], threads);
         assert_keys(&report, &format!("{sequence}/rates/0/added_us"), &[], &["p50", "p99", "max"]);
         let mut late = 0.0;
         for rate in 0..6 {

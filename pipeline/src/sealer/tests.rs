@@ -1,16 +1,17 @@
-//! The two threads of the sealer, and its halves by hand where the order of events matters.
+//! Sealing threads, real and scripted, and their steps by hand where the order of events matters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use crossbeam_channel::after;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_attest::{Decision, VaultState};
+use trefoil_sign::SealChecker;
 
-use super::signing::Group;
 use super::*;
+use crate::request::{BoundLane, Refusal};
+
+mod many;
 
 struct Noon;
 
@@ -55,73 +56,80 @@ fn batch(reply: u64) -> Bound<u64> {
     Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }
 }
 
+/// Keys whose checker a test can replace, so that what they sign is refused.
+struct Checked(SigningKeys, Arc<arc_swap::ArcSwap<SealChecker>>);
+
+impl Sign for Checked {
+    fn seal(&mut self, header: SealHeader) -> Option<Seal> {
+        let unchecked = self.0.sign_seal_unchecked(header, &mut rand::rng()).ok()?;
+        self.1.load().check(unchecked).ok()
+    }
+}
+
+fn end_of(keys: &SigningKeys) -> End {
+    End { origin: Origin::new("https://auth.example"), key_set_id: keys.id(), head: ChainHead::GENESIS }
+}
+
+/// Signers over one chain, for a test that calls them itself.
+fn signers(copies: Copies, end: End, release: Arc<dyn Release<u64>>) -> (Signers<u64>, Sealer<u64>) {
+    let sequence = Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 };
+    let (outlet, sealer) =
+        Sealer::start_with(copies, end, sequence, Arc::new(Noon), release, |_| {}).expect("no thread");
+    let Way::Here { signers, .. } = outlet.0 else { panic!("workers seal") };
+    (signers, sealer)
+}
+
 #[test]
 fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let (keys, others) = (keys(1), keys(2).checker());
     let (send, out) = unbounded();
-    let (withdraw, withdrawn) = unbounded();
-    let (clock, release) = (Arc::new(Noon), Arc::new(Outbox(send)));
-    let checker = keys.checker();
-    let mut checking =
-        Checking { checker, head: ChainHead::GENESIS, withdraw, clock: clock.clone(), release };
-    let origin = Origin::new("https://auth.example");
-    let (sender, batches) = unbounded();
-    let (head, cadence) = (ChainHead::GENESIS, Cadence::Group);
-    let floor = Floor::NONE;
-    let mut signing = Signing { keys, origin, head, batches, cadence, floor, began: None, withdrawn, clock };
-    let mut sign = |replies: &[u64]| {
-        replies.iter().for_each(|&reply| sender.send(batch(reply)).expect("it signs"));
-        signing.next().expect("a group")
+    let checker = Arc::new(arc_swap::ArcSwap::from_pointee(keys.checker()));
+    let (copied, checked) = (keys.duplicate().expect("sound keys"), Arc::clone(&checker));
+    let copies: Copies = Arc::new(move || Ok(Box::new(Checked(copied.duplicate()?, Arc::clone(&checked)))));
+    let (signers, sealer) = signers(copies, end_of(&keys), Arc::new(Outbox(send)));
+    // Four threads' worth, of which each makes one seal at a time.
+    let mut four: Vec<_> = (0..4).map(|_| signers.signer().expect("sound keys")).collect();
+    drop(signers);
+    let begin = |signer: &Signer<u64>, replies: &[u64]| {
+        signer.begin(replies.iter().map(|&reply| batch(reply)).collect()).expect("it seals")
     };
 
-    checking.finish(sign(&[0]));
-    let released = checking.head.clone();
-    // The second is refused while the third is signed.
-    let (second, third) = (sign(&[1]), sign(&[2, 3]));
-    let sound = std::mem::replace(&mut checking.checker, others);
-    assert_eq!(checking.finish(second), 1);
-    checking.checker = sound;
-    assert_eq!(checking.finish(third), 2);
-    assert_eq!(checking.head, released);
-    checking.finish(sign(&[4]));
-    checking.finish(sign(&[5]));
-    let answers: Vec<Let> = out.try_iter().collect();
+    let first = begin(&four[0], &[0]);
+    four[0].finish(first).expect("it seals");
+    // The second is refused while the third and the fourth are signed; both are ready before it.
+    let (second, third, fourth) = (begin(&four[1], &[1]), begin(&four[2], &[2, 3]), begin(&four[3], &[4]));
+    four[3].finish(fourth).expect("it seals");
+    four[2].finish(third).expect("it seals");
+    assert_eq!(out.try_iter().collect::<Vec<_>>(), [Let::Sealed(0, vec![0])], "they wait for the second");
+    let sound = checker.swap(Arc::new(others));
+    four[1].finish(second).expect("it seals");
+    checker.store(sound);
+    // Those that are begun now follow on what was released.
+    let (fifth, sixth) = (begin(&four[0], &[5]), begin(&four[1], &[6]));
+    four[1].finish(sixth).expect("it seals");
+    four[0].finish(fifth).expect("it seals");
+    drop(four);
     let wanted = [
-        Let::Sealed(0, vec![0]),
         Let::Refused(1),
         Let::Refused(2),
         Let::Refused(3),
-        Let::Sealed(1, vec![4]),
-        Let::Sealed(2, vec![5]),
+        Let::Refused(4),
+        Let::Sealed(1, vec![5]),
+        Let::Sealed(2, vec![6]),
     ];
-    assert_eq!(answers, wanted);
-    assert_eq!(checking.head, signing.head);
+    assert_eq!(out.try_iter().collect::<Vec<_>>(), wanted);
+    assert_eq!(sealer.join().map(|head| head.next_number()), Some(3));
 }
 
 #[test]
 fn a_backlog_that_is_longer_than_a_group_may_be_is_split() {
-    let (_withdraw, withdrawn) = unbounded();
-    let (sender, batches) = unbounded();
-    let mut signing = Signing {
-        keys: keys(5),
-        origin: Origin::new("https://auth.example"),
-        head: ChainHead::GENESIS,
-        batches,
-        cadence: Cadence::Group,
-        floor: Floor::NONE,
-        began: None,
-        withdrawn,
-        clock: Arc::new(Noon),
-    };
+    let (sender, mut gathering, _clock) = gathering(Floor::NONE, 1);
     for reply in 0..2 * BATCHES_MAX as u64 + 3 {
-        sender.send(batch(reply)).expect("it signs");
+        sender.send(batch(reply)).expect("it gathers");
     }
     drop(sender);
-    let groups: Vec<(u64, usize)> = signing
-        .by_ref()
-        .map(|group| (group.signed.expect("a seal").0.header().tree_size, group.batches.len()))
-        .collect();
-    assert_eq!(groups, [(1024, BATCHES_MAX), (1024, BATCHES_MAX), (3, 3)]);
+    let groups: Vec<usize> = std::iter::from_fn(|| gathering.group()).map(|group| group.len()).collect();
+    assert_eq!(groups, [BATCHES_MAX, BATCHES_MAX, 3]);
 }
 
 fn pause(millis: u64) {
@@ -138,43 +146,28 @@ fn wait_for(what: impl Fn() -> bool) {
 }
 
 #[test]
-fn with_two_threads_one_seal_is_signed_while_one_is_checked_and_no_more() {
-    one_after_the_other(true);
-}
-
-#[test]
-fn with_one_thread_no_seal_is_begun_while_one_is_checked() {
-    one_after_the_other(false);
-}
-
-fn one_after_the_other(overlapping: bool) {
-    // What is released waits here for its receiver.
-    let (send, out) = bounded(0);
-    let (told, groups) = mpsc::channel();
-    let (batches, sealer) = Sealer::start(
-        keys(3),
+fn a_worker_seals_its_own_batch_before_it_goes_on() {
+    let (send, out) = unbounded();
+    let (mut outlet, sealer) = Sealer::start(
+        keys(8),
         Origin::new("https://auth.example"),
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, overlapping },
+        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 },
         Arc::new(Noon),
         Arc::new(Outbox(send)),
-        move |batches| told.send(batches).expect("the test waits"),
+        |_| {},
     )
     .expect("threads");
-    for reply in 0..5 {
-        batches.send(batch(reply)).expect("the sealer runs");
+    let mut other = outlet.clone();
+    let nothing = Bound { lanes: Vec::new(), refused: Vec::new(), times: StageTimes::default() };
+    assert!(!outlet.seal(nothing), "a batch without a lane needs no seal");
+    for reply in 0..3 {
+        let outlet = if reply == 1 { &mut other } else { &mut outlet };
+        assert!(outlet.seal(batch(reply)));
+        assert_eq!(out.try_recv(), Ok(Let::Sealed(reply, vec![reply])));
     }
-    for released in 0..5 {
-        // One is being released, one more may be signed, the others have not been begun.
-        let waiting = (4 - usize::from(overlapping)).saturating_sub(released as usize);
-        wait_for(|| batches.len() == waiting);
-        pause(20);
-        assert_eq!(batches.len(), waiting);
-        assert_eq!(out.recv(), Ok(Let::Sealed(released, vec![released])));
-    }
-    drop(batches);
-    assert_eq!(sealer.join().map(|head| head.next_number()), Some(5));
-    assert_eq!(groups.iter().collect::<Vec<_>>(), [1; 5]);
+    drop((outlet, other));
+    assert_eq!(sealer.join().map(|head| head.next_number()), Some(3));
 }
 
 /// Panics on the thread that releases.
@@ -190,20 +183,25 @@ impl Release<u64> for Broken {
 
 #[test]
 fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
-    for overlapping in [false, true] {
-        let (batches, sealer) = Sealer::start(
+    for (cadence, sealers) in [(Cadence::Group, 1), (Cadence::Group, 4), (Cadence::PerBatch, 1)] {
+        let (outlet, sealer) = Sealer::start(
             keys(4),
             Origin::new("https://auth.example"),
             ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping },
+            Sequence { cadence, floor: Floor::NONE, sealers },
             Arc::new(Noon),
             Arc::new(Broken),
             |_| {},
         )
         .expect("threads");
-        batches.send(batch(0)).expect("the sealer runs");
+        let mut other = outlet.clone();
+        let mut first = outlet;
+        let caught = catch_unwind(AssertUnwindSafe(|| first.seal(batch(0))));
+        assert_eq!(caught.is_err(), cadence == Cadence::PerBatch, "a worker's panic is the worker's");
         // Every thread that has batches is told; nobody waits for ever.
-        wait_for(|| batches.send(batch(1)).is_err());
+        wait_for(|| !other.clone().seal(batch(1)));
+        assert!(!other.seal(batch(2)));
+        drop((first, other));
         assert_eq!(sealer.join(), None);
     }
 }
@@ -226,11 +224,11 @@ fn every_seal_says_what_was_seen_of_the_vaults_last() {
     let (send, shown) = bounded(0);
     let origin = Origin::new("https://auth.example");
     let seen = Arc::clone(&origin.vaults);
-    let (batches, sealer) = Sealer::start(
+    let (mut outlet, sealer) = Sealer::start(
         keys(6),
         origin,
         ChainHead::GENESIS,
-        Sequence { cadence: Cadence::Group, floor: Floor::NONE, overlapping: false },
+        Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers: 1 },
         Arc::new(Noon),
         Arc::new(Shown(send)),
         |_| {},
@@ -239,10 +237,10 @@ fn every_seal_says_what_was_seen_of_the_vaults_last() {
     let state = |generation| Some(VaultState { generation, restored: 0 });
     for states in [vec![], vec![None], vec![state(7)], vec![state(8), None, state(3)]] {
         seen.set(states.clone());
-        batches.send(batch(0)).expect("the sealer runs");
+        assert!(outlet.seal(batch(0)));
         assert_eq!(shown.recv(), Ok(states));
     }
-    drop(batches);
+    drop(outlet);
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(4));
 }
 
@@ -263,66 +261,80 @@ impl Clock for Hand {
 /// Longer than any test: what ends a wait is what the test does.
 const FLOOR: Floor = Floor { distance: Duration::from_secs(3600), lanes: 2 };
 
-/// A signer by such a clock, and the way to it.
-fn floored() -> (Sender<Bound<u64>>, Signing<u64>, Arc<Hand>) {
+/// A queue by such a clock, and the way to it.
+fn gathering(floor: Floor, sealers: u64) -> (Sender<Bound<u64>>, Gathering<u64>, Arc<Hand>) {
     let (sender, batches) = unbounded();
     let clock = Arc::new(Hand::default());
-    let signing = Signing {
-        keys: keys(7),
-        origin: Origin::new("https://auth.example"),
-        head: ChainHead::GENESIS,
-        batches,
-        cadence: Cadence::Group,
-        floor: FLOOR,
-        began: None,
-        withdrawn: crossbeam_channel::never(),
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
-    };
-    (sender, signing, clock)
+    let by = Arc::clone(&clock) as Arc<dyn Clock>;
+    let gathering = Gathering { batches, floor, sealers, began: None, took: 0, clock: by };
+    (sender, gathering, clock)
 }
 
-fn sizes(signing: impl Iterator<Item = Group<u64>>) -> Vec<u64> {
-    signing.map(|group| group.signed.expect("a seal").0.header().tree_size).collect()
+/// How many batches the next group has; 0 at the end.
+fn size(gathering: &mut Gathering<u64>) -> usize {
+    gathering.group().map_or(0, |group| group.len())
 }
 
 #[test]
 fn a_login_after_a_quiet_moment_is_sealed_at_once_and_later_ones_share_a_seal() {
-    let (sender, mut signing, clock) = floored();
-    sender.send(batch(0)).expect("it signs");
-    assert_eq!(sizes(signing.by_ref().take(1)), [1], "nothing was sealed before");
-    // The signer has the second before the third is sent.
-    sender.send(batch(1)).expect("it signs");
-    let signer = std::thread::spawn(move || (sizes(signing.by_ref().take(1)), signing));
+    let (sender, mut gathering, clock) = gathering(FLOOR, 1);
+    sender.send(batch(0)).expect("it gathers");
+    assert_eq!(size(&mut gathering), 1, "nothing was sealed before");
+    // The thread has the second before the third is sent.
+    sender.send(batch(1)).expect("it gathers");
+    let thread = std::thread::spawn(move || (size(&mut gathering), gathering));
     wait_for(|| sender.is_empty());
-    sender.send(batch(2)).expect("it signs");
-    let (shared, mut signing) = signer.join().expect("it signs");
-    assert_eq!(shared, [2]);
+    sender.send(batch(2)).expect("it gathers");
+    let (shared, mut gathering) = thread.join().expect("it gathers");
+    assert_eq!(shared, 2);
     clock.0.fetch_add(FLOOR.distance.as_nanos() as u64, Ordering::Relaxed);
-    sender.send(batch(3)).expect("it signs");
-    assert_eq!(sizes(signing.by_ref().take(1)), [1], "the floor is over");
+    sender.send(batch(3)).expect("it gathers");
+    assert_eq!(size(&mut gathering), 1, "the floor is over");
     // Nobody comes, so the wait ends by itself.
-    signing.floor.distance = Duration::from_millis(20);
-    sender.send(batch(4)).expect("it signs");
-    assert_eq!(sizes(signing.by_ref().take(1)), [1]);
+    gathering.floor.distance = Duration::from_millis(20);
+    sender.send(batch(4)).expect("it gathers");
+    assert_eq!(size(&mut gathering), 1);
 }
 
 #[test]
 fn enough_lanes_and_a_drain_wait_for_no_floor() {
-    let (sender, mut signing, _clock) = floored();
-    signing.began = Some(0);
-    (0..4).for_each(|reply| sender.send(batch(reply)).expect("it signs"));
-    assert_eq!(sizes(signing.by_ref().take(1)), [4]);
-    sender.send(batch(4)).expect("it signs");
+    let (sender, mut gathering, _clock) = gathering(FLOOR, 1);
+    gathering.began = Some(0);
+    (0..4).for_each(|reply| sender.send(batch(reply)).expect("it gathers"));
+    assert_eq!(size(&mut gathering), 4);
+    sender.send(batch(4)).expect("it gathers");
     drop(sender);
-    assert_eq!(sizes(signing), [1]);
+    assert_eq!((size(&mut gathering), size(&mut gathering)), (1, 0));
 }
 
 #[test]
 fn seals_that_are_to_follow_at_once_do() {
-    let (sender, mut signing, _clock) = floored();
-    signing.floor = Floor::NONE;
+    let (sender, mut gathering, _clock) = gathering(Floor::NONE, 1);
     for reply in 0..3 {
-        sender.send(batch(reply)).expect("it signs");
-        assert_eq!(sizes(signing.by_ref().take(1)), [1]);
+        sender.send(batch(reply)).expect("it gathers");
+        assert_eq!(size(&mut gathering), 1);
     }
+}
+
+#[test]
+fn threads_begin_their_seals_evenly_spaced_and_a_drain_waits_for_no_spacing() {
+    const HOUR: u64 = 3_600_000_000_000;
+    let (sender, mut gathering, clock) = gathering(Floor::NONE, 4);
+    sender.send(batch(0)).expect("it gathers");
+    assert_eq!(size(&mut gathering), 1, "nothing was sealed before");
+    gathering.took = 4 * HOUR;
+    sender.send(batch(1)).expect("it gathers");
+    let thread = std::thread::spawn(move || (size(&mut gathering), gathering));
+    wait_for(|| sender.is_empty());
+    // A quarter of a seal's time after the last one began, and not before, however many lanes wait.
+    sender.send(batch(2)).expect("it gathers");
+    pause(20);
+    assert!(!thread.is_finished());
+    clock.0.fetch_add(HOUR, Ordering::Relaxed);
+    sender.send(batch(3)).expect("it gathers");
+    let (shared, mut gathering) = thread.join().expect("it gathers");
+    assert_eq!(shared, 3);
+    sender.send(batch(4)).expect("it gathers");
+    drop(sender);
+    assert_eq!(size(&mut gathering), 1);
 }

@@ -180,7 +180,7 @@ impl Witnesses {
 pub enum Cadence {
     /// One seal over everything that waits.
     Group,
-    /// One seal for each batch of 32.
+    /// One seal for each batch of 32, made by the worker that decided it.
     PerBatch,
 }
 
@@ -192,6 +192,8 @@ pub struct Pipeline {
     pub workers: usize,
     /// When the sealer signs.
     pub cadence: Cadence,
+    /// Threads that seal groups; 0 means two where two cores can be spared beside the workers, and one elsewhere.
+    pub sealers: usize,
     /// Distance of seals while few logins wait, milliseconds.
     pub seal_floor_ms: u64,
     /// Logins that do not wait for it.

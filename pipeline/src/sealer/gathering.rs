@@ -1,0 +1,56 @@
+//! Which batches share a seal, where several do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::Receiver;
+
+use super::{BATCHES_MAX, Bound, Floor};
+use crate::clock::Clock;
+
+/// The queue of decided batches; the thread whose turn it is waits for them.
+pub(super) struct Gathering<R> {
+    pub(super) batches: Receiver<Bound<R>>,
+    pub(super) floor: Floor,
+    /// Threads that take turns.
+    pub(super) sealers: u64,
+    /// When the last seal was begun, on the clock.
+    pub(super) began: Option<u64>,
+    /// How long the last finished one took, nanoseconds.
+    pub(super) took: u64,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl<R> Gathering<R> {
+    /// Waits for a batch, and takes those that wait too; none when nobody sends batches any more.
+    pub(super) fn group(&mut self) -> Option<Vec<Bound<R>>> {
+        let mut batches = vec![self.batches.recv().ok()?];
+        self.gather(&mut batches);
+        self.began = Some(self.clock.monotonic_ns());
+        Some(batches)
+    }
+
+    /// Takes what waits, and what comes until the next seal is due: seals begin evenly spaced over the threads that make them, or
+    /// one would cover what the one before just missed. Fewer lanes than the floor has wait for the floor too.
+    fn gather(&self, batches: &mut Vec<Bound<R>>) {
+        let due = |wait| self.began.map_or(0, |began| began.saturating_add(wait));
+        let spaced = due(self.took / self.sealers);
+        let floored = spaced.max(due(nanoseconds(self.floor.distance)));
+        loop {
+            batches.extend(self.batches.try_iter().take(BATCHES_MAX - batches.len()));
+            let lanes: usize = batches.iter().map(|batch| batch.lanes.len()).sum();
+            let due = if lanes >= self.floor.lanes { spaced } else { floored };
+            let wait = due.saturating_sub(self.clock.monotonic_ns());
+            if wait == 0 || batches.len() == BATCHES_MAX {
+                return;
+            }
+            // Nothing came, or nothing will: a drain waits for nothing.
+            let Ok(batch) = self.batches.recv_timeout(Duration::from_nanos(wait)) else { return };
+            batches.push(batch);
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

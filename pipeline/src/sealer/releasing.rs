@@ -1,0 +1,66 @@
+//! Seals leave in the order of their headers, whichever is signed first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crossbeam_channel::Sender;
+
+use super::{Bound, ChainHead, Release, Sealed, SealedTree};
+use crate::request::Refusal;
+
+/// A group of batches whose seal was made, or refused.
+pub(super) struct Finished<R> {
+    /// Its place in the order of headers.
+    pub(super) place: u64,
+    /// Digest of the header that its own header follows.
+    pub(super) previous: [u8; 32],
+    pub(super) batches: Vec<Bound<R>>,
+    /// The checked seal; none where the signer or the check refused it.
+    pub(super) under: Option<SealedTree>,
+    /// What it took, nanoseconds.
+    pub(super) seal_ns: u64,
+}
+
+/// Lets go of what is finished, in order.
+pub(super) struct Releasing<R> {
+    /// The end of what was released.
+    pub(super) head: ChainHead,
+    /// Place of the next to be let go of.
+    pub(super) next: u64,
+    /// Finished, while one before them is not. No more than the batches that may be unsealed.
+    pub(super) early: BTreeMap<u64, Finished<R>>,
+    /// Tells where the chain goes on after a seal that was refused.
+    pub(super) withdraw: Sender<ChainHead>,
+    pub(super) release: Arc<dyn Release<R>>,
+    pub(super) after_group: Box<dyn Fn(usize) + Send>,
+}
+
+impl<R> Releasing<R> {
+    /// Takes a group, and lets go of all whose turn it is.
+    pub(super) fn finish(&mut self, finished: Finished<R>) {
+        self.early.insert(finished.place, finished);
+        while let Some(finished) = self.early.remove(&self.next) {
+            self.next += 1;
+            let count = finished.batches.len();
+            self.let_go(finished);
+            (self.after_group)(count);
+        }
+    }
+
+    /// Releases a group, or refuses it: where it has no seal, and where its seal follows one that was not released. Headers made
+    /// until now follow one that was refused, and headers made from now on do not.
+    fn let_go(&mut self, Finished { previous, batches, under, seal_ns, .. }: Finished<R>) {
+        let follows = previous == self.head.previous;
+        if let (true, Some(under)) = (follows, under) {
+            self.head.follow(&under.seal.header);
+            return self.release.sealed(Sealed { under: Arc::new(under), batches, seal_ns });
+        }
+        if follows {
+            // The chain itself is gone where a thread panicked.
+            self.withdraw.send(self.head.clone()).unwrap_or_default();
+        }
+        for lane in batches.into_iter().flat_map(|batch| batch.lanes) {
+            self.release.refused(lane.reply, Refusal::Fault);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! One seal on one thread: its tree, its header, three signatures, their check.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Sender;
+use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{Seal, SealHeader};
+use trefoil_sign::{KeyError, SealChecker, SigningKeys, seal_tree};
+
+use super::chain::Chain;
+use super::releasing::{Finished, Releasing};
+use super::turns::Turns;
+use super::{Bound, SealedTree};
+use crate::clock::Clock;
+
+/// Makes checked seals.
+pub(super) trait Sign: Send {
+    /// The seal of this header, every signature checked; none where one was refused.
+    fn seal(&mut self, header: SealHeader) -> Option<Seal>;
+}
+
+/// Keys of one thread: nothing of them is shared but what is computed once and only read.
+pub(super) struct Keys {
+    keys: SigningKeys,
+    /// Has its own copy of what it needs: a fault that strikes one copy is seen by the other.
+    checker: SealChecker,
+}
+
+impl Keys {
+    pub(super) fn copied_from(keys: &SigningKeys) -> Result<Keys, KeyError> {
+        Ok(Keys { keys: keys.duplicate()?, checker: keys.checker() })
+    }
+}
+
+impl Sign for Keys {
+    fn seal(&mut self, header: SealHeader) -> Option<Seal> {
+        let unchecked = self.keys.sign_seal_unchecked(header, &mut rand::rng()).ok()?;
+        self.checker.check(unchecked).ok()
+    }
+}
+
+/// What a thread seals with. Many work side by side; two values pass from one to the other, each for some microseconds a seal: the
+/// chain, which makes the header, and the order of release.
+pub(super) struct Signer<R> {
+    pub(super) keys: Box<dyn Sign>,
+    pub(super) chain: Turns<Chain>,
+    pub(super) releasing: Turns<Releasing<R>>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Sealing is over when all of these are gone.
+    pub(super) _alive: Sender<()>,
+}
+
+/// A group with its place in the chain, unsigned.
+pub(super) struct Begun<R> {
+    place: u64,
+    header: SealHeader,
+    tree: MerkleTree,
+    batches: Vec<Bound<R>>,
+    /// On the clock.
+    began: u64,
+}
+
+impl<R> Signer<R> {
+    /// Hashes the tree and takes the next place in the chain; none where sealing has ended. Batches without lanes need no seal.
+    pub(super) fn begin(&self, batches: Vec<Bound<R>>) -> Option<Begun<R>> {
+        let began = self.clock.monotonic_ns();
+        let digests: Vec<[u8; 32]> =
+            batches.iter().flat_map(|batch| &batch.lanes).map(|lane| lane.digest).collect();
+        let tree = seal_tree(&digests)?;
+        let mut chain = self.chain.take()?;
+        let (place, header) = chain.header(&tree, &*self.clock);
+        chain.pass();
+        Some(Begun { place, header, tree, batches, began })
+    }
+
+    /// Signs, checks, and lets go of it in its turn. Returns how long the seal took, nanoseconds; none where sealing has ended.
+    pub(super) fn finish(&mut self, begun: Begun<R>) -> Option<u64> {
+        let Begun { place, header, tree, batches, began } = begun;
+        let previous = header.previous;
+        let under = self.keys.seal(header).map(|seal| SealedTree { seal, tree });
+        let seal_ns = self.clock.monotonic_ns() - began;
+        let mut releasing = self.releasing.take()?;
+        releasing.finish(Finished { place, previous, batches, under, seal_ns });
+        releasing.pass();
+        Some(seal_ns)
+    }
+}
+
+impl<R> Drop for Signer<R> {
+    /// A thread that panics leaves a place in the chain that nobody fills. Nothing after it can be released, so sealing ends for
+    /// all, and what waits is dropped.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            drop(self.chain.take());
+            drop(self.releasing.take());
+        }
+    }
+}
