@@ -90,7 +90,7 @@ impl Pace {
 
     /// A place for one more request, or none.
     pub(crate) fn place(&self, room: &Arc<Room>) -> Option<Place> {
-        let place = Place(Arc::clone(room));
+        let place = Place { room: Arc::clone(room), count: 1 };
         if room.taken.fetch_add(1, Relaxed) < self.limit() {
             return Some(place);
         }
@@ -98,14 +98,27 @@ impl Pace {
         None
     }
 
+    /// Places for a request of `count` logins, or none. Where the tenant has no other request in flight there are.
+    pub(crate) fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
+        let more = count.saturating_sub(place.count);
+        let (others_and_own, own) = (place.room.taken.fetch_add(more, Relaxed), place.count);
+        place.count += more;
+        if others_and_own + more <= self.limit() || others_and_own == own {
+            return Some(());
+        }
+        place.only(own);
+        self.crowds(&place.room);
+        None
+    }
+
     /// Waits until the request is among those that are worked on; none after `timeout`.
     pub(crate) async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
-        let room = &place.0;
-        if let Some(work) = Room::work(room, self.share()) {
+        let Place { room, count } = place;
+        if let Some(work) = Room::work(room, self.share(), *count) {
             return Some(work);
         }
         self.crowds(room);
-        tokio::time::timeout(timeout, Room::wait(room)).await.ok()?.ok()
+        tokio::time::timeout(timeout, Room::wait(room, *count)).await.ok()?.ok()
     }
 
     fn crowds(&self, room: &Room) {
@@ -251,6 +264,26 @@ mod tests {
         let mut measured = Measured::default();
         pace.set(&mut measured, 10_000, PERIOD);
         assert!(measured.per_s > 0.0, "a tenant whose requests wait shows what the machine can do");
+    }
+
+    #[test]
+    fn a_batch_takes_a_place_for_each_login_and_is_let_in_where_it_is_alone() {
+        let (pace, room) = (Pace::new(40, Duration::from_millis(200)), Arc::default());
+        let mut batch = pace.place(&room).unwrap();
+        pace.widen(&mut batch, 32).unwrap();
+        let mut second = pace.place(&room).unwrap();
+        assert!(pace.widen(&mut second, 32).is_none(), "32 and 32 are more than 40");
+        let others: Vec<_> = std::iter::from_fn(|| pace.place(&room)).collect();
+        assert_eq!(others.len(), 7, "the refused batch holds the one place that it came with");
+        batch.only(10);
+        assert_eq!(std::iter::from_fn(|| pace.place(&room)).take(100).collect::<Vec<_>>().len(), 22);
+        drop((batch, second, others));
+        let pace = Pace::new(8, Duration::from_millis(200));
+        let mut alone = pace.place(&room).unwrap();
+        pace.widen(&mut alone, 32).unwrap();
+        assert!(pace.place(&room).is_none());
+        drop(alone);
+        assert!(pace.place(&room).is_some());
     }
 
     #[test]
