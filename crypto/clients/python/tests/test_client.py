@@ -85,7 +85,7 @@ def test_many_logins_are_verified_each_and_one_that_is_wrong_refuses_only_itself
     problems = {at: login for at, login in enumerate(logins) if isinstance(login, Problem)}
     assert {at: problem.code for at, problem in problems.items()} == {5: "nonce-replayed", 7: "embedding-invalid"}
     assert problems[7].errors[0].pointer == "/embedding" and problems[5].cure and problems[5].status == 409
-    assert "request" not in str(problems[5]).split(". ")[-1] and problems[5].retry_after is None
+    assert "(request" not in str(problems[5]) and problems[5].retry_after is None
     for at, login in enumerate(logins):
         if not isinstance(login, Problem):
             assert login.decision == ("no_match" if at == 3 else "match")
