@@ -114,3 +114,110 @@ impl<'de> Visitor<'de> for Entries {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Code;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use tokio::sync::Barrier;
+    use tokio::task::LocalSet;
+
+    #[tokio::test]
+    async fn no_login_of_a_batch_waits_for_the_answer_of_another_and_answers_keep_their_order() {
+        let (all_begun, begun) = (Barrier::new(BATCH_MAX), Cell::new(0));
+        let login = async |number: usize| {
+            begun.set(begun.get() + 1);
+            all_begun.wait().await;
+            // The last one is answered first.
+            for _ in number..BATCH_MAX {
+                yield_now().await;
+            }
+            number
+        };
+        let mut answers = vec![None; BATCH_MAX];
+        together((0..BATCH_MAX).map(login), &mut answers).await;
+        assert_eq!(answers, (0..BATCH_MAX).map(Some).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn logins_of_a_batch_let_others_go_between() {
+        let (local, begun) = (LocalSet::new(), Rc::<Cell<usize>>::default());
+        let batch = Rc::clone(&begun);
+        local.spawn_local(async move {
+            let logins = (0..BATCH_MAX).map(|_| async { batch.set(batch.get() + 1) });
+            together(logins, &mut [None; BATCH_MAX]).await;
+        });
+        let seen = Rc::clone(&begun);
+        let other = local.spawn_local(async move {
+            for turn in 1..=BATCH_MAX {
+                assert!(seen.get() <= turn, "{} logins went before turn {turn} of another", seen.get());
+                yield_now().await;
+            }
+        });
+        local.run_until(other).await.unwrap();
+        local.await;
+        assert_eq!(begun.get(), BATCH_MAX);
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+                prop::collection::hash_map(any::<String>(), inner, 0..4)
+                    .prop_map(|fields| fields.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_has_the_entries_that_were_sent_and_only_from_1_to_32(
+            entries in prop::collection::vec(json(), 0..40),
+        ) {
+            let text = serde_json::json!({ "authentications": entries }).to_string();
+            match body::parse::<UnreadBatch>(text.as_bytes()) {
+                Ok(batch) => {
+                    prop_assert!((1..=BATCH_MAX).contains(&entries.len()));
+                    let read = batch.authentications.iter().map(|entry| serde_json::from_str(entry.get()).unwrap());
+                    prop_assert_eq!(read.collect::<Vec<serde_json::Value>>(), entries);
+                }
+                Err(problem) => {
+                    prop_assert!(!(1..=BATCH_MAX).contains(&entries.len()), "{problem:?}");
+                    prop_assert_eq!(problem.code(), Code::FieldInvalid);
+                }
+            }
+        }
+
+        /// Whatever the bytes, there is an answer, and it is that of a full parser: where they are no JSON they are no batch.
+        #[test]
+        fn bytes_that_are_no_json_are_no_batch(
+            mut text in prop::collection::vec(json(), 1..4)
+                .prop_map(|entries| serde_json::json!({ "authentications": entries }).to_string().into_bytes()),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            for (at, byte) in changes {
+                let at = at.index(text.len());
+                text[at] = byte;
+            }
+            text.truncate(cut.index(2 * text.len()));
+            let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok();
+            match body::parse::<UnreadBatch>(&text) {
+                Ok(batch) => prop_assert!(is_json && !batch.authentications.is_empty()),
+                Err(problem) => {
+                    let code = if is_json { Code::FieldInvalid } else { Code::MalformedJson };
+                    prop_assert_eq!(problem.code(), code);
+                }
+            }
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //! changes two counters of its tenant and takes no lock.
 //!
 //! A batch counts as many as it has logins. It begins where there is room for one of them, or none would begin where the share is smaller
-//! than a batch; so at most one batch less a login is worked on beyond the share.
+//! than a batch; so at most one batch less a login is worked on beyond the share. Batches have a share of their own ([`Shares`]), and what is
+//! worked on counts against both.
 
 #![expect(
     clippy::disallowed_types,
@@ -23,11 +24,21 @@ pub(crate) struct Room {
     pub(super) taken: AtomicUsize,
     /// The last period in which a request waited or was refused.
     pub(super) crowded: AtomicU64,
-    /// How many may be worked on, as of the last request.
+    /// How many may be worked on, as of the last request, and the same for batches.
     share: AtomicUsize,
+    batch_share: AtomicUsize,
     worked_on: AtomicUsize,
     waiting: AtomicUsize,
     queue: Mutex<VecDeque<(oneshot::Sender<Work>, usize)>>,
+}
+
+/// How many of a tenant's logins may be worked on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    /// Where the next one comes alone.
+    pub(crate) alone: usize,
+    /// Where it comes in a batch.
+    pub(crate) in_batches: usize,
 }
 
 /// Requests in flight. Given back when it is dropped.
@@ -74,9 +85,11 @@ impl Drop for Work {
 
 impl Room {
     /// Sets how many may be worked on, and takes `count` of these places, if none waits for them.
-    pub(super) fn work(room: &Arc<Room>, share: usize, count: usize) -> Option<Work> {
-        if room.share.load(Relaxed) != share {
-            room.share.store(share, Relaxed);
+    pub(super) fn work(room: &Arc<Room>, shares: Shares, count: usize) -> Option<Work> {
+        for (held, share) in [(&room.share, shares.alone), (&room.batch_share, shares.in_batches)] {
+            if held.load(Relaxed) != share {
+                held.store(share, Relaxed);
+            }
         }
         let nobody_waits = room.waiting.load(SeqCst) == 0;
         (nobody_waits && room.begin(count)).then(|| Work { room: Arc::clone(room), count })
@@ -97,7 +110,8 @@ impl Room {
 
     /// Counts `count` more, if there may be one.
     fn begin(&self, count: usize) -> bool {
-        let share = self.share.load(Relaxed);
+        let share = if count == 1 { &self.share } else { &self.batch_share };
+        let share = share.load(Relaxed);
         self.worked_on.fetch_update(SeqCst, SeqCst, |now| (now < share).then_some(now + count)).is_ok()
     }
 
@@ -133,12 +147,16 @@ impl Room {
 mod tests {
     use super::*;
 
+    fn both(share: usize) -> Shares {
+        Shares { alone: share, in_batches: share }
+    }
+
     #[tokio::test]
     async fn requests_beyond_the_share_wait_in_turn_and_those_that_give_up_keep_no_place() {
         let room = Arc::<Room>::default();
-        let one = Room::work(&room, 2, 1).unwrap();
-        let two = Room::work(&room, 2, 1).unwrap();
-        assert!(Room::work(&room, 2, 1).is_none());
+        let one = Room::work(&room, both(2), 1).unwrap();
+        let two = Room::work(&room, both(2), 1).unwrap();
+        assert!(Room::work(&room, both(2), 1).is_none());
         let (mut first, gives_up, mut second) =
             (Room::wait(&room, 1), Room::wait(&room, 1), Room::wait(&room, 1));
         assert!(first.try_recv().is_err(), "both places are taken");
@@ -146,15 +164,15 @@ mod tests {
         drop(one);
         let first = first.try_recv().unwrap();
         assert!(second.try_recv().is_err());
-        assert!(Room::work(&room, 2, 1).is_none(), "nobody overtakes one that waits");
+        assert!(Room::work(&room, both(2), 1).is_none(), "nobody overtakes one that waits");
         drop(two);
         let second = second.try_recv().unwrap();
         // A place that is given to one that never takes it comes back.
         let late = Room::wait(&room, 1);
         drop(first);
         drop(late);
-        let third = Room::work(&room, 2, 1).unwrap();
-        assert!(Room::work(&room, 2, 1).is_none());
+        let third = Room::work(&room, both(2), 1).unwrap();
+        assert!(Room::work(&room, both(2), 1).is_none());
         drop((second, third));
         assert_eq!(room.worked_on.load(SeqCst), 0);
         assert_eq!(room.waiting.load(SeqCst), 0);
@@ -163,9 +181,9 @@ mod tests {
     #[tokio::test]
     async fn a_batch_counts_each_of_its_logins_and_gives_back_what_it_does_not_need() {
         let room = Arc::<Room>::default();
-        let mut batch = Room::work(&room, 64, 32).unwrap();
-        let one = Room::work(&room, 64, 31).unwrap();
-        let over = Room::work(&room, 64, 32).unwrap();
+        let mut batch = Room::work(&room, both(64), 32).unwrap();
+        let one = Room::work(&room, both(64), 31).unwrap();
+        let over = Room::work(&room, both(64), 32).unwrap();
         assert_eq!(room.worked_on.load(SeqCst), 95, "at most one batch less a login beyond the share");
         let mut waits = Room::wait(&room, 32);
         drop(one);
@@ -176,17 +194,25 @@ mod tests {
         batch.only(9);
         drop((batch, over, waited));
         assert_eq!((room.worked_on.load(SeqCst), room.waiting.load(SeqCst)), (0, 0));
-        // A share below a batch's size.
-        assert!(Room::work(&room, 1, 32).is_some());
+        // A share below a batch's size, and a share of batches.
+        assert!(Room::work(&room, both(1), 32).is_some());
+        let shares = Shares { alone: 1, in_batches: 64 };
+        let one = Room::work(&room, shares, 1).unwrap();
+        assert!(Room::work(&room, shares, 1).is_none());
+        let batch = Room::work(&room, shares, 32).unwrap();
+        drop(one);
+        assert!(Room::work(&room, shares, 1).is_none(), "a batch counts for those that come alone as well");
+        drop(batch);
+        assert!(Room::work(&room, shares, 1).is_some());
     }
 
     #[tokio::test]
     async fn another_tenant_works_while_one_has_a_queue() {
         let (full, other) = (Arc::<Room>::default(), Arc::<Room>::default());
-        let _works: Vec<_> = (0..4).map(|_| Room::work(&full, 4, 1).unwrap()).collect();
+        let _works: Vec<_> = (0..4).map(|_| Room::work(&full, both(4), 1).unwrap()).collect();
         let _waits: Vec<_> = (0..1_000).map(|_| Room::wait(&full, 1)).collect();
-        assert!(Room::work(&full, 4, 1).is_none());
-        assert!(Room::work(&other, 4, 1).is_some());
+        assert!(Room::work(&full, both(4), 1).is_none());
+        assert!(Room::work(&other, both(4), 1).is_some());
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -197,7 +223,7 @@ mod tests {
                 let (room, inside) = (Arc::clone(&room), Arc::clone(&inside));
                 tokio::spawn(async move {
                     for _ in 0..50 {
-                        let work = match Room::work(&room, 3, 1) {
+                        let work = match Room::work(&room, both(3), 1) {
                             Some(work) => work,
                             None => {
                                 let told = Room::wait(&room, 1);

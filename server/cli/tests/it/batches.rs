@@ -76,7 +76,8 @@ fn mixed(service: &Service, people: &[Person], count: usize, nonces: u64) -> Vec
         let is_own = at % 3 != 2;
         let face = if is_own { &person.face } else { &other.face };
         let mut request = service.request(person, face, nonces + at as u64);
-        request.attestation = if at % 2 == 0 { AttestationForm::Full } else { AttestationForm::Compact };
+        request.attestation =
+            if at.is_multiple_of(2) { AttestationForm::Full } else { AttestationForm::Compact };
         (request, if is_own { Decision::Match } else { Decision::NoMatch })
     };
     (0..count).map(one).collect()
