@@ -6,6 +6,8 @@
 //!
 //! Service and generator share the machine. The generator makes its requests before a phase; of an answer it reads status and decision. One
 //! login in so many asks for the whole attestation, which is verified offline after its phase.
+//!
+//! With a batch size each request has so many logins. Rates count logins, times are those of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -16,7 +18,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Nonce};
+use trefoil_api::{
+    AttestationForm, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Nonce, Outcome,
+};
 use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
 use trefoil_client::attested_digest;
 
@@ -38,6 +42,8 @@ pub struct Load {
     pub people: usize,
     /// Connections of the closed loops, in the order in which they run.
     pub connections: Vec<usize>,
+    /// Logins of a request: one, or a batch.
+    pub batch: usize,
     /// One login in so many is verified offline.
     pub verify_every: usize,
     /// Seed of the arrivals.
@@ -48,8 +54,9 @@ pub struct Load {
 const OPEN_SHARE: f64 = 0.5;
 /// Connections for those.
 const OPEN_CONNECTIONS: usize = 256;
-/// Logins that are made before a phase, for each second of it, before a rate is known.
+/// Requests that are made before a phase, for each second of it, before a rate is known; of logins in batches so many.
 const FIRST_GUESS_PER_S: f64 = 8_000.0;
+const FIRST_GUESS_IN_BATCHES_PER_S: f64 = 60_000.0;
 
 /// Runs the phases.
 ///
@@ -65,7 +72,8 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
         Generator { runtime, door: Door::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
     // What settles first: templates and verdicts in memory.
-    let mut per_s = generator.closed(parameters, most, FIRST_GUESS_PER_S)?.per_s();
+    let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
+    let mut per_s = generator.closed(parameters, most, guess)?.per_s();
     let mut closed = vec![Phase::default(); parameters.connections.len()];
     let mut open = Phase::default();
     for round in 0..parameters.rounds {
@@ -91,6 +99,9 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
 #[derive(Clone, Debug, Default)]
 struct Phase {
     seconds: f64,
+    /// Logins that were answered.
+    logins: u64,
+    /// Of requests.
     latencies_ns: Vec<u64>,
     runs_per_s: Vec<f64>,
     /// Answers that were no match, and connections that broke.
@@ -101,12 +112,13 @@ struct Phase {
 
 impl Phase {
     fn per_s(&self) -> f64 {
-        self.latencies_ns.len() as f64 / self.seconds
+        self.logins as f64 / self.seconds
     }
 
     fn add(&mut self, run: Phase) {
         self.runs_per_s.push(run.per_s());
         self.seconds += run.seconds;
+        self.logins += run.logins;
         self.latencies_ns.extend(run.latencies_ns);
         self.wrong += run.wrong;
         self.verified += run.verified;
@@ -116,7 +128,7 @@ impl Phase {
     fn json(&self) -> Value {
         let ms = Distribution::new(self.latencies_ns.iter().map(|&ns| ns as f64 / 1e6).collect());
         json!({
-            "logins": self.latencies_ns.len(), "logins_per_s": rounded(self.per_s()), "p50_ms": rounded(ms.percentile(50)),
+            "logins": self.logins, "requests": self.latencies_ns.len(), "logins_per_s": rounded(self.per_s()), "p50_ms": rounded(ms.percentile(50)),
             "p90_ms": rounded(ms.percentile(90)), "p99_ms": rounded(ms.percentile(99)), "max_ms": rounded(ms.percentile(100)),
             "wrong": self.wrong, "verified_offline": self.verified, "unverified": self.unverified.len(),
             "logins_per_s_runs": Distribution::new(self.runs_per_s.clone()).runs_json(),
@@ -133,10 +145,14 @@ fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
             value("logins_per_s"), value("p50_ms"), value("p90_ms"), value("p99_ms"), value("max_ms"), value("verified_offline")
         ));
     };
+    let in_batches = match parameters.batch {
+        1 => String::new(),
+        batch => format!(" x {batch}"),
+    };
     let mut loops = Vec::new();
     for (phase, connections) in closed.iter().zip(&parameters.connections) {
         let mut figures = phase.json();
-        line(format!("closed loop, {connections} connections"), &figures);
+        line(format!("closed loop, {connections} connections{in_batches}"), &figures);
         figures["connections"] = json!(connections);
         loops.push(figures);
     }
@@ -158,7 +174,7 @@ fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
     let result = json!({
         "closed": loops, "open": half, "best_per_s": rounded(best), "open_share": OPEN_SHARE,
         "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds, "people": parameters.people,
-        "verify_every": parameters.verify_every, "seed": parameters.seed,
+        "batch": parameters.batch, "verify_every": parameters.verify_every, "seed": parameters.seed,
     });
     Report { summary, result, problem }
 }
@@ -183,19 +199,21 @@ struct Generator {
     made: AtomicU64,
 }
 
-/// A login as it is sent, and for one of whole form what its attestation has to say.
+/// A request as it is sent, and for its logins of whole form what their attestations have to say.
 struct Made {
     bytes: Vec<u8>,
-    whole: Option<Expected>,
+    whole: Vec<Expected>,
 }
 
 struct Expected {
+    /// Among the logins of the request.
+    place: usize,
     nonce: Attested,
     account: [u8; 32],
     request_digest: [u8; 32],
 }
 
-/// When logins begin.
+/// When requests begin.
 #[derive(Clone)]
 enum Arrivals {
     /// As soon as a connection is free.
@@ -206,17 +224,17 @@ enum Arrivals {
 
 impl Generator {
     fn closed(&self, parameters: &Load, connections: usize, per_s: f64) -> Result<Phase, Failure> {
-        let count = (1.5 * per_s * parameters.phase.as_secs_f64()) as usize;
+        let count = (1.5 * per_s / parameters.batch as f64 * parameters.phase.as_secs_f64()) as usize;
         self.phase(parameters, connections, count, Arrivals::AtOnce)
     }
 
     fn open(&self, parameters: &Load, per_s: f64, round: u64) -> Result<Phase, Failure> {
-        let arrivals = arrivals(per_s, parameters.phase, parameters.seed ^ round);
+        let arrivals = arrivals(per_s / parameters.batch as f64, parameters.phase, parameters.seed ^ round);
         let count = arrivals.len();
         self.phase(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))
     }
 
-    /// Makes `count` logins, and sends them for as long as a phase takes.
+    /// Makes `count` requests, and sends them for as long as a phase takes.
     fn phase(
         &self,
         parameters: &Load,
@@ -231,44 +249,59 @@ impl Generator {
         let until = began + parameters.phase;
         let lanes = lines.into_iter().map(|line| {
             let (made, next, arrivals) = (Arc::clone(&made), Arc::clone(&next), arrivals.clone());
-            lane(line, made, next, arrivals, began, until)
+            lane(line, made, next, arrivals, (began, until), parameters.batch)
         });
         let lanes = self.runtime.block_on(async { lanes.collect::<JoinSet<_>>().join_all().await });
         let mut phase = Phase { seconds: began.elapsed().as_secs_f64(), ..Phase::default() };
         for lane in lanes {
             phase.wrong += lane.wrong;
+            phase.logins += (lane.latencies_ns.len() * parameters.batch) as u64;
             phase.latencies_ns.extend(lane.latencies_ns);
             for (at, body) in lane.whole {
-                let expected = made[at].whole.as_ref().ok_or_else(|| Failure::fault("not of whole form"))?;
-                match self.verified(&body, expected) {
-                    Ok(()) => phase.verified += 1,
-                    Err(cause) => phase.unverified.push(cause),
+                let answers = answers(&body, parameters.batch);
+                for expected in &made[at].whole {
+                    match answers.clone().and_then(|answers| self.verified(&answers, expected)) {
+                        Ok(()) => phase.verified += 1,
+                        Err(cause) => phase.unverified.push(cause),
+                    }
                 }
             }
         }
         if matches!(arrivals, Arrivals::AtOnce) && next.load(Relaxed) >= count {
             return Err(Failure::fault(
-                "more logins were answered than were made for the phase: use longer phases",
+                "more requests were answered than were made for the phase: use longer phases",
             ));
         }
         Ok(phase)
     }
 
     fn make(&self, at: usize, parameters: &Load) -> Result<Made, Failure> {
-        let number = self.made.fetch_add(1, Relaxed);
-        let (_, session, face) = self.world.person(number as usize % self.world.people());
-        let nonce = [number.to_le_bytes(); 2].concat();
-        let wire = Nonce::new(nonce.clone()).ok_or_else(|| Failure::fault("a nonce of 16 bytes"))?;
-        let is_whole = at.is_multiple_of(parameters.verify_every);
-        let form = if is_whole { AttestationForm::Full } else { AttestationForm::Compact };
-        let request: Authentication = session.authentication(face.clone(), wire, unix_now(), form);
-        let whole = is_whole.then(|| Expected {
-            nonce: Attested::Exactly(nonce),
-            account: session.account(),
-            request_digest: attested_digest(&request),
-        });
-        let body = serde_json::to_vec(&request).map_err(Failure::in_step("request"))?;
-        Ok(Made { bytes: post("/v1/authentications", self.world.api_key(), &body), whole })
+        let (mut requests, mut whole) = (Vec::with_capacity(parameters.batch), Vec::new());
+        for place in 0..parameters.batch {
+            let number = self.made.fetch_add(1, Relaxed);
+            let (_, session, face) = self.world.person(number as usize % self.world.people());
+            let nonce = [number.to_le_bytes(); 2].concat();
+            let wire = Nonce::new(nonce.clone()).ok_or_else(|| Failure::fault("a nonce of 16 bytes"))?;
+            let is_whole = (at * parameters.batch + place).is_multiple_of(parameters.verify_every);
+            let form = if is_whole { AttestationForm::Full } else { AttestationForm::Compact };
+            let request: Authentication = session.authentication(face.clone(), wire, unix_now(), form);
+            whole.extend(is_whole.then(|| Expected {
+                place,
+                nonce: Attested::Exactly(nonce),
+                account: session.account(),
+                request_digest: attested_digest(&request),
+            }));
+            requests.push(request);
+        }
+        let (path, body) = match requests.as_slice() {
+            [request] if parameters.batch == 1 => ("/v1/authentications", serde_json::to_vec(request)),
+            requests => (
+                "/v1/authentications/batch",
+                serde_json::to_vec(&AuthenticationBatch { authentications: requests }),
+            ),
+        };
+        let body = body.map_err(Failure::in_step("request"))?;
+        Ok(Made { bytes: post(path, self.world.api_key(), &body), whole })
     }
 
     async fn connect(&self, connections: usize) -> Result<Vec<Line>, Failure> {
@@ -280,8 +313,8 @@ impl Generator {
     }
 
     /// As a relying party verifies it, with the trust root alone.
-    fn verified(&self, body: &[u8], expected: &Expected) -> Result<(), String> {
-        let answer: Authenticated = serde_json::from_slice(body).map_err(|cause| cause.to_string())?;
+    fn verified(&self, answers: &[Authenticated], expected: &Expected) -> Result<(), String> {
+        let answer = answers.get(expected.place).ok_or("there are fewer answers than requests")?;
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, expected.nonce.clone())
             .account(expected.account)
             .request_digest(expected.request_digest);
@@ -290,12 +323,26 @@ impl Generator {
     }
 }
 
+/// The answers of a body.
+fn answers(body: &[u8], batch: usize) -> Result<Vec<Authenticated>, String> {
+    let cause = |cause: serde_json::Error| cause.to_string();
+    if batch == 1 {
+        return Ok(vec![serde_json::from_slice(body).map_err(cause)?]);
+    }
+    let answer: AuthenticatedBatch<Value> = serde_json::from_slice(body).map_err(cause)?;
+    let each = answer.results.into_iter().map(|outcome| match outcome {
+        Outcome::Answered(answer) => Ok(answer),
+        Outcome::Refused { problem } => Err(format!("a login was refused: {problem}")),
+    });
+    each.collect()
+}
+
 /// What one connection saw.
 #[derive(Default)]
 struct Lane {
     latencies_ns: Vec<u64>,
     wrong: u64,
-    /// Numbers of logins of whole form, and their answers.
+    /// Numbers of requests with logins of whole form, and their answers.
     whole: Vec<(usize, Vec<u8>)>,
 }
 
@@ -304,13 +351,13 @@ async fn lane(
     made: Arc<Vec<Made>>,
     next: Arc<AtomicUsize>,
     arrivals: Arrivals,
-    began: Instant,
-    until: Instant,
+    (began, until): (Instant, Instant),
+    batch: usize,
 ) -> Lane {
     let mut lane = Lane::default();
     loop {
         let at = next.fetch_add(1, Relaxed);
-        let Some(login) = made.get(at) else { return lane };
+        let Some(request) = made.get(at) else { return lane };
         let begins = match &arrivals {
             Arrivals::AtOnce => Instant::now(),
             Arrivals::At(arrivals) => began + arrivals[at],
@@ -319,13 +366,14 @@ async fn lane(
             return lane;
         }
         tokio::time::sleep_until(begins.into()).await;
-        let Ok(answer) = line.ask(&login.bytes).await else {
-            lane.wrong += 1;
+        let Ok(answer) = line.ask(&request.bytes).await else {
+            lane.wrong += batch as u64;
             return lane;
         };
         lane.latencies_ns.push(begins.elapsed().as_nanos() as u64);
-        lane.wrong += u64::from(answer.status != 200 || !answer.is_match);
-        if login.whole.is_some() {
+        let matches = if answer.status == 200 { answer.matches } else { 0 };
+        lane.wrong += matches.abs_diff(batch) as u64;
+        if !request.whole.is_empty() {
             lane.whole.push((at, answer.body));
         }
     }
@@ -355,10 +403,12 @@ mod tests {
             rounds: 1,
             people: 1,
             connections: vec![1],
+            batch: 1,
             verify_every: 1,
             seed: 1,
         };
-        let right = Phase { seconds: 1.0, latencies_ns: vec![1; 100], verified: 1, ..Phase::default() };
+        let right =
+            Phase { seconds: 1.0, logins: 100, latencies_ns: vec![1; 100], verified: 1, ..Phase::default() };
         let problem = |phase: &Phase| report(&parameters, std::slice::from_ref(&right), phase).problem;
         assert_eq!(problem(&right), None);
         let wrong = Phase { wrong: 2, ..right.clone() };

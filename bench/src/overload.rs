@@ -397,7 +397,7 @@ async fn ask(
         };
         lane.line = Some(line);
         match answer.status {
-            200 if answer.is_match => drop(answered.fetch_add(1, Relaxed)),
+            200 if answer.matches == 1 => drop(answered.fetch_add(1, Relaxed)),
             429 | 503 => {
                 refused.fetch_add(1, Relaxed);
                 requests.again(request);

@@ -31,7 +31,8 @@ pub(crate) struct Line {
 /// What is read of an answer.
 pub(crate) struct Answered {
     pub(crate) status: u16,
-    pub(crate) is_match: bool,
+    /// Logins that were answered with a match.
+    pub(crate) matches: usize,
     pub(crate) body: Vec<u8>,
 }
 
@@ -87,13 +88,8 @@ impl Line {
                 let status = status.ok_or_else(|| io::Error::other("no status"))?;
                 let body = self.buffer[head..head + length].to_vec();
                 self.buffer.drain(..head + length);
-                // The decision stands before the attestation.
-                let begins = &body[..body.len().min(256)];
-                return Ok(Answered {
-                    status,
-                    is_match: find(begins, b"\"decision\":\"match\"").is_some(),
-                    body,
-                });
+                let matches = memchr::memmem::find_iter(&body, b"\"decision\":\"match\"").count();
+                return Ok(Answered { status, matches, body });
             }
             if self.stream.read_buf(&mut self.buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

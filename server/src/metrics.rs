@@ -84,6 +84,11 @@ impl Metrics {
         }
     }
 
+    /// An entry of a batch was refused.
+    pub(crate) fn refused_entry(&self, code: Code) {
+        self.requests.refused_entry(code);
+    }
+
     /// A request was handed to the pipeline.
     pub(crate) fn submitted(&self) {
         let own = self.submitted.get_or_default();

@@ -10,6 +10,8 @@
 //! * **Worked on**: what is answered within twice the shortest answer, which keeps every stage busy. The rest waits before its body is read.
 //!   So the tasks of a full tenant stand before another tenant's request only for that long, and not for the operator's latency.
 //!
+//! A batch counts as its logins. Those of a batch cost a fraction of the processor that they cost alone, so more of them are always worked on.
+//!
 //! Tenants that are at a limit share it. All counters that requests of a tenant change are the tenant's own.
 
 #![expect(
@@ -19,7 +21,7 @@
 
 mod room;
 
-pub(crate) use room::{Place, Room, Work};
+pub(crate) use room::{Place, Room, Shares, Work};
 
 use crate::config::Limits;
 use std::sync::Arc;
@@ -31,6 +33,9 @@ pub(crate) const PERIOD: Duration = Duration::from_millis(200);
 /// Never fewer are worked on: a batch costs the same with one request, and with random lanes it takes more than 32 to fill one. A share below
 /// that would lower the rate from which it is computed. More would stand before other tenants' requests for longer.
 const LEAST: usize = 64;
+/// The same where they come in batches: sixteen batches, since a login in one costs about a quarter of one alone. With 64 the rate stays where
+/// 64 at a time put it, because the share is computed from it.
+const LEAST_IN_BATCHES: usize = 512;
 /// Never fewer of one tenant are worked on, however many tenants share.
 const LEAST_SHARE: usize = 16;
 /// Periods of which the shortest answer is remembered, twice: ten to twenty seconds.
@@ -42,6 +47,7 @@ const WEIGHT: f64 = 0.3;
 pub(crate) struct Pace {
     limit: AtomicUsize,
     share: AtomicUsize,
+    batch_share: AtomicUsize,
     /// No more, whatever is measured.
     most: usize,
     aim: Duration,
@@ -70,6 +76,7 @@ impl Pace {
         Pace {
             limit: AtomicUsize::new(most),
             share: AtomicUsize::new(most.min(LEAST)),
+            batch_share: AtomicUsize::new(most.min(LEAST_IN_BATCHES)),
             most,
             aim,
             period: AtomicU64::new(1),
@@ -88,9 +95,13 @@ impl Pace {
         self.share.load(Relaxed)
     }
 
+    fn shares(&self) -> Shares {
+        Shares { alone: self.share(), in_batches: self.batch_share.load(Relaxed) }
+    }
+
     /// A place for one more request, or none.
     pub(crate) fn place(&self, room: &Arc<Room>) -> Option<Place> {
-        let place = Place(Arc::clone(room));
+        let place = Place { room: Arc::clone(room), count: 1 };
         if room.taken.fetch_add(1, Relaxed) < self.limit() {
             return Some(place);
         }
@@ -98,14 +109,27 @@ impl Pace {
         None
     }
 
+    /// Places for a request of `count` logins, or none. Where the tenant has no other request in flight there are.
+    pub(crate) fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
+        let more = count.saturating_sub(place.count);
+        let (others_and_own, own) = (place.room.taken.fetch_add(more, Relaxed), place.count);
+        place.count += more;
+        if others_and_own + more <= self.limit() || others_and_own == own {
+            return Some(());
+        }
+        place.only(own);
+        self.crowds(&place.room);
+        None
+    }
+
     /// Waits until the request is among those that are worked on; none after `timeout`.
     pub(crate) async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
-        let room = &place.0;
-        if let Some(work) = Room::work(room, self.share()) {
+        let Place { room, count } = place;
+        if let Some(work) = Room::work(room, self.shares(), *count) {
             return Some(work);
         }
         self.crowds(room);
-        tokio::time::timeout(timeout, Room::wait(room)).await.ok()?.ok()
+        tokio::time::timeout(timeout, Room::wait(room, *count)).await.ok()?.ok()
     }
 
     fn crowds(&self, room: &Room) {
@@ -145,9 +169,10 @@ impl Pace {
             if shortest_ns == u64::MAX { Duration::ZERO } else { Duration::from_nanos(shortest_ns) };
         let fit = |time: Duration| (measured.per_s * time.as_secs_f64()) as usize;
         let limit = (fit(self.aim.max(2 * shortest)) / crowded).clamp(self.most.div_ceil(2), self.most);
-        let share = (fit(2 * shortest).max(LEAST) / crowded).clamp(LEAST_SHARE.min(limit), limit);
+        let share = |least| (fit(2 * shortest).max(least) / crowded).clamp(LEAST_SHARE.min(limit), limit);
         self.limit.store(limit, Relaxed);
-        self.share.store(share, Relaxed);
+        self.share.store(share(LEAST), Relaxed);
+        self.batch_share.store(share(LEAST_IN_BATCHES), Relaxed);
     }
 }
 
@@ -230,6 +255,9 @@ mod tests {
             run(&pace, &mut measured, per_s, base, tenants);
             assert!(pace.share().abs_diff(share) <= share / 20 + 1, "{}, not {share}", pace.share());
             assert!(pace.share() <= pace.limit());
+            let in_batches = pace.shares().in_batches;
+            let least = (LEAST_IN_BATCHES / tenants).clamp(LEAST_SHARE, pace.limit());
+            assert!(in_batches >= least.max(pace.share()) && in_batches <= pace.limit(), "{in_batches}");
         }
     }
 
@@ -251,6 +279,26 @@ mod tests {
         let mut measured = Measured::default();
         pace.set(&mut measured, 10_000, PERIOD);
         assert!(measured.per_s > 0.0, "a tenant whose requests wait shows what the machine can do");
+    }
+
+    #[test]
+    fn a_batch_takes_a_place_for_each_login_and_is_let_in_where_it_is_alone() {
+        let (pace, room) = (Pace::new(40, Duration::from_millis(200)), Arc::default());
+        let mut batch = pace.place(&room).unwrap();
+        pace.widen(&mut batch, 32).unwrap();
+        let mut second = pace.place(&room).unwrap();
+        assert!(pace.widen(&mut second, 32).is_none(), "32 and 32 are more than 40");
+        let others: Vec<_> = std::iter::from_fn(|| pace.place(&room)).collect();
+        assert_eq!(others.len(), 7, "the refused batch holds the one place that it came with");
+        batch.only(10);
+        assert_eq!(std::iter::from_fn(|| pace.place(&room)).take(100).collect::<Vec<_>>().len(), 22);
+        drop((batch, second, others));
+        let pace = Pace::new(8, Duration::from_millis(200));
+        let mut alone = pace.place(&room).unwrap();
+        pace.widen(&mut alone, 32).unwrap();
+        assert!(pace.place(&room).is_none());
+        drop(alone);
+        assert!(pace.place(&room).is_some());
     }
 
     #[test]

@@ -297,22 +297,14 @@ impl Problem {
         self.code
     }
 
-    /// The body and headers, with the request's id.
-    pub(crate) fn render(&self, request_id: &str) -> Response {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            r#type: String,
-            title: &'static str,
-            status: u16,
-            code: &'static str,
-            detail: &'a str,
-            cure: &'static str,
-            request_id: &'a str,
-            #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
-            errors: &'a [FieldError],
-        }
+    /// As a member of an answer, whose headers have the request's id.
+    pub(crate) fn member(&self) -> Document<'_> {
+        Document { retry_after_s: self.code.retry_after_s(), ..self.document(None) }
+    }
+
+    fn document<'a>(&'a self, request_id: Option<&'a str>) -> Document<'a> {
         let (status, code, title) = self.code.describe();
-        let body = Body {
+        Document {
             r#type: format!("urn:trefoil:problem:{code}"),
             title,
             status: status.as_u16(),
@@ -320,8 +312,15 @@ impl Problem {
             detail: &self.detail,
             cure: self.code.cure(),
             request_id,
+            retry_after_s: None,
             errors: &self.errors,
-        };
+        }
+    }
+
+    /// The body and headers, with the request's id.
+    pub(crate) fn render(&self, request_id: &str) -> Response {
+        let status = self.code.status();
+        let body = self.document(Some(request_id));
         let bytes = serde_json::to_vec(&body).unwrap_or_default();
         let mut response = (status, bytes).into_response();
         let headers = response.headers_mut();
@@ -335,6 +334,24 @@ impl Problem {
         }
         response
     }
+}
+
+/// A problem as callers read it.
+#[derive(Serialize)]
+pub(crate) struct Document<'a> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    detail: &'a str,
+    cure: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    /// The header Retry-After, where there is no such header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_s: Option<u32>,
+    #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
+    errors: &'a [FieldError],
 }
 
 impl IntoResponse for Problem {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use trefoil_api::BATCH_MAX;
 
 use super::Output;
 use super::numbers::seconds;
@@ -14,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
     trefoil-bench load
     trefoil-bench load --connections 1,16,64,256,1024 --seconds 10 --rounds 5 --json
+    trefoil-bench load --batch 32 --connections 8,16,32
 
 A service with the embedded defaults runs in a process of its own and shares all processors with the generator. Logins go over TLS and
 HTTP/1.1, one in flight on each connection. Then half of the best rate arrives at random times, and a login counts from the time at which
@@ -34,6 +36,9 @@ pub(super) struct LoadArgs {
     /// Connections of the closed loops
     #[arg(long, default_values_t = [1, 8, 64, 256], value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     connections: Vec<u32>,
+    /// Logins of a request; times are then those of requests
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=BATCH_MAX as i64))]
+    batch: u32,
     /// One login in so many is verified offline
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     verify_every: u32,
@@ -52,6 +57,7 @@ impl LoadArgs {
             rounds: self.rounds as usize,
             people: self.people as usize,
             connections: self.connections.iter().map(|&connections| connections as usize).collect(),
+            batch: self.batch as usize,
             verify_every: self.verify_every as usize,
             seed: self.seed,
         })

@@ -7,11 +7,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use trefoil_attest::RequestHeader;
 
+mod batch;
 mod encoding;
 mod face;
 mod policy;
 pub mod trust;
 
+pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, Threshold};

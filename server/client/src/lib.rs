@@ -21,10 +21,10 @@ use hyper::body::Bytes;
 use transport::{Outgoing, Transport};
 use trefoil_api::trust;
 use trefoil_api::{
-    ApiKey, ApiKeyPage, Authenticated, Authentication, Base64, CreateApiKey, CreateTenant, CreatedApiKey,
-    CreatedTenant, Enrolled, Enrolment, FheKeys, Hex, ProofSession, PublishRoot, PublishedRoot,
-    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, ShownTenant, TenantPage,
-    TenantSummary,
+    ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
+    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
+    Outcome, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
+    RotationStatus, Scope, ShownTenant, TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -263,6 +263,33 @@ impl Client {
     /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
     pub async fn authenticate(&self, request: &Authentication) -> Result<Authenticated, ClientError> {
         self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    }
+
+    /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. One that is refused
+    /// refuses no other. At most one of a session with a hash chain, because they are decided in no particular order. Needs
+    /// [`Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `quota-exceeded`, and [`ClientError`] in general, for the whole; of one request those of [`Client::authenticate`].
+    pub async fn authenticate_many(
+        &self,
+        requests: &[Authentication],
+    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+        if !(1..=BATCH_MAX).contains(&requests.len()) {
+            return Err(ClientError::Argument("a batch has from 1 to 32 requests"));
+        }
+        let batch = AuthenticationBatch { authentications: requests };
+        let answers: AuthenticatedBatch<ProblemDocument> =
+            self.0.json(Outgoing::post_json("/v1/authentications/batch", &batch)).await?;
+        if answers.results.len() != requests.len() {
+            let cause = format!("{} results for {} requests", answers.results.len(), requests.len());
+            return Err(answer("POST /v1/authentications/batch", &cause));
+        }
+        let each = answers.results.into_iter().map(|outcome| match outcome {
+            Outcome::Answered(answer) => Ok(answer),
+            Outcome::Refused { problem } => Err(ClientError::Problem(Box::new(problem))),
+        });
+        Ok(each.collect())
     }
 
     /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Longest answer that is read: a full attestation in base64 has 38 KB, a trust root of 64 key sets 250 KB.
-const ANSWER_BYTES_MAX: usize = 512 * 1024;
+/// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
+const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Longest wait for an answer: above every deadline of the service, so that its own refusal arrives first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 

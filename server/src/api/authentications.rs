@@ -1,4 +1,4 @@
-//! The authentication of one face in one session. Cheap checks come first; nothing is spent of
+//! The authentication of one face in one session, alone or with others in one request. Cheap checks come first; nothing is spent of
 //! anybody's attempt budget before the request is known to be its holder's.
 
 use super::caller::Caller;
@@ -39,31 +39,49 @@ pub(super) async fn authenticate(
     let _work = caller.work(&app).await?;
     let began_ns = app.clock.monotonic_ns();
     app.check_room()?;
-    let request: Authentication = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let tenant = &caller.tenant;
+    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let login = login(&app, &caller.tenant, &bytes);
+    let answer = tokio::time::timeout(app.config.limits.answer_timeout(), login).await;
+    let answer = answer.unwrap_or_else(|_| Err(late()))?;
+    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
+    body::answer(StatusCode::OK, &answer)
+}
+
+/// One login, from its JSON to its answer, whether it came alone or in a batch.
+pub(super) async fn login(
+    app: &Arc<App>,
+    tenant: &Arc<Tenant>,
+    json: &[u8],
+) -> Result<Authenticated, Problem> {
+    let mut request: Authentication = body::parse(json)?;
     policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
     if app.keyholder.unready().is_some() {
         return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
     }
     app.check_decidable()?;
-    check_fresh(&app, request.issued_at, app.now())?;
-    let probe = probe(tenant, &request)?;
-    let template = match templates::load(&app, tenant, &request.handle.0).await {
+    check_fresh(app, request.issued_at, app.now())?;
+    let probe_digest = request.probe_digest();
+    let probe = probe(tenant, &mut request)?;
+    let template = match templates::load(app, tenant, &request.handle.0).await {
         Err(problem) if problem.code() == Code::SubjectUnknown => {
-            return Err(without_template(&app, tenant, &request).await.err().unwrap_or(problem));
+            let admitted = without_template(app, tenant, &request, probe_digest).await;
+            return Err(admitted.err().unwrap_or(problem));
         }
         template => template?,
     };
-    let answer = decide(&app, tenant, &request, template, &probe).await?;
-    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
-    body::answer(StatusCode::OK, &authenticated(answer, request.attestation)?)
+    let answer = decide(app, tenant, &request, template, &probe, probe_digest).await?;
+    authenticated(answer, request.attestation)
 }
 
-/// What the request shows, in the tenant's probe mode.
-fn probe(tenant: &Tenant, request: &Authentication) -> Result<Probe, Problem> {
+pub(super) fn late() -> Problem {
+    Problem::new(Code::TimedOut, "no answer in time; the attempt may have been counted")
+}
+
+/// What the request shows, in the tenant's probe mode: taken out of it.
+fn probe(tenant: &Tenant, request: &mut Authentication) -> Result<Probe, Problem> {
     let Authentication { embedding, shares, session_id, nonce, issued_at, .. } = request;
-    match templates::shown(tenant.policy.probe, embedding.clone(), shares.clone())? {
+    match templates::shown(tenant.policy.probe, embedding.take(), shares.take())? {
         Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
         Shown::Shared { open, sealed } => {
             let share =
@@ -111,10 +129,14 @@ fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
 
 /// A request for which there is no template cannot become a lane. Only its session's holder is told so: for anybody else the error is
 /// the one that a worker would have given.
-async fn without_template(app: &App, tenant: &Tenant, request: &Authentication) -> Result<(), Problem> {
+async fn without_template(
+    app: &App,
+    tenant: &Tenant,
+    request: &Authentication,
+    probe_digest: [u8; 32],
+) -> Result<(), Problem> {
     let now = app.now();
     let verdict = revived(app, tenant, request, now).await?;
-    let probe_digest = request.probe_digest();
     if !Claim::of(request, probe_digest).is_made_with(&verdict, &request.header(&probe_digest)) {
         return Err(refusal(Refusal::Mac));
     }
@@ -130,8 +152,8 @@ async fn decide(
     request: &Authentication,
     mut template: Template,
     probe: &Probe,
+    probe_digest: [u8; 32],
 ) -> Result<Answer, Problem> {
-    let probe_digest = request.probe_digest();
     let request_digest = request.header(&probe_digest).digest();
     let (mut revived_verdict, mut is_spent) = (None, false);
     for _ in 0..SUBMISSIONS_MAX {
@@ -149,13 +171,12 @@ async fn decide(
         };
         submit(app, tenant, lane)?;
         app.metrics.submitted();
-        let timeout = app.config.limits.answer_timeout();
-        match tokio::time::timeout(timeout, answer).await {
-            Ok(Ok(Ok(answer))) => return Ok(answer),
-            Ok(Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing))))) => {
+        match answer.await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing)))) => {
                 revived_verdict = Some(Box::new(revived(app, tenant, request, app.now()).await?));
             }
-            Ok(Ok(Err(Unanswered::Refused(Refusal::Template)))) => {
+            Ok(Err(Unanswered::Refused(Refusal::Template))) => {
                 // Deleted, or renewed under other keys while it waited. Its nonce is spent.
                 is_spent = true;
                 app.templates.remove(&tenant.id, &request.handle.0);
@@ -165,16 +186,12 @@ async fn decide(
                 }
                 template = present;
             }
-            Ok(Ok(Err(Unanswered::Refused(why)))) => return Err(refusal(why)),
-            Ok(Ok(Err(Unanswered::Unstored))) => {
+            Ok(Err(Unanswered::Refused(why))) => return Err(refusal(why)),
+            Ok(Err(Unanswered::Unstored)) => {
                 let detail = "decided, and the attempt counted, but the store does not take the seal now; make a new request later";
                 return Err(Problem::new(Code::Unsealed, detail));
             }
-            Ok(Err(_)) => return Err(Problem::internal("the pipeline dropped a request")),
-            Err(_) => {
-                let detail = "no answer in time; the attempt may have been counted";
-                return Err(Problem::new(Code::TimedOut, detail));
-            }
+            Err(_) => return Err(Problem::internal("the pipeline dropped a request")),
         }
     }
     Err(Problem::new(

@@ -7,8 +7,8 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
 
 /// Reads and parses a JSON body of at most `bytes_max`.
@@ -63,7 +63,12 @@ pub(super) async fn bytes(
 }
 
 /// Parses JSON; a problem of shape carries the JSON pointer of the offending field.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(super) fn parse<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Problem> {
+    // Keeping the path costs an allocation for each name, so it is kept only once there is something wrong.
+    serde_json::from_slice(bytes).or_else(|_| parse_with_path(bytes))
+}
+
+fn parse_with_path<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let pointer = pointer(error.path());

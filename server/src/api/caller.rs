@@ -34,6 +34,16 @@ impl Caller {
         app.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
+    /// Counts this request as so many logins in flight, from now on.
+    pub(super) fn widen(&mut self, app: &App, logins: usize) -> Result<(), Problem> {
+        app.pace.widen(&mut self.place, logins).ok_or_else(crowded)
+    }
+
+    /// Counts it as no more than so many.
+    pub(super) fn only(&mut self, logins: usize) {
+        self.place.only(logins);
+    }
+
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {

@@ -8,6 +8,7 @@
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
+//! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
@@ -26,6 +27,7 @@
 
 mod admin;
 mod authentications;
+mod batch;
 mod body;
 mod caller;
 mod cosignatures;
@@ -55,6 +57,9 @@ const JSON_BYTES_MAX: usize = 4 * 1024;
 /// Largest JSON body with an embedding (128 numbers of 24 digits) or an ML-DSA-65 signature (4.4 KB in base64).
 const EMBEDDING_JSON_BYTES_MAX: usize = 8 * 1024;
 
+/// Largest JSON body with as many authentications as it may have.
+const BATCH_JSON_BYTES_MAX: usize = trefoil_api::BATCH_MAX * EMBEDDING_JSON_BYTES_MAX;
+
 /// Routes of the public listener.
 pub(crate) fn public(app: Arc<App>) -> Router {
     let routes = Router::new()
@@ -63,6 +68,7 @@ pub(crate) fn public(app: Arc<App>) -> Router {
         .route("/v1/credentials/roots/{tenant}", get(roots::log))
         .route("/v1/proof-sessions", post(proof_sessions::open))
         .route("/v1/authentications", post(authentications::authenticate))
+        .route("/v1/authentications/batch", post(batch::authenticate))
         .route("/v1/keys", get(public::keys))
         .route("/v1/keys/{version}", get(public::keys_version))
         .route("/v1/seals/{number}", get(public::seal))

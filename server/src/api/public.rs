@@ -158,6 +158,7 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "fhe_parameters": "/v1/fhe/parameters",
         "proof_sessions": "/v1/proof-sessions",
         "authentications": "/v1/authentications",
+        "authentication_batches": "/v1/authentications/batch",
         "circuits": trefoil_zkp::Circuit::ALL.map(trefoil_zkp::Circuit::name),
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
         "fhe_keys": "/v1/fhe/keys/{tenant}",

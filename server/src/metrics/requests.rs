@@ -80,6 +80,11 @@ impl Requests {
         own.push((series, cells));
     }
 
+    /// An entry of a batch was refused, whose answer is one response.
+    pub(crate) fn refused_entry(&self, code: Code) {
+        self.responded(ENTRY, ENTRY, code.status().as_u16(), Some(code), 0);
+    }
+
     fn totals(&self) -> BTreeMap<Series, Total> {
         let mut totals = BTreeMap::<Series, Total>::new();
         for (series, cells) in &*self.all.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -100,9 +105,11 @@ impl Requests {
         let mut by_route = BTreeMap::<(&str, &str, u16), Total>::new();
         let mut by_code = BTreeMap::<&str, u64>::new();
         for (Series { status, code, method, route }, total) in &totals {
-            let sum = by_route.entry((route, method, *status)).or_default();
-            sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
-            sum.sum_ns += total.sum_ns;
+            if route != ENTRY {
+                let sum = by_route.entry((route, method, *status)).or_default();
+                sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
+                sum.sum_ns += total.sum_ns;
+            }
             if let Some(code) = code {
                 *by_code.entry(code).or_default() += total.counts.iter().sum::<u64>();
             }
@@ -110,7 +117,11 @@ impl Requests {
         for ((route, method, status), total) in by_route {
             total.render(text, &format!("method=\"{method}\",route=\"{route}\",status=\"{status}\""));
         }
-        text.family("trefoil_http_problems_total", "counter", "Refusals and faults by their code");
+        text.family(
+            "trefoil_http_problems_total",
+            "counter",
+            "Refusals and faults by their code, entries of batches among them",
+        );
         for (code, count) in by_code {
             text.sample("trefoil_http_problems_total", &format!("{{code=\"{code}\"}}"), count as f64);
         }
@@ -118,6 +129,8 @@ impl Requests {
 }
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "HEAD"];
+/// In place of a route: counted by its code alone.
+const ENTRY: &str = "entry";
 const DURATION: &str = "trefoil_http_request_duration_seconds";
 
 impl Total {
@@ -152,6 +165,8 @@ mod tests {
                             requests.responded("POST", "/v1/authentications", 503, code, 1 << 36);
                         }
                         requests.responded("BREW", "-", 404, Some(Code::RouteUnknown), 1);
+                        requests.refused_entry(Code::Overloaded);
+                        requests.refused_entry(Code::NonceReplayed);
                     }
                 });
             }
@@ -168,12 +183,14 @@ mod tests {
             format!("{DURATION}_bucket{{{labels},status=\"503\",le=\"34.359738368\"}} 0\n"),
             format!("{DURATION}_count{{{labels},status=\"503\"}} 800\n"),
             format!("{DURATION}_count{{method=\"other\",route=\"-\",status=\"404\"}} 400\n"),
-            "trefoil_http_problems_total{code=\"overloaded\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"overloaded\"} 800\n".to_owned(),
+            "trefoil_http_problems_total{code=\"nonce-replayed\"} 400\n".to_owned(),
             "trefoil_http_problems_total{code=\"route-unknown\"} 400\n".to_owned(),
         ] {
             assert!(text.contains(&line), "{line}{text}");
         }
+        assert!(!text.contains(ENTRY), "an entry is no request: {text}");
         // One entry for each thread and series, however often it counted.
-        assert!(requests.all.lock().unwrap().len() <= 4 * 4);
+        assert!(requests.all.lock().unwrap().len() <= 4 * 6);
     }
 }

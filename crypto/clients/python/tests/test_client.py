@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from service import ANOTHERS, AUDIENCE, OWN, Member, Service
 from trefoil_attest import VerifyError, verify_same_log, verify_seal
-from trefoil_attest.client import Admin, Problem, Proof, Session, Tenant, TenantPolicy, UnexpectedAnswer, Unreachable
+from trefoil_attest.client import Admin, Attempt, Problem, Proof, Session, Tenant, TenantPolicy, UnexpectedAnswer, Unreachable
 from trefoil_attest.client import _login, _tenant
 from trefoil_attest.client._transport import Request, Transport
 
@@ -69,13 +69,56 @@ def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:
         tenant.authenticate(session, OWN, b"short")
 
 
-def altered(monkeypatch: pytest.MonkeyPatch, change) -> None:
+@pytest.mark.parametrize("form", ["full", "compact"])
+def test_many_logins_are_verified_each_and_one_that_is_wrong_refuses_only_itself(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    used, fetched = nonce(), []
+    assert tenant.authenticate(session, OWN, used).is_match
+    seal = Tenant.seal
+    monkeypatch.setattr(Tenant, "seal", lambda self, number: fetched.append(number) or seal(self, number))
+    attempts = [Attempt(session, ANOTHERS if at == 3 else OWN, nonce()) for at in range(32)]
+    attempts[5] = Attempt(session, OWN, used)
+    attempts[7] = Attempt(session, [0.0] * 128, nonce())
+    logins = tenant.authenticate_many(attempts, attestation=form)
+    assert len(fetched) == len(set(fetched)) and bool(fetched) == (form == "compact")
+    problems = {at: login for at, login in enumerate(logins) if isinstance(login, Problem)}
+    assert {at: problem.code for at, problem in problems.items()} == {5: "nonce-replayed", 7: "embedding-invalid"}
+    assert problems[7].errors[0].pointer == "/embedding" and problems[5].cure and problems[5].status == 409
+    assert "(request" not in str(problems[5]) and problems[5].retry_after is None
+    for at, login in enumerate(logins):
+        if not isinstance(login, Problem):
+            assert login.decision == ("no_match" if at == 3 else "match")
+            assert login.verified.statement.nonce == attempts[at].nonce
+
+
+def test_a_batch_whose_answers_are_swapped_forged_or_missing_is_refused(
+    tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flip(results: list) -> None:
+        attestation = bytearray(base64.b64decode(results[2]["attestation"]))
+        attestation[300] ^= 1
+        results[2]["attestation"] = base64.b64encode(attestation).decode()
+
+    for change, error in [(flip, VerifyError), (list.reverse, VerifyError), (list.pop, UnexpectedAnswer)]:
+        with monkeypatch.context() as patch:
+            altered(patch, lambda answer: change(answer["results"]), "/v1/authentications/batch")
+            with pytest.raises(error):
+                tenant.authenticate_many([Attempt(session, OWN, nonce()) for _ in range(4)])
+    for count in [0, 33]:
+        with pytest.raises(ValueError, match=f"1 to 32 attempts, not {count}"):
+            tenant.authenticate_many([Attempt(session, OWN, nonce())] * count)
+    with pytest.raises(ValueError, match="16 to 64 bytes"):
+        tenant.authenticate_many([Attempt(session, OWN, b"short")])
+
+
+def altered(monkeypatch: pytest.MonkeyPatch, change, path: str = "/v1/authentications") -> None:
     """Changes the service's answers to logins on their way."""
     send = Transport.send
 
     def sent(self: Transport, request: Request) -> bytes:
         body = send(self, request)
-        if request.path != "/v1/authentications":
+        if request.path != path:
             return body
         answer = json.loads(body)
         change(answer)

@@ -61,10 +61,10 @@ async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
 }
 
 /** Sends as usual, and changes the answers to logins on their way. */
-function altering(change: (answer: Record<string, unknown>) => void): Fetch {
+function altering(change: (answer: Record<string, unknown>) => void, path = "/v1/authentications"): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    if (!String(input).endsWith("/v1/authentications")) return response;
+    if (!String(input).endsWith(path)) return response;
     const answer = (await response.json()) as Record<string, unknown>;
     change(answer);
     return new Response(JSON.stringify(answer), { status: response.status });
@@ -118,6 +118,60 @@ test("a nonce is taken once", async () => {
   await tenant.authenticate(session, OWN, once);
   assert.equal((await refused("nonce-replayed", tenant.authenticate(session, OWN, once))).resent, false);
   await assert.rejects(tenant.authenticate(session, OWN, new Uint8Array(8)), /16 to 64 bytes/);
+});
+
+test("many logins are verified each, and one that is wrong refuses only itself", async () => {
+  const used = nonce();
+  await tenant.authenticate(session, OWN, used);
+  for (const form of ["full", "compact"] as const) {
+    const fetched: string[] = [];
+    const watched: Fetch = (input, init) => {
+      if (String(input).includes("/v1/seals/")) fetched.push(String(input));
+      return fetch(input, init);
+    };
+    const attempts = Array.from({ length: 32 }, (_, at) => ({
+      session,
+      embedding: at === 3 ? ANOTHERS : at === 7 ? new Array<number>(128).fill(0) : OWN,
+      nonce: at === 5 ? used : nonce(),
+    }));
+    const logins = await as(apiKey, watched).authenticateMany(attempts, form);
+    assert.equal(logins.length, 32);
+    assert(fetched.length === new Set(fetched).size && fetched.length > 0 === (form === "compact"));
+    for (const [at, login] of logins.entries()) {
+      if (login instanceof Problem) {
+        assert.equal(login.code, { 5: "nonce-replayed", 7: "embedding-invalid" }[at]);
+        assert(login.cure !== "" && !login.message.includes("(request") && login.retryAfter === undefined);
+      } else {
+        assert.equal(login.decision, at === 3 ? "no_match" : "match");
+        assert.deepEqual(login.verified.statement.nonce, attempts[at]?.nonce);
+      }
+    }
+    assert.equal(logins.filter((login) => login instanceof Problem).length, 2);
+  }
+});
+
+test("a batch whose answers are swapped, forged or missing is refused", async () => {
+  const flip = (results: Record<string, unknown>[]): void => {
+    const bytes = Buffer.from(String(results[2]?.["attestation"]), "base64");
+    bytes[300] = (bytes[300] ?? 0) ^ 1;
+    Object.assign(results[2] ?? {}, { attestation: bytes.toString("base64") });
+  };
+  const four = (): { session: Session; embedding: number[]; nonce: Uint8Array }[] =>
+    Array.from({ length: 4 }, () => ({ session, embedding: OWN, nonce: nonce() }));
+  type Change = (results: Record<string, unknown>[]) => unknown;
+  const changes: [Change, typeof VerifyError | typeof UnexpectedAnswer][] = [
+    [flip, VerifyError],
+    [(results) => results.reverse(), VerifyError],
+    [(results) => results.pop(), UnexpectedAnswer],
+  ];
+  for (const [change, error] of changes) {
+    const altered = altering((answer) => change(answer["results"] as Record<string, unknown>[]), "/v1/authentications/batch");
+    await assert.rejects(as(apiKey, altered).authenticateMany(four()), error);
+  }
+  await assert.rejects(tenant.authenticateMany([]), /1 to 32 attempts, not 0/);
+  const attempt = { session, embedding: OWN, nonce: nonce() };
+  await assert.rejects(tenant.authenticateMany(new Array<typeof attempt>(33).fill(attempt)), /1 to 32 attempts, not 33/);
+  await assert.rejects(tenant.authenticateMany([{ ...attempt, nonce: new Uint8Array(8) }]), /16 to 64 bytes/);
 });
 
 test("a tampered attestation is refused", async () => {

@@ -164,6 +164,7 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
         (&service.public, hyper::Method::POST, "/v1/subjects/{handle}/templates"),
         (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
         (&service.public, hyper::Method::POST, "/v1/authentications"),
+        (&service.public, hyper::Method::POST, "/v1/authentications/batch"),
         (&service.admin, hyper::Method::POST, "/v1/tenants"),
         (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
         (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),

@@ -8,6 +8,7 @@
 
 mod admin;
 mod backup;
+mod batches;
 mod callers;
 mod canary;
 mod cli;

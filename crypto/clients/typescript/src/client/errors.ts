@@ -22,7 +22,7 @@ export interface ProblemDocument {
   readonly detail: string;
   /** What to do. */
   readonly cure: string;
-  /** Names the request in the service's log. */
+  /** Names the request in the service's log; empty for an entry of a batch. */
   readonly requestId: string;
   readonly errors: readonly FieldError[];
   /** Seconds after which a repetition makes sense, if one does. */
@@ -49,7 +49,8 @@ export class Problem extends TrefoilError implements ProblemDocument {
       resent && code === "nonce-replayed"
         ? " The login was sent twice and attempted at most once; its answer is lost: make a new one with a fresh nonce."
         : "";
-    super(`${status} ${code}: ${detail}. ${cure} (request ${requestId})${lost}`.replace(".. ", ". "));
+    const named = requestId === "" ? "" : ` (request ${requestId})`;
+    super(`${status} ${code}: ${detail}. ${cure}${named}${lost}`.replace(".. ", ". "));
     this.status = status;
     this.code = code;
     this.title = title;

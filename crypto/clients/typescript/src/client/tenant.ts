@@ -11,7 +11,10 @@ import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, signed } from "./login.js";
-import { type Connection, get, postJson, Transport } from "./transport.js";
+import { type Connection, described, get, postJson, Transport } from "./transport.js";
+
+/** Most attempts of one request. */
+const BATCH_MAX = 32;
 
 /** A subject's active template. */
 export interface Enrolled {
@@ -27,6 +30,13 @@ export interface Login {
   /** CBOR, for a relying party that verifies it again. */
   readonly attestation: Uint8Array;
   readonly sealNumber: number;
+}
+
+/** One login of a batch: a face, shown in a session, for a relying party's nonce. */
+export interface Attempt {
+  readonly session: Session;
+  readonly embedding: Embedding;
+  readonly nonce: Uint8Array;
 }
 
 /** How to reach the service as a tenant. */
@@ -102,16 +112,14 @@ export class Tenant {
     nonce: Uint8Array,
     attestation: AttestationForm = "full",
   ): Promise<Login> {
-    if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
-      throw new TypeError("nonce has 16 to 64 bytes");
-    }
+    checkNonce(nonce);
     const probe = embeddingBytes(embedding);
     const deadline = this.#transport.deadline();
     for (;;) {
       const { body, requestDigest } = signed(session.proof, probe, nonce, seconds(), attestation);
       try {
         const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
-        return await this.#login(answer, session.proof, nonce, requestDigest);
+        return await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
       } catch (error) {
         // The process before a restart may have attested this one, and not one that is issued later.
         const again = error instanceof Problem && error.code === "before-restart";
@@ -120,7 +128,57 @@ export class Tenant {
     }
   }
 
-  async #login(answer: Answer, proof: Proof, nonce: Uint8Array, requestDigest: Uint8Array): Promise<Login> {
+  /**
+   * Shows 1 to 32 faces in one request. A {@link Login} or the {@link Problem} of each, in their order; a problem refuses no other.
+   *
+   * Every attestation is verified: one that is not to be accepted rejects, and no login is returned. A problem of one attempt is not
+   * repeated here; its `retryAfter` says whether a repetition makes sense.
+   */
+  async authenticateMany(
+    attempts: readonly Attempt[],
+    attestation: AttestationForm = "full",
+  ): Promise<(Login | Problem)[]> {
+    if (attempts.length < 1 || attempts.length > BATCH_MAX) {
+      throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
+    }
+    const now = seconds();
+    const entries = attempts.map(({ session: { proof }, embedding, nonce }) => {
+      checkNonce(nonce);
+      return { proof, nonce, ...signed(proof, embeddingBytes(embedding), nonce, now, attestation) };
+    });
+    const body = { authentications: entries.map(({ body }) => body) };
+    const path = "/v1/authentications/batch";
+    const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
+    if (results.length !== entries.length) {
+      throw new UnexpectedAnswer(`POST ${path} answered ${results.length} results for ${entries.length} attempts`);
+    }
+    const seals = new Map<number, Promise<Seal>>();
+    const sealOnce = (number: number): Promise<Seal> => {
+      const known = seals.get(number) ?? this.seal(number);
+      seals.set(number, known);
+      return known;
+    };
+    const outcomes: (Login | Problem)[] = [];
+    for (const [at, { proof, nonce, requestDigest }] of entries.entries()) {
+      const result = results[at];
+      if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
+      if (result.has("problem")) {
+        const problem = result.object("problem");
+        outcomes.push(new Problem(described(problem, problem.whole("status"), problem.wholeIfAny("retry_after_s"))));
+      } else {
+        outcomes.push(await this.#login(result, proof, nonce, requestDigest, sealOnce));
+      }
+    }
+    return outcomes;
+  }
+
+  async #login(
+    answer: Answer,
+    proof: Proof,
+    nonce: Uint8Array,
+    requestDigest: Uint8Array,
+    sealOf: (sealNumber: number) => Promise<Seal>,
+  ): Promise<Login> {
     const { audience, tenant, account } = proof;
     const trustRoot = this.#trustRoot;
     const policy = new Policy({ trustRoot, audience, nonce, tenant, account, requestDigest, decision: "any" });
@@ -129,7 +187,7 @@ export class Tenant {
     const verified =
       attestation.length > 4096
         ? verify(attestation, policy, seconds())
-        : verifyWithSeal(attestation, await this.seal(sealNumber), policy, seconds());
+        : verifyWithSeal(attestation, await sealOf(sealNumber), policy, seconds());
     const { decision } = verified.statement;
     const isSame =
       answer.text("decision") === decision &&
@@ -174,6 +232,12 @@ export class Tenant {
 
 function templates(handle: Uint8Array | string): string {
   return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
+}
+
+function checkNonce(nonce: Uint8Array): void {
+  if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
+    throw new TypeError("nonce has 16 to 64 bytes");
+  }
 }
 
 function seconds(): number {

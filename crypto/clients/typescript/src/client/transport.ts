@@ -3,8 +3,8 @@
 import { Answer } from "./answer.js";
 import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
 
-/** Longest answer that is read: a trust root of 64 key sets has 250 KB. */
-const ANSWER_BYTES_MAX = 1 << 20;
+/** Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB. */
+const ANSWER_BYTES_MAX = 1 << 21;
 /** Refusals that any request may follow by the same one. */
 const NOTHING_ATTEMPTED: readonly string[] = ["overloaded", "draining", "disk-low", "quota-exceeded"];
 /** Refusals that a request which takes effect at most once may follow by the same one. */
@@ -158,20 +158,26 @@ function problemDocument(route: string, response: Response, body: Uint8Array): P
   try {
     const document = Answer.parse(route, body);
     const after = response.headers.get("retry-after") ?? "";
-    return {
-      status,
-      code: document.text("code"),
-      title: document.text("title"),
-      detail: document.text("detail"),
-      cure: document.text("cure"),
-      requestId: document.text("request_id"),
-      errors: document.has("errors")
-        ? document.objects("errors").map((error) => ({ pointer: error.text("pointer"), detail: error.text("detail") }))
-        : [],
-      retryAfter: /^\d+$/.test(after) ? Number(after) : undefined,
-    };
+    const retryAfter = /^\d+$/.test(after) ? Number(after) : undefined;
+    return { ...described(document, status, retryAfter), requestId: document.text("request_id") };
   } catch (cause) {
     const message = `${route} answered ${status} without a problem document: is this a Trefoil service?`;
     throw new UnexpectedAnswer(message, { cause });
   }
+}
+
+/** What a problem document says, wherever it stands. */
+export function described(document: Answer, status: number, retryAfter: number | undefined): ProblemDocument {
+  return {
+    status,
+    code: document.text("code"),
+    title: document.text("title"),
+    detail: document.text("detail"),
+    cure: document.text("cure"),
+    requestId: "",
+    errors: document.has("errors")
+      ? document.objects("errors").map((error) => ({ pointer: error.text("pointer"), detail: error.text("detail") }))
+      : [],
+    retryAfter,
+  };
 }

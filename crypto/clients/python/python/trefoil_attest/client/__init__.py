@@ -7,11 +7,12 @@ API keys. Written from ``server/API.md``. Standard library only, blocking, safe 
 from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, ShownTenant, TenantPolicy, TenantSummary
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Enrolled, Login, Tenant
+from ._tenant import Attempt, Enrolled, Login, Tenant
 
 __all__ = [
     "Admin",
     "ApiKey",
+    "Attempt",
     "Attempts",
     "CreatedApiKey",
     "CreatedTenant",

@@ -33,13 +33,15 @@ class Problem(TrefoilError):
         errors: tuple[FieldError, ...],
         retry_after: float | None,
     ) -> None:
-        super().__init__(f"{status} {code}: {detail}. {cure} (request {request_id})".replace(".. ", ". "))
+        named = f" (request {request_id})" if request_id else ""
+        super().__init__(f"{status} {code}: {detail}. {cure}{named}".replace(".. ", ". "))
         self.status = status
         self.code = code
         self.title = title
         self.detail = detail
         self.cure = cure
         self.request_id = request_id
+        """Names the request in the service's log; empty for an entry of a batch."""
         self.errors = errors
         self.retry_after = retry_after
         """Seconds after which a repetition makes sense, if one does."""

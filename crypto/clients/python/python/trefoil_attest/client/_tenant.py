@@ -5,16 +5,20 @@ from __future__ import annotations
 import base64
 import secrets
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from typing import Literal
 
 from .. import DecodeError, JsonError, Policy, Seal, TrustRoot, Verified, verify, verify_with_seal
-from ._errors import Problem, UnexpectedAnswer
+from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
 from ._transport import Request, Transport, json_request
 
+BATCH_MAX = 32
+"""Most attempts of one request."""
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
 
@@ -40,6 +44,15 @@ class Login:
     @property
     def is_match(self) -> bool:
         return self.decision == "match"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One login of a batch: a face, shown in a session, for a relying party's nonce."""
+
+    session: Session
+    embedding: Embedding
+    nonce: bytes
 
 
 class Tenant:
@@ -105,9 +118,8 @@ class Tenant:
         self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
     ) -> Login:
         """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too."""
-        if not 16 <= len(nonce) <= 64:
-            raise ValueError("nonce has 16 to 64 bytes")
         probe = embedding_bytes(embedding)
+        checked(nonce)
         deadline = self._transport.deadline()
         while True:
             body, digest = signed(session, probe, nonce, int(time.time()), attestation)
@@ -121,9 +133,38 @@ class Tenant:
                 if problem.code == "nonce-replayed" and problem.resent:
                     problem.add_note(NONCE_LOST)
                 raise
-            return self._login(answer, session, nonce, digest)
+            return self._login(answer, session, nonce, digest, self.seal)
 
-    def _login(self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes) -> Login:
+    def authenticate_many(self, attempts: Sequence[Attempt], *, attestation: Form = "full") -> list[Login | Problem]:
+        """Shows 1 to 32 faces in one request. A `Login` or the `Problem` of each, in their order; a problem refuses no other.
+
+        Every attestation is verified: one that is not to be accepted raises, and no login is returned. A problem of one attempt is not
+        repeated here; its `retry_after` says whether a repetition makes sense.
+        """
+        if not 1 <= len(attempts) <= BATCH_MAX:
+            raise ValueError(f"a batch has 1 to {BATCH_MAX} attempts, not {len(attempts)}")
+        now = int(time.time())
+        entries = [
+            signed(attempt.session, embedding_bytes(attempt.embedding), checked(attempt.nonce), now, attestation)
+            for attempt in attempts
+        ]
+        body = {"authentications": [body for body, _ in entries]}
+        request = json_request("POST", "/v1/authentications/batch", body)
+        answer = Answer.parse(request.route, self._transport.send(request))
+        results = answer.objects("results", lambda result: result)
+        if len(results) != len(attempts):
+            raise UnexpectedAnswer(f"{request.route} answered {len(results)} results for {len(attempts)} attempts")
+        seal = cache(self.seal)
+        return [
+            entry_problem(result.object("problem"))
+            if result.has("problem")
+            else self._login(result, attempt.session, attempt.nonce, digest, seal)
+            for result, attempt, (_, digest) in zip(results, attempts, entries)
+        ]
+
+    def _login(
+        self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
+    ) -> Login:
         policy = Policy(
             self._trust_root,
             session.audience,
@@ -138,7 +179,7 @@ class Tenant:
         if len(attestation) > 4096:
             verified = verify(attestation, policy, now)
         else:
-            verified = verify_with_seal(attestation, self.seal(number), policy, now)
+            verified = verify_with_seal(attestation, seal(number), policy, now)
         decision = verified.statement.decision
         said = (answer.text("decision"), answer.hexadecimal("id", 32), number)
         if said != (decision, verified.statement_digest, verified.seal_number):
@@ -181,3 +222,27 @@ class Tenant:
     def close(self) -> None:
         """Closes the calling thread's connection."""
         self._transport.close()
+
+
+def checked(nonce: bytes) -> bytes:
+    if not 16 <= len(nonce) <= 64:
+        raise ValueError("nonce has 16 to 64 bytes")
+    return nonce
+
+
+def entry_problem(document: Answer) -> Problem:
+    """The problem of one entry of a batch."""
+    return Problem(
+        status=document.whole("status"),
+        code=document.text("code"),
+        title=document.text("title"),
+        detail=document.text("detail"),
+        cure=document.text("cure"),
+        request_id="",
+        errors=tuple(
+            document.objects("errors", lambda error: FieldError(error.text("pointer"), error.text("detail")))
+            if document.has("errors")
+            else ()
+        ),
+        retry_after=document.whole_or_none("retry_after_s"),
+    )

@@ -1,0 +1,34 @@
+//! Several authentications in one body.
+
+use super::{Authenticated, Authentication};
+use serde::{Deserialize, Serialize};
+
+/// Most authentications of one body.
+pub const BATCH_MAX: usize = 32;
+
+/// `POST /v1/authentications/batch`: from 1 to [`BATCH_MAX`] requests, each as for `POST /v1/authentications`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AuthenticationBatch<'a> {
+    /// The requests. Each is decided for itself, in no particular order.
+    pub authentications: &'a [Authentication],
+}
+
+/// Answer to [`AuthenticationBatch`]. `P` is a problem document, `A` an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuthenticatedBatch<P, A = Authenticated> {
+    /// One for each request, in their order.
+    pub results: Vec<Outcome<P, A>>,
+}
+
+/// What became of one request of a batch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome<P, A = Authenticated> {
+    /// As `POST /v1/authentications` refuses it.
+    Refused {
+        /// The problem document, RFC 9457.
+        problem: P,
+    },
+    /// As `POST /v1/authentications` answers it.
+    Answered(A),
+}
