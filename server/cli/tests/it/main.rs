@@ -53,4 +53,5 @@ mod shutdown;
 mod small_disk;
 mod started;
 mod supervision;
+mod systemd;
 mod vaults;
