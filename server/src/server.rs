@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight, STORE_FILE};
-use crate::certificate::Certificate;
 use crate::chains::Chains;
 use crate::config::{self, Config, ConfigError, Place};
 use crate::directory::Directory;
@@ -36,7 +35,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
-use trefoil_attest::{KeySetStatus, Restoration, TrustRoot, VaultState};
+use trefoil_attest::{Restoration, TrustRoot, VaultState};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::vault::SqliteVault;
@@ -235,6 +234,7 @@ impl Server {
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
             store,
             directory: accounts,
+            certificate: Arc::clone(&certificate),
             keyholder,
             key_holder: Arc::new(watch),
             reviving: Reviving::default(),
@@ -338,7 +338,6 @@ impl Server {
     /// What is worth knowing of it at its start.
     pub fn standing(&self) -> Standing {
         let App { config, trust_root, directory, .. } = &*self.app;
-        let active = trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
         Standing {
             directory: std::path::absolute(self.directory.path())
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
@@ -350,8 +349,8 @@ impl Server {
                 Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
             },
             tenants: directory.count(),
-            certificate_until: Certificate::read(&self.certificate_path()).ok().map(|read| read.not_after),
-            keys_until: active.map(|set| set.keys.not_after).max(),
+            certificate_until: self.certificate.until(),
+            keys_until: self.app.keys_until(),
         }
     }
 

@@ -98,21 +98,22 @@ impl Requests {
         let help = "Time from a request's head to its answer";
         text.family(DURATION, "histogram", help);
         let mut by_route = BTreeMap::<(&str, &str, u16), Total>::new();
-        let mut by_code = BTreeMap::<&str, u64>::new();
+        let mut problems = BTreeMap::<(&str, &str), u64>::new();
         for (Series { status, code, method, route }, total) in &totals {
             let sum = by_route.entry((route, method, *status)).or_default();
             sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
             sum.sum_ns += total.sum_ns;
             if let Some(code) = code {
-                *by_code.entry(code).or_default() += total.counts.iter().sum::<u64>();
+                *problems.entry((code, route)).or_default() += total.counts.iter().sum::<u64>();
             }
         }
         for ((route, method, status), total) in by_route {
             total.render(text, &format!("method=\"{method}\",route=\"{route}\",status=\"{status}\""));
         }
-        text.family("trefoil_http_problems_total", "counter", "Refusals and faults by their code");
-        for (code, count) in by_code {
-            text.sample("trefoil_http_problems_total", &format!("{{code=\"{code}\"}}"), count as f64);
+        text.family("trefoil_http_problems_total", "counter", "Refusals and faults by code and route");
+        for ((code, route), count) in problems {
+            let labels = format!("{{code=\"{code}\",route=\"{route}\"}}");
+            text.sample("trefoil_http_problems_total", &labels, count as f64);
         }
     }
 }
@@ -151,6 +152,7 @@ mod tests {
                         for code in refused {
                             requests.responded("POST", "/v1/authentications", 503, code, 1 << 36);
                         }
+                        requests.responded("POST", "/v1/proof-sessions", 503, Some(Code::Overloaded), 1);
                         requests.responded("BREW", "-", 404, Some(Code::RouteUnknown), 1);
                     }
                 });
@@ -168,12 +170,13 @@ mod tests {
             format!("{DURATION}_bucket{{{labels},status=\"503\",le=\"34.359738368\"}} 0\n"),
             format!("{DURATION}_count{{{labels},status=\"503\"}} 800\n"),
             format!("{DURATION}_count{{method=\"other\",route=\"-\",status=\"404\"}} 400\n"),
-            "trefoil_http_problems_total{code=\"overloaded\"} 400\n".to_owned(),
-            "trefoil_http_problems_total{code=\"route-unknown\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"overloaded\",route=\"/v1/authentications\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"overloaded\",route=\"/v1/proof-sessions\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"route-unknown\",route=\"-\"} 400\n".to_owned(),
         ] {
             assert!(text.contains(&line), "{line}{text}");
         }
         // One entry for each thread and series, however often it counted.
-        assert!(requests.all.lock().unwrap().len() <= 4 * 4);
+        assert!(requests.all.lock().unwrap().len() <= 4 * 5);
     }
 }
