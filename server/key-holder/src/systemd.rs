@@ -74,14 +74,6 @@ pub fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// The service reads its settings again; [`ready`] follows.
-pub fn reloading() {
-    match NotifyState::monotonic_usec_now() {
-        Ok(now) => notify(&[NotifyState::Reloading, now]),
-        Err(_) => notify(&[NotifyState::Reloading]),
-    }
-}
-
 /// The service answers what is in flight and ends.
 pub fn stopping() {
     notify(&[NotifyState::Stopping]);

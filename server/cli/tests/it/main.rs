@@ -17,6 +17,7 @@ mod crash;
 mod credentials;
 mod damage;
 mod demo;
+mod deployment;
 mod disk;
 mod doctor;
 mod documents;

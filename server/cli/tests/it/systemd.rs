@@ -16,14 +16,25 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program under the manager; killed when dropped.
-struct Unit {
+pub(crate) struct Unit {
     child: Child,
     told: UnixDatagram,
 }
 
 impl Unit {
     /// Starts it with these sockets under these names, and a watchdog.
-    fn start(folder: &Path, sockets: Vec<OwnedFd>, names: &str, arguments: &[&str]) -> Unit {
+    pub(crate) fn start(folder: &Path, sockets: Vec<OwnedFd>, names: &str, arguments: &[&str]) -> Unit {
+        Unit::start_with(folder, sockets, names, arguments, &[])
+    }
+
+    /// As [`Unit::start`], with these variables.
+    pub(crate) fn start_with(
+        folder: &Path,
+        sockets: Vec<OwnedFd>,
+        names: &str,
+        arguments: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> Unit {
         let _ = std::fs::remove_file(folder.join("notify"));
         let told = UnixDatagram::bind(folder.join("notify")).unwrap();
         told.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -44,6 +55,7 @@ impl Unit {
             .env("WATCHDOG_USEC", "200000")
             .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
             .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
+            .envs(variables.iter().copied())
             .stdin(first)
             .stdout(second)
             .stderr(File::create(folder.join("log")).unwrap())
@@ -53,7 +65,7 @@ impl Unit {
     }
 
     /// Waits for a message with this line.
-    fn says(&self, line: &str) -> String {
+    pub(crate) fn says(&self, line: &str) -> String {
         let mut bytes = [0; 4096];
         loop {
             let length = self.told.recv(&mut bytes).unwrap_or_else(|cause| panic!("{line}: {cause}"));
@@ -64,7 +76,7 @@ impl Unit {
         }
     }
 
-    fn terminate(mut self) -> ExitStatus {
+    pub(crate) fn terminate(mut self) -> ExitStatus {
         let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(done.success());
         self.says("STOPPING=1");
@@ -89,11 +101,11 @@ fn service(folder: &Path, sockets: [OwnedFd; 2], names: &str) -> (Unit, PathBuf)
     (Unit::start(folder, sockets.into(), names, &[&place[..], &elsewhere].concat()), data)
 }
 
-fn socket() -> TcpListener {
+pub(crate) fn socket() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-fn copy(socket: &TcpListener) -> OwnedFd {
+pub(crate) fn copy(socket: &TcpListener) -> OwnedFd {
     socket.try_clone().unwrap().into()
 }
 
