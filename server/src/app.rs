@@ -20,12 +20,13 @@ use crate::rotation::Rotations;
 use crate::seal_log::Standing;
 use crate::sessions::Reviving;
 use crate::templates::Templates;
+use crate::tls::Pair;
 use arc_swap::ArcSwapOption;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use trefoil_attest::TrustRoot;
 use trefoil_attest::witness::Witness;
+use trefoil_attest::{KeySetStatus, TrustRoot};
 use trefoil_matching::KeyHolding;
 use trefoil_pipeline::{Clock, Intake};
 use trefoil_storage::Supervisor;
@@ -51,6 +52,8 @@ pub(crate) struct App {
     pub(crate) attested_until: u64,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) directory: Directory,
+    /// What new connections get.
+    pub(crate) certificate: Arc<Pair>,
     pub(crate) keyholder: Arc<dyn KeyHolding>,
     /// What is known of it.
     pub(crate) key_holder: Arc<KeyHolderWatch>,
@@ -165,6 +168,12 @@ impl App {
         }
     }
 
+    /// End of the signing keys, unix seconds.
+    pub(crate) fn keys_until(&self) -> Option<u64> {
+        let active = self.trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+        active.map(|set| set.keys.not_after).max()
+    }
+
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
@@ -177,6 +186,7 @@ impl App {
             ready: self.undecided().is_none(),
             disk: [self.disk.free(), self.disk.low_water()],
             seal_waits: self.seal_log.waits(),
+            expiries: [self.certificate.until(), self.keys_until()],
             retained: self.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: self.keyholder.seats(),

@@ -26,7 +26,15 @@ impl Certificate {
     pub fn read(path: &Path) -> Result<Certificate, String> {
         let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
         let der = CertificateDer::from_pem_file(path).map_err(|cause| named(&cause))?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|cause| named(&cause))?;
+        Certificate::parse(der).map_err(|cause| named(&cause))
+    }
+
+    /// Reads the DER of one.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub(crate) fn parse(der: CertificateDer<'static>) -> Result<Certificate, String> {
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(|cause| cause.to_string())?;
         let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
         let (not_before, not_after) = (parsed.validity().not_before, parsed.validity().not_after);
         let alternative = parsed.subject_alternative_name().ok().flatten();

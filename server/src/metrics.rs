@@ -69,6 +69,8 @@ pub(crate) struct Gauges<'a> {
     pub disk: [u64; 2],
     /// Whether a seal waits for the store.
     pub seal_waits: bool,
+    /// Ends of the TLS certificate and the signing keys, unix seconds.
+    pub expiries: [Option<u64>; 2],
     /// Seals pruned and archived.
     pub retained: [u64; 2],
     /// The connections of each listener.
@@ -149,6 +151,7 @@ impl Metrics {
             text.histogram("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
         }
         render_disk(&mut text, gauges);
+        render_expiries(&mut text, gauges.expiries);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref());
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
@@ -180,6 +183,19 @@ fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waits, re
     text.single("trefoil_seal_waits", "gauge", help, f64::from(u8::from(*seal_waits)));
     text.single("trefoil_seals_pruned_total", "counter", "Seals whose signatures were pruned", pruned);
     text.single("trefoil_seals_archived_total", "counter", "Seals written to the archive", archived);
+}
+
+/// Until when it can serve and sign.
+fn render_expiries(text: &mut Text, [certificate, keys]: [Option<u64>; 2]) {
+    for (name, help, until) in [
+        ("trefoil_tls_certificate", "End of the TLS certificate that new connections get", certificate),
+        ("trefoil_signing_keys", "End of the keys that sign seals", keys),
+    ] {
+        if let Some(until) = until {
+            let name = format!("{name}_expiry_timestamp_seconds");
+            text.single(&name, "gauge", &format!("{help}, unix seconds"), until as f64);
+        }
+    }
 }
 
 /// How much memory templates take, and how much they may.
@@ -244,7 +260,7 @@ fn render_counted(text: &mut Text, status: Option<&Status>) {
     }
     let help =
         "Transactions of the key-holder's vault; never less than before, unless an older copy was restored";
-    text.family("trefoil_key_holder_vault_generation", "counter", help);
+    text.family("trefoil_key_holder_vault_generation", "gauge", help);
     for (seat, state) in (1..).zip(vaults) {
         if let Some(state) = state {
             let labels = format!("{{seat=\"{seat}\"}}");

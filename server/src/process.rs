@@ -5,12 +5,13 @@ use crate::listener::raise_descriptor_limit;
 use crate::server::{Server, Standing};
 use crate::time;
 use crate::tls::Pair;
+use std::net::TcpListener;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::{Logging, filter_refused};
-use trefoil_key_holder::{memory, output};
+use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
 
 /// Version and commit.
@@ -21,8 +22,17 @@ const USAGE: u8 = 2;
 pub const SOON_S: u64 = 30 * 86_400;
 
 /// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
-/// On failure the last line of the log is the reason.
+/// On failure the last line of the log is the reason. Sockets that systemd passed are served instead of `server.listen` and
+/// `server.admin_listen`.
 pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
+    // Before there is a second thread.
+    let sockets = match systemd::sockets(["public", "admin"]) {
+        Ok(sockets) => sockets,
+        Err(cause) => {
+            eprintln!("trefoil: {cause}");
+            return ExitCode::from(USAGE);
+        }
+    };
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
         Err(cause) => {
@@ -30,7 +40,7 @@ pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let ended = run(config, clock);
+    let ended = run(config, clock, sockets);
     log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
@@ -39,7 +49,9 @@ pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
 /// what does, answers of the pipeline among it.
 const EVENTS_PER_TICK: usize = 64;
 
-fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+fn run(mut config: Config, clock: Arc<dyn Clock>, sockets: [Option<TcpListener>; 2]) -> Result<(), String> {
+    take_addresses(&mut config, &sockets);
+
     if config.server.protect_memory {
         memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
@@ -47,17 +59,22 @@ fn run(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
-    let ended = runtime.block_on(serve(config, clock));
+    let ended = runtime.block_on(serve(config, clock, sockets));
     // A blocking task may wait forever for a thread that panicked.
     runtime.shutdown_background();
     ended
 }
 
 /// Serves until a signal comes. The error is the reason why it ended otherwise.
-async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
+async fn serve(
+    config: Config,
+    clock: Arc<dyn Clock>,
+    sockets: [Option<TcpListener>; 2],
+) -> Result<(), String> {
     // Before anything is printed: a reader of the addresses may send a signal at once.
     let (signals, reloads) = (signals(), signal(SignalKind::hangup()));
-    let server = Server::start(config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
+    let server =
+        Server::start_on(sockets, config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
     say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
@@ -69,6 +86,8 @@ async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
     ));
     let renewing =
         tokio::spawn(renew(Arc::clone(server.certificate()), reloads.map_err(|cause| cause.to_string())?));
+    systemd::ready(&format!("serves {} tenants", server.standing().tenants));
+    let living = tokio::spawn(live());
     let death = tokio::select! {
         signal = stopped_by(signals) => {
             match signal {
@@ -79,12 +98,44 @@ async fn serve(config: Config, clock: Arc<dyn Clock>) -> Result<(), String> {
         }
         death = server.death() => Some(death),
     };
+    systemd::stopping();
     renewing.abort();
     let drained = server.shutdown().await;
+    living.abort();
     match (death, drained) {
         (Some(death), _) => Err(death.to_string()),
         (None, true) => Ok(()),
         (None, false) => Err("some requests were not answered in time".to_owned()),
+    }
+}
+
+/// The addresses of sockets that systemd passed take the place of the configured ones. Commands find the service by the configuration, so a
+/// difference is warned of.
+fn take_addresses(config: &mut Config, sockets: &[Option<TcpListener>; 2]) {
+    let server = &mut config.server;
+    let listeners =
+        [("server.listen", &mut server.listen), ("server.admin_listen", &mut server.admin_listen)];
+    for (socket, (setting, configured)) in sockets.iter().zip(listeners) {
+        let Some(Ok(passed)) = socket.as_ref().map(TcpListener::local_addr) else { continue };
+        if *configured != passed {
+            tracing::warn!(
+                setting,
+                %configured,
+                %passed,
+                "systemd passed a socket with another address, which is served: write the same into the configuration, where \
+                 `trefoil admin` and `trefoil doctor` look"
+            );
+            *configured = passed;
+        }
+    }
+}
+
+/// Tells systemd that this runtime works, as often as it wants to know.
+async fn live() {
+    let Some(interval) = systemd::interval() else { return };
+    loop {
+        systemd::alive();
+        tokio::time::sleep(interval).await;
     }
 }
 

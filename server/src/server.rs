@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight, STORE_FILE};
-use crate::certificate::Certificate;
 use crate::chains::Chains;
 use crate::config::{self, Config, ConfigError, Place};
 use crate::directory::Directory;
@@ -27,7 +26,7 @@ use crate::tenant::Pepper;
 use crate::tls::{self, Pair, TlsError};
 use crate::{api, log_store, sessions, signing_keys};
 use arc_swap::ArcSwapOption;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +35,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
-use trefoil_attest::{KeySetStatus, Restoration, TrustRoot, VaultState};
+use trefoil_attest::{Restoration, TrustRoot, VaultState};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::vault::SqliteVault;
@@ -165,6 +164,15 @@ pub struct Standing {
 impl Server {
     /// Opens the data directory, starts every thread, and serves on both listeners.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
+        Server::start_on([None, None], config, clock).await
+    }
+
+    /// As [`Server::start`], but serves the public and the admin API on these sockets where they are given.
+    pub async fn start_on(
+        sockets: [Option<TcpListener>; 2],
+        config: Config,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
         trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
         for circuit in config.proofs.circuits() {
@@ -226,6 +234,7 @@ impl Server {
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
             store,
             directory: accounts,
+            certificate: Arc::clone(&certificate),
             keyholder,
             key_holder: Arc::new(watch),
             reviving: Reviving::default(),
@@ -259,10 +268,11 @@ impl Server {
             config,
             clock,
         });
-        Server::listen(app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
+        Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
     }
 
     async fn listen(
+        [public_socket, admin_socket]: [Option<TcpListener>; 2],
         app: Arc<App>,
         pipeline: Service<Login>,
         seal_log: std::thread::JoinHandle<()>,
@@ -275,16 +285,18 @@ impl Server {
         let supervisor = &app.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
-        let bind = async |address, connections| {
+        let bind = async |socket, address, connections| {
             let failed = |cause| StartError::Bind { address, cause };
             let (tls, limits) = (Arc::clone(&tls), app.config.limits.clone());
-            let listener = Listener::bind(address, tls, limits, Arc::clone(connections)).await;
+            let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
-        let (public, public_listener) = bind(app.config.server.listen, &app.public_connections).await?;
-        let (admin, admin_listener) = bind(app.config.server.admin_listen, &app.admin_connections).await?;
+        let (public, public_listener) =
+            bind(public_socket, app.config.server.listen, &app.public_connections).await?;
+        let (admin, admin_listener) =
+            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
@@ -326,7 +338,6 @@ impl Server {
     /// What is worth knowing of it at its start.
     pub fn standing(&self) -> Standing {
         let App { config, trust_root, directory, .. } = &*self.app;
-        let active = trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
         Standing {
             directory: std::path::absolute(self.directory.path())
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
@@ -338,8 +349,8 @@ impl Server {
                 Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
             },
             tenants: directory.count(),
-            certificate_until: Certificate::read(&self.certificate_path()).ok().map(|read| read.not_after),
-            keys_until: active.map(|set| set.keys.not_after).max(),
+            certificate_until: self.certificate.until(),
+            keys_until: self.app.keys_until(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! certificate is classical (ECDSA): TLS authenticates the server only against today's attackers. What must outlive
 //! that is carried by attestations, not by the connection.
 
+use crate::certificate::Certificate;
 use crate::config::Tls;
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
@@ -100,6 +101,12 @@ impl Pair {
             self.shown.store(Arc::new(read));
         }
         Ok(is_other)
+    }
+
+    /// Until when new connections get a valid certificate, unix seconds; nothing if it cannot be parsed.
+    pub fn until(&self) -> Option<u64> {
+        let der = self.shown.load().cert.first()?.clone();
+        Certificate::parse(der).ok().map(|read| read.not_after)
     }
 
     /// When each file was last written; nothing for one that cannot be looked at.

@@ -5,6 +5,7 @@
 
 mod clients;
 mod deny;
+mod deploy;
 mod docs;
 mod fuzz;
 mod interop;

@@ -9,8 +9,8 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor, quotes, smoke,
-    tidy,
+    clients, deny, deploy, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor, quotes,
+    smoke, tidy,
 };
 
 /// What every change needs.
@@ -40,6 +40,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         // Older programs may lie in the target directory; running them would show nothing.
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
+    deploy::add(repo, &mut steps);
     paper::add(repo, &mut steps);
     fuzz::add(repo, &mut steps, Scale::Test);
     deny::add(repo, &mut steps);

@@ -39,6 +39,19 @@ pub(crate) fn chromium(repo: &Repo) -> Found {
         .ok_or_else(|| "no browser: install Chromium, such as apt-get install chromium".to_owned())
 }
 
+/// Prometheus' program that checks its files.
+pub(crate) fn promtool(repo: &Repo) -> Found {
+    at_least(repo, "promtool", "--version", (2, 0), "promtool, such as apt-get install prometheus")
+}
+
+/// systemd's program that checks units.
+pub(crate) fn systemd_analyze(repo: &Repo) -> Found {
+    // Its version has one number.
+    let said = repo.said("systemd-analyze", &["--version"]);
+    let said = said.map_err(|_| "no systemd-analyze: install systemd, such as apt-get install systemd")?;
+    Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
 /// A C++ compiler, for libFuzzer itself.
 pub(crate) fn cxx(repo: &Repo) -> Found {
     // Only the `cc` crate knows how to read it.

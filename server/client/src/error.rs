@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// A problem document (RFC 9457) as the service sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Error)]
-#[error("{status} {code}: {detail}")]
+#[error("{status} {code}: {detail}{}", after(cure))]
 pub struct ProblemDocument {
     /// URI of the kind of problem.
     pub r#type: String,
@@ -17,9 +17,17 @@ pub struct ProblemDocument {
     pub code: String,
     /// What happened this time and what to do.
     pub detail: String,
+    /// What to do next; empty from a service that says nothing.
+    #[serde(default)]
+    pub cure: String,
     /// Names the request in the service's log.
     #[serde(default)]
     pub request_id: String,
+}
+
+/// A cure as it follows a detail.
+fn after(cure: &str) -> String {
+    if cure.is_empty() { String::new() } else { format!(". {cure}") }
 }
 
 /// Why a call failed.
@@ -111,4 +119,23 @@ fn advice(cause: &str) -> &'static str {
         ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
     ];
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_told_with_its_cure_if_it_has_one() {
+        let document = |cure: &str| {
+            let text = format!(
+                r#"{{"type":"t","title":"t","status":404,"code":"subject-unknown","detail":"no such subject"{cure}}}"#
+            );
+            let problem: ProblemDocument = serde_json::from_str(&text).unwrap();
+            ClientError::Problem(Box::new(problem)).to_string()
+        };
+        let told = "the service answered 404 subject-unknown: no such subject";
+        assert_eq!(document(r#","cure":"Enrol it first.""#), format!("{told}. Enrol it first."));
+        assert_eq!(document(""), told);
+    }
 }

@@ -13,11 +13,12 @@ use crate::process::{IDENTITY, Process};
 use crate::quorum;
 use crate::remote::{Bounds, Remote};
 use crate::settings::listen_address;
+use crate::systemd;
 pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -278,21 +279,26 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
         Ok(config) => config,
         Err((cause, code)) => return fail(&cause, code),
     };
+    // Before there is a second thread.
+    let [socket] = match systemd::sockets(["key-holder"]) {
+        Ok(sockets) => sockets,
+        Err(cause) => return fail(&cause, USAGE),
+    };
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
         Err(cause) => return fail(&filter_refused(&config.log, &cause), USAGE),
     };
-    let ended = run(&config, accept_older_vault);
+    let ended = run(socket, &config, accept_older_vault);
     log.end(ended.as_ref().err().map(|why| format!("trefoil: {why}")).as_deref());
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
 /// Serves until SIGTERM or SIGINT. The error is the reason why it ended otherwise.
-fn run(config: &Config, accept_older_vault: bool) -> Result<(), String> {
+fn run(socket: Option<TcpListener>, config: &Config, accept_older_vault: bool) -> Result<(), String> {
     if config.server.protect_memory {
         crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
-    let process = Process::open(config, accept_older_vault).map_err(|cause| cause.to_string())?;
+    let process = Process::open_on(socket, config, accept_older_vault).map_err(|cause| cause.to_string())?;
     let address = process.address().map_err(|cause| cause.to_string())?;
     output::tell(&format!("key-holder  {}\n", own_address(address, process.fingerprint())));
     match process.serve(&[SIGTERM, SIGINT]).map_err(|cause| cause.to_string())? {

@@ -27,6 +27,7 @@ mod protocol;
 mod quorum;
 mod remote;
 pub mod settings;
+pub mod systemd;
 pub mod tls;
 pub mod vault;
 

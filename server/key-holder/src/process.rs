@@ -19,7 +19,7 @@ use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
 use crate::vault::SqliteVault;
-use crate::{quorum, tls, unix_s};
+use crate::{quorum, systemd, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
 use signal_hook::iterator::Signals;
 use std::collections::HashMap;
@@ -138,6 +138,18 @@ impl Process {
     /// # Errors
     /// [`StartError`] says what to do.
     pub fn open(config: &Config, accept_older_vault: bool) -> Result<Process, StartError> {
+        Process::open_on(None, config, accept_older_vault)
+    }
+
+    /// As [`Process::open`], but listens on this socket if it is given.
+    ///
+    /// # Errors
+    /// As [`Process::open`].
+    pub fn open_on(
+        socket: Option<TcpListener>,
+        config: &Config,
+        accept_older_vault: bool,
+    ) -> Result<Process, StartError> {
         let directory = DataDir::open(&config.server.data_dir)?;
         let identity = Identity::open(&directory, IDENTITY)?;
         let fingerprint = identity.fingerprint();
@@ -160,7 +172,11 @@ impl Process {
         let supervisor = Supervisor::default();
         let desk = open_desk(config, &directory, peers, accept_older_vault, &supervisor)?;
         let address = config.server.listen;
-        let listener = TcpListener::bind(address).map_err(|cause| StartError::Bind { address, cause })?;
+        let bound = match socket {
+            Some(socket) => socket.set_nonblocking(false).map(|()| socket),
+            None => TcpListener::bind(address),
+        };
+        let listener = bound.map_err(|cause| StartError::Bind { address, cause })?;
         let shared = Shared {
             tls: tls::server_config(identity, clients.keys().copied().collect())?,
             clients,
@@ -218,7 +234,20 @@ impl Process {
         })?;
         let (listener, accepting) = (listener.try_clone()?, Arc::clone(shared));
         shared.supervisor.spawn("accept", move || accept_all(&listener, &accepting))?;
+        systemd::ready("serves");
+        if let Some(interval) = systemd::interval() {
+            let living = Arc::clone(shared);
+            shared.supervisor.spawn("watchdog", move || {
+                loop {
+                    // The vault is what every answer waits for.
+                    living.desk.vault.state();
+                    systemd::alive();
+                    std::thread::sleep(interval);
+                }
+            })?;
+        }
         let death = death.recv().map_err(io::Error::other)?;
+        systemd::stopping();
         shared.finish(Instant::now() + FRAME_TIME_MAX);
         if let Err(cause) = shared.desk.vault.checkpoint() {
             tracing::warn!(%cause, "vault.sqlite is complete only together with vault.sqlite-wal: copy both");

@@ -80,15 +80,22 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Binds the address; port 0 takes a free one.
+    /// Takes a socket that listens, or binds the address; port 0 takes a free one.
     pub(crate) async fn bind(
+        socket: Option<std::net::TcpListener>,
         address: SocketAddr,
         tls: Arc<rustls::ServerConfig>,
         limits: Limits,
         connections: Arc<Connections>,
     ) -> io::Result<Listener> {
-        let (socket, tls) = (TcpListener::bind(address).await?, TlsAcceptor::from(tls));
-        Ok(Listener { socket, tls, limits, connections })
+        let socket = match socket {
+            Some(socket) => {
+                socket.set_nonblocking(true)?;
+                TcpListener::from_std(socket)?
+            }
+            None => TcpListener::bind(address).await?,
+        };
+        Ok(Listener { socket, tls: TlsAcceptor::from(tls), limits, connections })
     }
 
     /// The bound address.

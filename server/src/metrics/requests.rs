@@ -103,7 +103,7 @@ impl Requests {
         let help = "Time from a request's head to its answer";
         text.family(DURATION, "histogram", help);
         let mut by_route = BTreeMap::<(&str, &str, u16), Total>::new();
-        let mut by_code = BTreeMap::<&str, u64>::new();
+        let mut problems = BTreeMap::<(&str, &str), u64>::new();
         for (Series { status, code, method, route }, total) in &totals {
             if route != ENTRY {
                 let sum = by_route.entry((route, method, *status)).or_default();
@@ -111,7 +111,8 @@ impl Requests {
                 sum.sum_ns += total.sum_ns;
             }
             if let Some(code) = code {
-                *by_code.entry(code).or_default() += total.counts.iter().sum::<u64>();
+                let route = if route == ENTRY { BATCHES } else { route };
+                *problems.entry((code, route)).or_default() += total.counts.iter().sum::<u64>();
             }
         }
         for ((route, method, status), total) in by_route {
@@ -120,17 +121,19 @@ impl Requests {
         text.family(
             "trefoil_http_problems_total",
             "counter",
-            "Refusals and faults by their code, entries of batches among them",
+            "Refusals and faults by code and route, entries of batches among them",
         );
-        for (code, count) in by_code {
-            text.sample("trefoil_http_problems_total", &format!("{{code=\"{code}\"}}"), count as f64);
+        for ((code, route), count) in problems {
+            let labels = format!("{{code=\"{code}\",route=\"{route}\"}}");
+            text.sample("trefoil_http_problems_total", &labels, count as f64);
         }
     }
 }
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "HEAD"];
-/// In place of a route: counted by its code alone.
+/// In place of a route: a problem of [`BATCHES`] that is no request.
 const ENTRY: &str = "entry";
+const BATCHES: &str = "/v1/authentications/batch";
 const DURATION: &str = "trefoil_http_request_duration_seconds";
 
 impl Total {
@@ -164,6 +167,7 @@ mod tests {
                         for code in refused {
                             requests.responded("POST", "/v1/authentications", 503, code, 1 << 36);
                         }
+                        requests.responded("POST", "/v1/proof-sessions", 503, Some(Code::Overloaded), 1);
                         requests.responded("BREW", "-", 404, Some(Code::RouteUnknown), 1);
                         requests.refused_entry(Code::Overloaded);
                         requests.refused_entry(Code::NonceReplayed);
@@ -183,14 +187,16 @@ mod tests {
             format!("{DURATION}_bucket{{{labels},status=\"503\",le=\"34.359738368\"}} 0\n"),
             format!("{DURATION}_count{{{labels},status=\"503\"}} 800\n"),
             format!("{DURATION}_count{{method=\"other\",route=\"-\",status=\"404\"}} 400\n"),
-            "trefoil_http_problems_total{code=\"overloaded\"} 800\n".to_owned(),
-            "trefoil_http_problems_total{code=\"nonce-replayed\"} 400\n".to_owned(),
-            "trefoil_http_problems_total{code=\"route-unknown\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"overloaded\",route=\"/v1/authentications\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"overloaded\",route=\"/v1/proof-sessions\"} 400\n".to_owned(),
+            "trefoil_http_problems_total{code=\"route-unknown\",route=\"-\"} 400\n".to_owned(),
+            format!("trefoil_http_problems_total{{code=\"overloaded\",route=\"{BATCHES}\"}} 400\n"),
+            format!("trefoil_http_problems_total{{code=\"nonce-replayed\",route=\"{BATCHES}\"}} 400\n"),
         ] {
             assert!(text.contains(&line), "{line}{text}");
         }
         assert!(!text.contains(ENTRY), "an entry is no request: {text}");
         // One entry for each thread and series, however often it counted.
-        assert!(requests.all.lock().unwrap().len() <= 4 * 6);
+        assert!(requests.all.lock().unwrap().len() <= 4 * 7);
     }
 }

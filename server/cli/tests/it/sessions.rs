@@ -468,7 +468,11 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let login = standing.authenticate(&face, &before, AttestationForm::Full);
     tokio::pin!(login);
     let time = async {
-        while service.metric("trefoil_http_problems_total{code=\"before-restart\"}").await == 0 {
+        while service
+            .metric("trefoil_http_problems_total{code=\"before-restart\",route=\"/v1/authentications\"}")
+            .await
+            == 0
+        {
             tokio::task::yield_now().await;
         }
         service.clock.advance(6);

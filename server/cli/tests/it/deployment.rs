@@ -1,0 +1,144 @@
+//! The files in `scripts/deploy`: units start what they say, and rules and dashboard name metrics that exist.
+
+use crate::http::{Endpoint, tls};
+use crate::key_holder::{KeyHolder, listen};
+use crate::program::Program;
+use crate::systemd::{Unit, copy, socket};
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deploy")
+}
+
+fn read(name: &str) -> String {
+    let path = folder().join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
+}
+
+/// The value of the one line `key=` of a unit.
+fn value(unit: &str, key: &str) -> String {
+    let text = read(&format!("systemd/{unit}"));
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let value = values.next().unwrap_or_else(|| panic!("{unit} has no {key}"));
+    assert_eq!(values.next(), None, "{unit}: {key}");
+    value.to_owned()
+}
+
+/// The arguments of a unit's program, with the configuration of this folder and another data directory.
+fn arguments(unit: &str, data: &Path) -> Vec<String> {
+    let line = value(unit, "ExecStart");
+    let line = line.strip_prefix("/usr/bin/trefoil ").unwrap_or_else(|| panic!("{unit}: {line}"));
+    let place = format!("{}/", folder().display());
+    let mut arguments: Vec<String> =
+        line.split(' ').map(|word| word.replace("/etc/trefoil/", &place)).collect();
+    arguments.extend(["--data-dir".to_owned(), data.to_str().unwrap().to_owned()]);
+    arguments
+}
+
+fn borrowed(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+/// The setting of a sample configuration.
+fn setting(file: &str, key: &str) -> String {
+    let text = read(file);
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+    line.unwrap_or_else(|| panic!("{file} has no {key}")).trim_matches('"').to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_units_start_the_service_with_the_sample_configuration_and_its_credential() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, credentials) = (directory.path().join("data"), directory.path().join("credentials"));
+    let credential = value("trefoil.service", "LoadCredential");
+    let (name, source) = credential.split_once(':').unwrap();
+    assert!(source.starts_with("/etc/trefoil/"), "{source}");
+    std::fs::create_dir(&credentials).unwrap();
+    std::fs::write(credentials.join(name), "the passphrase of this test\n").unwrap();
+    let sockets = ["trefoil-public.socket", "trefoil-admin.socket"];
+    assert_eq!(value("trefoil.service", "Requires"), sockets.join(" "));
+    for (unit, key) in sockets.into_iter().zip(["listen", "admin_listen"]) {
+        assert_eq!(value(unit, "ListenStream"), setting("trefoil.toml", key), "{unit}");
+        assert_eq!(value(unit, "Service"), "trefoil.service");
+    }
+    let names = sockets.map(|unit| value(unit, "FileDescriptorName")).join(":");
+    let (public, admin) = (socket(), socket());
+    let arguments = arguments("trefoil.service", &data);
+    let unit = Unit::start_with(
+        directory.path(),
+        vec![copy(&public), copy(&admin)],
+        &names,
+        &borrowed(&arguments),
+        &[("CREDENTIALS_DIRECTORY", &credentials)],
+    );
+    unit.says("READY=1");
+    unit.says("WATCHDOG=1");
+    let tls = tls(&data.join("tls-certificate.pem"));
+    let endpoint = Endpoint { address: public.local_addr().unwrap(), tls, bearer: None };
+    assert_eq!(endpoint.get("/v1/fhe/parameters").await.status, 200);
+    let root = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
+    assert!(root.contains(&setting("trefoil.toml", "public_url")), "{root}");
+    assert_eq!(unit.terminate().code(), Some(0));
+    // The keys stand under the credential, so no passphrase was generated beside them.
+    let generated = std::fs::read_dir(&data).unwrap().filter_map(Result::ok).map(|file| file.file_name());
+    let generated: Vec<_> = generated.filter(|name| name.to_string_lossy().contains("passphrase")).collect();
+    assert!(generated.is_empty(), "{generated:?}");
+}
+
+#[test]
+fn the_unit_starts_the_key_holder_with_the_sample_configuration() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = directory.path().join("keys");
+    let socket = TcpListener::bind(listen()).unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    KeyHolder::init(&keys, &directory.path().join("gateway"), &address);
+    let name = value("trefoil-key-holder.socket", "FileDescriptorName");
+    let configured = setting("key-holder.toml", "listen");
+    assert_eq!(value("trefoil-key-holder.socket", "ListenStream"), configured);
+    let arguments = arguments("trefoil-key-holder.service", &keys);
+    let unit = Unit::start(directory.path(), vec![copy(&socket)], &name, &borrowed(&arguments));
+    unit.says("READY=1");
+    unit.says("WATCHDOG=1");
+    assert_eq!(unit.terminate().code(), Some(0));
+}
+
+/// Names of metrics in a text.
+fn names(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("trefoil_") || word.starts_with("process_")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_metric_of_the_rules_and_the_dashboard_is_on_the_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(&directory.path().join("data"), Stdio::null(), &[]);
+    // A family of problems has samples once there is one.
+    assert_eq!(program.public.get("/nothing").await.status, 404);
+    let page = program.admin.get("/metrics").await;
+    let samples: String =
+        page.text().lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+    let shown: BTreeSet<&str> = samples.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
+    for (file, least) in [("prometheus/alerts.yml", 15), ("grafana-dashboard.json", 12)] {
+        let text = read(file);
+        let named = names(&text);
+        assert!(named.len() >= least, "{file}: {named:?}");
+        let missing: Vec<_> = named.difference(&shown).collect();
+        assert!(missing.is_empty(), "{file} names metrics that the service does not show: {missing:?}");
+    }
+    let dashboard: serde_json::Value = serde_json::from_str(&read("grafana-dashboard.json")).unwrap();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(
+            panel["targets"][0]["expr"].as_str().is_some_and(|query| !names(query).is_empty()),
+            "{panel}"
+        );
+    }
+    for name in ["trefoil_tls_certificate", "trefoil_signing_keys"] {
+        let name = format!("{name}_expiry_timestamp_seconds ");
+        let line = samples.lines().find_map(|line| line.strip_prefix(&name)).unwrap();
+        assert!(line.parse::<f64>().unwrap() > 1.7e9, "{name}{line}");
+    }
+    assert_eq!(program.terminate().code(), Some(0));
+}
