@@ -4,7 +4,7 @@
 
 use crate::chains::Chains;
 use crate::config::Config;
-use crate::directory::{Directory, STORAGE_DAMAGED};
+use crate::directory::Directory;
 use crate::door::Login;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::listener::connections::Connections;
@@ -15,6 +15,7 @@ use crate::problem::{Code, Problem};
 use crate::proofs::ProofPool;
 use crate::proofs::metrics::ProofGauges;
 use crate::proofs::quota::Quota;
+use crate::refused::Refused;
 use crate::retention::Retained;
 use crate::rotation::Rotations;
 use crate::seal_log::Standing;
@@ -39,8 +40,6 @@ pub const STORE_FILE: &str = "store.sqlite";
 
 /// What operators read while a seal waits.
 const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
-/// What callers read where there is no room.
-const DISK_LOW: &str = "the service has no room for new records; nothing was attempted: retry later";
 
 /// The state behind both listeners. Everything in it is shared; what changes is behind its own bounded type.
 pub(crate) struct App {
@@ -126,42 +125,36 @@ impl App {
 
     /// Refuses what fills the disk while there is little room, or while a seal waits for the store. An erasure and a revocation are not
     /// refused.
-    pub(crate) fn check_room(&self) -> Result<(), Problem> {
+    pub(crate) fn check_room(&self) -> Result<(), Refused> {
         match self.no_room() {
             None => Ok(()),
             Some(why) => {
                 tracing::debug!(why, "refused for want of room");
-                Err(Problem::new(Code::DiskLow, DISK_LOW))
+                Err(Refused::NoRoom)
             }
         }
     }
 
     /// Refuses a login where too many vaults are older copies.
-    pub(crate) fn check_decidable(&self) -> Result<(), Problem> {
-        match self.key_holder.too_many_older() {
-            None => Ok(()),
-            Some(why) => Err(Problem::new(Code::KeyHolderUnavailable, why)),
-        }
+    pub(crate) fn check_decidable(&self) -> Result<(), Refused> {
+        self.key_holder.too_many_older().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
     /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
-    pub(crate) fn check_vaults(&self) -> Result<(), Problem> {
-        match self.key_holder.older_vault() {
-            None => Ok(()),
-            Some(why) => Err(Problem::new(Code::KeyHolderUnavailable, why)),
-        }
+    pub(crate) fn check_vaults(&self) -> Result<(), Refused> {
+        self.key_holder.older_vault().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
     /// What the store gave contradicts itself: the process ends, because nothing that it would say could be believed.
-    pub(crate) fn damaged(&self, cause: impl std::fmt::Display) -> Problem {
+    pub(crate) fn damaged(&self, cause: impl std::fmt::Display) -> Refused {
         let path = self.config.server.data_dir.join(STORE_FILE);
         self.supervisor
             .damaged(&path, &format!("{cause}; restore the whole directory from the newest backup"));
-        Problem::new(Code::StorageDamaged, STORAGE_DAMAGED)
+        Refused::StoreDamaged
     }
 
     /// Why a seal or proof of the log is not served.
-    pub(crate) fn unlogged(&self, cause: LogError) -> Problem {
+    pub(crate) fn unlogged(&self, cause: LogError) -> Refused {
         match cause {
             LogError::Store(cause) => cause.into(),
             cause => self.damaged(cause),

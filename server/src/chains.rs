@@ -10,6 +10,7 @@
     reason = "on the path of a login whose session has a hash chain, see ARCHITECTURE.md"
 )]
 
+use crate::refused::Refused;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::{RevealRefused, SessionId, TenantId};
@@ -31,10 +32,6 @@ struct Open {
     until: u64,
 }
 
-/// Too many chains are open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
-
 impl Chains {
     /// Room for at least `capacity` sessions of about 140 bytes.
     pub(crate) fn new(capacity: usize) -> Chains {
@@ -49,10 +46,10 @@ impl Chains {
         id: &SessionId,
         tip: ChainTip,
         until: u64,
-    ) -> Result<(), Full> {
+    ) -> Result<(), Refused> {
         let mut shard = self.shard(id);
         if shard.len() >= self.per_shard_max && !shard.contains_key(id) {
-            return Err(Full);
+            return Err(Refused::TooManyChains);
         }
         shard.entry(*id).or_insert(Open { tenant: *tenant, tip, until });
         Ok(())
@@ -133,7 +130,7 @@ mod tests {
         let (_, tip) = chain();
         let chains = Chains::new(SHARDS);
         assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()));
-        assert_eq!(chains.open(&TENANT, &[16; 32], tip, 50), Err(Full));
+        assert_eq!(chains.open(&TENANT, &[16; 32], tip, 50), Err(Refused::TooManyChains));
         assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()), "one that is open needs no room");
         assert_eq!(chains.open(&TENANT, &[1; 32], tip, 50), Ok(()));
     }

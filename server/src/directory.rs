@@ -5,31 +5,22 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
-mod api_keys;
+pub(crate) mod api_keys;
 mod tenants;
 
-pub(crate) use api_keys::unauthenticated;
-
-use crate::problem::{Code, Problem};
-use crate::tenant::{POLICY_ID, Pepper, Policy, Tenant, policy};
+use crate::refused::Refused;
+use crate::tenant::{Pepper, Policy, Tenant, policy};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCache;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trefoil_api::OutOfRange;
-use trefoil_api::{
-    Base64, CreateTenant, CreatedTenant, Hex, LoggedKey, LoggedRoot, PublishRoot, PublishedRoot,
-    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-};
-use trefoil_matching::{KeyHolderError, KeyHolding, PublicKey};
+use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
-use trefoil_wallet::credentials::{
-    ChainError, IssuerPublicKey, RootError, RootLog, RootStatement, SignedRoot,
-};
+use trefoil_wallet::credentials::{IssuerKeyId, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
 const ROOT_LOG_PAGE: usize = 64;
@@ -47,6 +38,16 @@ pub(crate) struct Directory {
     verdicts_default: usize,
     snapshot: ArcSwap<Snapshot>,
     changing: Mutex<()>,
+}
+
+/// A page of a tenant's root log.
+pub(crate) struct LoggedRoots {
+    /// Every key that was registered for it, oldest first.
+    pub issuer_keys: Vec<IssuerKey>,
+    /// Roots in their order.
+    pub roots: Vec<Root>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<u32>,
 }
 
 #[derive(Clone, Default)]
@@ -98,20 +99,17 @@ impl Directory {
     }
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
-    pub(crate) fn create_tenant(&self, request: CreateTenant, now: u64) -> Result<CreatedTenant, Problem> {
-        let CreateTenant { name, policy } = request;
-        policy.check().map_err(|OutOfRange { pointer, detail }| {
-            Problem::field(Code::FieldInvalid, format!("/policy{pointer}"), detail)
-        })?;
+    pub(crate) fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
+        policy.check().map_err(Refused::Policy)?;
         let mut id = [0; 16];
-        aws_lc_rs::rand::fill(&mut id).map_err(Problem::internal)?;
+        aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
         let _changing = self.change();
         let public_key = self
             .keyholder
             .create_tenant(id, policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
-        let policy = serde_json::to_string(&policy).map_err(Problem::internal)?;
+        let policy = serde_json::to_string(&policy).map_err(Refused::fault)?;
         let record = store::Tenant {
             id,
             name,
@@ -122,15 +120,13 @@ impl Directory {
             created_at: now,
             disabled_at: None,
         };
-        let tenant = self.open(&record, &[], &[]).map_err(Problem::internal)?;
+        let tenant = self.open(&record, &[], &[]).map_err(Refused::fault)?;
         self.store.create_tenant(record).map_err(|cause| match cause {
-            StoreError::Conflict => {
-                Problem::new(Code::TenantExists, "the tenant exists; retry for another identifier")
-            }
+            StoreError::Conflict => Refused::TenantExists,
             other => other.into(),
         })?;
         self.publish(tenant);
-        Ok(CreatedTenant { tenant_id: Hex(id), policy_id: POLICY_ID })
+        Ok(id)
     }
 
     /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
@@ -138,11 +134,9 @@ impl Directory {
     pub(crate) fn publish_root(
         &self,
         tenant: &TenantId,
-        request: PublishRoot,
+        signed: SignedRoot,
         now: u64,
-    ) -> Result<PublishedRoot, Problem> {
-        let PublishRoot { statement: Base64(statement), signature: Base64(signature) } = request;
-        let signed = SignedRoot { statement, signature };
+    ) -> Result<RootStatement, Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         if let Some(newest) = current.roots.last()
@@ -155,9 +149,7 @@ impl Directory {
         roots.retain(|root| root.generation >= record.generation_min);
         roots.push(record.clone());
         if roots.len() > LIVE_ROOTS_MAX {
-            let detail =
-                format!("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min");
-            return Err(Problem::field(Code::FieldInvalid, "/statement", detail));
+            return Err(Refused::TooManyRoots);
         }
         let answer = published(&record)?;
         self.store.publish_root(record).map_err(stale)?;
@@ -171,21 +163,18 @@ impl Directory {
         Ok(answer)
     }
 
-    /// Registers the key under which a tenant's roots verify from now on. The key that signs already may come again.
+    /// Registers the key under which a tenant's roots verify from now on, and names it. The key that signs already may come again.
     pub(crate) fn register_issuer_key(
         &self,
         tenant: &TenantId,
-        request: &RegisterIssuerKey,
+        key: &[u8],
         now: u64,
-    ) -> Result<RegisteredIssuerKey, Problem> {
-        let key = IssuerPublicKey::from_bytes(&request.ml_dsa_65.0).ok_or_else(|| {
-            Problem::field(Code::FieldInvalid, "/ml_dsa_65", "expected 1952 bytes, an ML-DSA-65 public key")
-        })?;
-        let answer = RegisteredIssuerKey { key_id: Hex(key.id()) };
+    ) -> Result<IssuerKeyId, Refused> {
+        let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
-            return Ok(answer);
+            return Ok(key.id());
         }
         let number = current.issuer_keys.last().map_or(0, |last| last.number + 1);
         let record = IssuerKey { tenant: *tenant, number, key: key.as_bytes().to_vec(), registered_at: now };
@@ -193,30 +182,16 @@ impl Directory {
         let mut issuer_keys = current.issuer_keys.clone();
         issuer_keys.push(record);
         self.publish(Tenant { issuer_keys, ..Tenant::clone(&current) });
-        Ok(answer)
+        Ok(key.id())
     }
 
     /// A page of a tenant's root log.
-    pub(crate) fn root_log(&self, tenant: &TenantId, from: u32) -> Result<RootLogPage, Problem> {
+    pub(crate) fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
         let current = self.tenant(tenant)?;
         let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
         let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
         roots.truncate(ROOT_LOG_PAGE);
-        let logged = |root: Root| LoggedRoot {
-            statement: Base64(root.statement),
-            signature: Base64(root.signature),
-            published_at: root.published_at,
-        };
-        let key = |key: &IssuerKey| LoggedKey {
-            ml_dsa_65: Base64(key.key.clone()),
-            registered_at: key.registered_at,
-        };
-        Ok(RootLogPage {
-            tenant: Hex(*tenant),
-            issuer_keys: current.issuer_keys.iter().map(key).collect(),
-            roots: roots.into_iter().map(logged).collect(),
-            next,
-        })
+        Ok(LoggedRoots { issuer_keys: current.issuer_keys.clone(), roots, next })
     }
 
     /// Tenants whose keys are being rotated.
@@ -226,11 +201,11 @@ impl Directory {
     }
 
     /// Replaces a tenant's public keys, oldest first.
-    pub(crate) fn set_keys(&self, tenant: &TenantId, keys: Vec<PublicKey>) -> Result<(), Problem> {
+    pub(crate) fn set_keys(&self, tenant: &TenantId, keys: Vec<PublicKey>) -> Result<(), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         let mut bytes = keys.iter().map(PublicKey::to_bytes);
-        let public_key = bytes.next().ok_or_else(|| Problem::internal("a tenant has no keys"))?;
+        let public_key = bytes.next().ok_or_else(|| Refused::fault("a tenant has no keys"))?;
         self.store.set_tenant_keys(tenant, public_key, bytes.next())?;
         self.publish(Tenant { keys, ..Tenant::clone(&current) });
         Ok(())
@@ -242,9 +217,9 @@ impl Directory {
     }
 
     /// A tenant's present snapshot.
-    pub(crate) fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Problem> {
+    pub(crate) fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
         let current = self.snapshot.load().tenants.get(tenant).cloned();
-        current.ok_or_else(|| Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
+        current.ok_or(Refused::TenantUnknown)
     }
 
     fn change(&self) -> MutexGuard<'_, ()> {
@@ -294,31 +269,6 @@ impl Directory {
     }
 }
 
-impl From<KeyHolderError> for Problem {
-    /// For calls about tenants and subjects that exist.
-    fn from(cause: KeyHolderError) -> Problem {
-        match cause {
-            KeyHolderError::Unavailable(why) => {
-                tracing::warn!(why, "the key-holder cannot be reached");
-                Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE)
-            }
-            KeyHolderError::OneAway(_) => Problem::new(Code::KeyHolderUnavailable, cause.to_string()),
-            KeyHolderError::Forbidden(why) => {
-                let detail = format!(
-                    "{why} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and \
-                     `set-policy` are its operator's)"
-                );
-                Problem::new(Code::KeyHolderForbids, detail)
-            }
-            other => Problem::internal(other),
-        }
-    }
-}
-
-/// What a caller is told while the key-holder is away.
-pub(crate) const KEY_HOLDER_UNAVAILABLE: &str =
-    "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
-
 /// A tenant's roots as their signed statements say, and not as the columns beside them do: who can write to the store alone makes nobody a
 /// member.
 fn of_statements(roots: &[Root], tenant: &TenantId, keys: &[IssuerKey]) -> Result<Vec<Root>, String> {
@@ -348,20 +298,15 @@ fn of_statements(roots: &[Root], tenant: &TenantId, keys: &[IssuerKey]) -> Resul
 }
 
 /// The record of a root that is the next of its tenant's chain, signed by the registered key.
-fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Problem> {
+fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Refused> {
     let key = current.issuer_keys.last().and_then(|key| IssuerPublicKey::from_bytes(&key.key));
-    let key = key.ok_or_else(|| {
-        let detail =
-            "register the tenant's issuer key first: PUT /v1/tenants/{tenant}/issuer-key, admin listener";
-        Problem::new(Code::IssuerKeyMissing, detail)
-    })?;
+    let key = key.ok_or(Refused::IssuerKeyMissing)?;
     let last = current.roots.last().map(|root| RootStatement::decode(&root.statement));
-    let last = last.transpose().map_err(Problem::internal)?;
+    let last = last.transpose().map_err(Refused::fault)?;
     let mut log = RootLog::new(current.id, last);
-    let statement = log.append(&signed, &key).map_err(refused)?.clone();
+    let statement = log.append(&signed, &key).map_err(Refused::Root)?.clone();
     if statement.issued_at > now.saturating_add(CLOCK_SKEW_S) {
-        let detail = "issued in the future: check the issuer's clock";
-        return Err(Problem::field(Code::FieldInvalid, "/statement", detail));
+        return Err(Refused::RootEarly);
     }
     let SignedRoot { statement: bytes, signature } = signed;
     Ok(Root {
@@ -375,51 +320,14 @@ fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Pro
     })
 }
 
-fn published(root: &Root) -> Result<PublishedRoot, Problem> {
-    let statement = RootStatement::decode(&root.statement).map_err(Problem::internal)?;
-    let RootStatement { generation, generation_min, .. } = statement;
-    Ok(PublishedRoot { generation, generation_min, head: Hex(statement.digest()) })
+fn published(root: &Root) -> Result<RootStatement, Refused> {
+    RootStatement::decode(&root.statement).map_err(Refused::fault)
 }
 
-fn refused(cause: ChainError) -> Problem {
-    match &cause {
-        ChainError::Generation { .. } | ChainError::Previous { .. } => Problem::new(
-            Code::RootGenerationStale,
-            format!("{cause}; read the root log and publish after its end"),
-        ),
-        ChainError::Root(RootError::Key { .. } | RootError::Signature) => {
-            Problem::new(Code::RootSignatureInvalid, cause.to_string())
-        }
-        _ => Problem::field(Code::FieldInvalid, "/statement", cause.to_string()),
-    }
-}
-
-fn stale(cause: StoreError) -> Problem {
+fn stale(cause: StoreError) -> Refused {
     match cause {
-        StoreError::Conflict => {
-            Problem::new(Code::RootGenerationStale, "a root of this or a later generation is published")
-        }
+        StoreError::Conflict => Refused::RootOvertaken,
         other => other.into(),
-    }
-}
-
-/// What a caller learns of damage; the log has the file and the cure.
-pub(crate) const STORAGE_DAMAGED: &str =
-    "stored data is damaged, so the service ends; its operator finds the file and the cure in the log";
-
-impl From<StoreError> for Problem {
-    /// For calls that cannot conflict.
-    fn from(cause: StoreError) -> Problem {
-        match cause {
-            StoreError::Busy => Problem::new(Code::Overloaded, "too many writes wait; retry after a second"),
-            StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => {
-                Problem::internal(cause)
-            }
-            StoreError::Altered(_)
-            | StoreError::Damaged(_)
-            | StoreError::Emptied
-            | StoreError::Older { .. } => Problem::new(Code::StorageDamaged, STORAGE_DAMAGED),
-        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod api;
 pub mod app;
 pub mod backup;
+mod bodies;
 pub mod certificate;
 mod chains;
 pub mod clock;
@@ -23,6 +24,7 @@ mod pace;
 pub mod problem;
 pub mod process;
 mod proofs;
+pub mod refused;
 mod replay;
 pub mod retention;
 mod rotation;

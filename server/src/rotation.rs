@@ -12,13 +12,12 @@
 )]
 
 use crate::app::App;
-use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
-use trefoil_api::{Hex, RotationState, RotationStatus};
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, StoreError, TenantId};
@@ -34,6 +33,31 @@ pub(crate) struct Rotations {
     tenants: Mutex<HashMap<TenantId, Ended>>,
     /// Held to read by every rotation that runs.
     running: RwLock<()>,
+}
+
+/// Where a tenant's rotation stands.
+pub(crate) struct Standing {
+    /// Whether it runs.
+    pub state: State,
+    /// The epoch of the newest keys.
+    pub epoch: u32,
+    /// Templates under them.
+    pub renewed: u64,
+    /// Templates that are still under the keys before.
+    pub left: u64,
+    /// Why it stopped.
+    pub why: Option<String>,
+}
+
+/// Whether a tenant's keys are being rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No; every template is under the newest keys.
+    Idle,
+    /// Yes.
+    Running,
+    /// It has begun and does not go on.
+    Stopped,
 }
 
 /// What became of a tenant's rotation.
@@ -56,7 +80,7 @@ impl Rotations {
 }
 
 /// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
-pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<RotationStatus, Problem> {
+pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<Standing, Refused> {
     app.directory.tenant(&tenant)?;
     if matches!(app.rotations.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
         return status(app, &tenant);
@@ -72,19 +96,19 @@ pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<RotationStatus, 
                 Err(cause) => {
                     tracing::error!(
                         tenant = hex::encode(tenant),
-                        ?cause,
+                        %cause,
                         "the rotation stopped: start it again"
                     );
-                    Ended::Failed(format!("{cause:?}"))
+                    Ended::Failed(cause.to_string())
                 }
             };
             app.rotations.of().insert(tenant, ended);
         };
         let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
-        thread.map(drop).map_err(Problem::internal)
+        thread.map(drop).map_err(Refused::fault)
     });
     if let Err(cause) = begun {
-        app.rotations.of().insert(tenant, Ended::Failed(format!("{cause:?}")));
+        app.rotations.of().insert(tenant, Ended::Failed(cause.to_string()));
         return Err(cause);
     }
     status(app, &tenant)
@@ -94,25 +118,25 @@ pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<RotationStatus, 
 pub(crate) fn resume(app: &Arc<App>) {
     for tenant in app.directory.rotating() {
         if let Err(cause) = start(app, tenant) {
-            tracing::error!(tenant = hex::encode(tenant), ?cause, "a rotation cannot go on: start it again");
+            tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
         }
     }
 }
 
 /// Where a tenant's rotation stands.
-pub(crate) fn status(app: &App, tenant: &TenantId) -> Result<RotationStatus, Problem> {
+pub(crate) fn status(app: &App, tenant: &TenantId) -> Result<Standing, Refused> {
     let current = app.directory.tenant(tenant)?;
     let ended = app.rotations.of().get(tenant).cloned();
     let (oldest, newest) = epochs(&current);
     let left = if oldest == newest { 0 } else { app.store.count_epoch(tenant, oldest)? };
-    let (state, error) = match ended {
-        Some(Ended::Running) => (RotationState::Running, None),
-        Some(Ended::Failed(why)) => (RotationState::Stopped, Some(why)),
-        _ if oldest != newest => (RotationState::Stopped, None),
-        _ => (RotationState::Idle, None),
+    let (state, why) = match ended {
+        Some(Ended::Running) => (State::Running, None),
+        Some(Ended::Failed(why)) => (State::Stopped, Some(why)),
+        _ if oldest != newest => (State::Stopped, None),
+        _ => (State::Idle, None),
     };
     let renewed = app.store.count_epoch(tenant, newest)?;
-    Ok(RotationStatus { tenant: Hex(*tenant), state, epoch: newest, renewed, left, error })
+    Ok(Standing { state, epoch: newest, renewed, left, why })
 }
 
 fn epochs(tenant: &Tenant) -> (u32, u32) {
@@ -121,7 +145,7 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
 }
 
 /// Makes the next keys known to everybody who enrols or matches.
-fn begin(app: &App, tenant: &TenantId) -> Result<(), Problem> {
+fn begin(app: &App, tenant: &TenantId) -> Result<(), Refused> {
     let current = app.directory.tenant(tenant)?;
     if current.keys.len() == 1 {
         app.check_vaults()?;
@@ -134,7 +158,7 @@ fn begin(app: &App, tenant: &TenantId) -> Result<(), Problem> {
 }
 
 /// Renews everything and ends the rotation; false when the process drains before.
-fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Problem> {
+fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Refused> {
     let current = app.directory.tenant(tenant)?;
     let (old, _) = epochs(&current);
     // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
@@ -162,11 +186,11 @@ fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Problem> {
 }
 
 /// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
-fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Problem>) -> Result<Option<T>, Problem> {
+fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
     while !app.draining.load(Ordering::Relaxed) {
         match app.check_vaults().and_then(|()| step()) {
             Ok(done) => return Ok(Some(done)),
-            Err(cause) if matches!(cause.code(), Code::KeyHolderUnavailable | Code::Overloaded) => {
+            Err(cause) if cause.is_passing() => {
                 std::thread::sleep(PAUSE);
             }
             Err(cause) => return Err(cause),
@@ -184,7 +208,7 @@ enum Renewed {
 }
 
 /// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
-fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem> {
+fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
     let Some(record) = app.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
     let template = crate::api::opened(app, tenant, &record)?;
     let (old, _) = epochs(tenant);
@@ -204,7 +228,7 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Problem
     };
     let renewed = unblind(encrypted, share);
     if (renewed.lane, Some(renewed.epoch)) != (template.lane, tenant.keys.last().map(PublicKey::epoch)) {
-        return Err(Problem::internal("the key-holder renewed another template"));
+        return Err(Refused::fault("the key-holder renewed another template"));
     }
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
     let place = wrap::TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };

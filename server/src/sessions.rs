@@ -10,9 +10,8 @@
 
 #![expect(clippy::disallowed_types, reason = "off the path of a hit: who missed reads a row next")]
 
-use crate::app::{App, blocking};
-use crate::chains::Full;
-use crate::problem::{Code, Problem};
+use crate::app::App;
+use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,7 @@ use tokio::sync::OnceCell;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
-use trefoil_storage::store::{Session, SessionId, TenantId};
+use trefoil_storage::store::{Session, SessionId, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;
@@ -59,26 +58,13 @@ pub(crate) enum Kept {
     Unknown,
 }
 
-/// The answer for a session that no longer carries requests.
-pub(crate) fn ended() -> Problem {
-    Problem::new(
-        Code::SessionExpired,
-        "the session has ended or its credential root was withdrawn; prove again",
-    )
-}
-
-/// The answer where too many sessions with a chain are open.
-pub(crate) fn too_many_chains(_: Full) -> Problem {
-    Problem::new(Code::Overloaded, "too many sessions with a hash chain are open; retry later")
-}
-
 /// Keeps the session of an accepted proof.
 pub(crate) async fn keep(
     app: &App,
     tenant: &Tenant,
     id: SessionId,
     verdict: &Verdict,
-) -> Result<(), Problem> {
+) -> Result<(), Refused> {
     put(app, seal(tenant, id, verdict, None)).await
 }
 
@@ -99,15 +85,15 @@ impl Reviving {
     async fn once(
         &self,
         of: (TenantId, SessionId),
-        read: impl Future<Output = Result<Kept, Problem>>,
-    ) -> Result<Kept, Problem> {
+        read: impl Future<Output = Result<Kept, Refused>>,
+    ) -> Result<Kept, Refused> {
         let row = Arc::clone(self.rows().entry(of).or_default());
         let waiting = Waiting { reviving: self, of, row };
         let mut read = Some(read);
         // After an error, and where the reader went away, the next one who waits reads.
         let take = async || match read.take() {
             Some(read) => read.await,
-            None => Err(Problem::internal("a row is read twice")),
+            None => Err(Refused::fault("a row is read twice")),
         };
         let kept = *waiting.row.get_or_try_init(take).await?;
         drop(waiting);
@@ -135,7 +121,7 @@ impl Drop for Waiting<'_> {
 }
 
 /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
-pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
+pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
     app.reviving.once((tenant.id, *id), read(app, tenant, id, now)).await
 }
 
@@ -166,10 +152,10 @@ pub(crate) fn warm(app: &App) {
     }
 }
 
-async fn read(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Problem> {
+async fn read(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
     let missed_at = Instant::now();
     let (store, tenant_id, session) = (Arc::clone(&app.store), tenant.id, *id);
-    let row = blocking(move || Ok(store.session(&tenant_id, &session)?)).await?;
+    let row = blocking(move || store.session(&tenant_id, &session)).await?;
     let Some(row) = row else { return Ok(Kept::Unknown) };
     if now >= row.expires_at {
         return Ok(Kept::Over);
@@ -186,7 +172,7 @@ async fn read(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Ke
     }
     if let Some(tip) = tip {
         put(app, seal(tenant, *id, &verdict, None)).await?;
-        app.chains.open(&tenant.id, id, tip, row.expires_at).map_err(too_many_chains)?;
+        app.chains.open(&tenant.id, id, tip, row.expires_at)?;
     }
     tenant.verdicts.fill(*id, verdict, now, missed_at);
     Ok(Kept::Live(verdict))
@@ -208,9 +194,16 @@ pub(crate) fn keep_places(app: &App) {
     }
 }
 
-async fn put(app: &App, row: Session) -> Result<(), Problem> {
+async fn put(app: &App, row: Session) -> Result<(), Refused> {
     let store = Arc::clone(&app.store);
-    blocking(move || Ok(store.put_sessions(vec![row])?)).await
+    blocking(move || store.put_sessions(vec![row])).await
+}
+
+/// Asks the store where it may block.
+async fn blocking<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Refused> {
+    Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
 }
 
 fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, tip: Option<&ChainTip>) -> Session {

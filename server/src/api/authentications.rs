@@ -5,9 +5,9 @@ use super::caller::Caller;
 use super::templates::Shown;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
 use crate::app::App;
-use crate::directory::KEY_HOLDER_UNAVAILABLE;
 use crate::door::{Claim, Login};
 use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::seal_log::{Answer, Unanswered};
 use crate::sessions::{self, Kept};
@@ -57,7 +57,7 @@ pub(super) async fn login(
     policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
     if app.keyholder.unready().is_some() {
-        return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
+        return Err(Refused::KeyHolderAway.into());
     }
     app.check_decidable()?;
     check_fresh(app, request.issued_at, app.now())?;
@@ -97,7 +97,7 @@ fn probe(tenant: &Tenant, request: &mut Authentication) -> Result<Probe, Problem
 async fn revived(app: &App, tenant: &Tenant, request: &Authentication, now: u64) -> Result<Verdict, Problem> {
     match sessions::revive(app, tenant, &request.session_id.0, now).await? {
         Kept::Live(verdict) => Ok(verdict),
-        Kept::Over => Err(sessions::ended()),
+        Kept::Over => Err(Refused::SessionEnded.into()),
         Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
     }
 }
@@ -213,7 +213,7 @@ fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Login>) -> Result<(), Pr
 fn refusal(why: Refusal) -> Problem {
     match why {
         Refusal::Session(Stale::Expired | Stale::Root | Stale::Missing | Stale::Verifier) => {
-            sessions::ended()
+            Refused::SessionEnded.into()
         }
         Refusal::Session(Stale::Scope) => Problem::new(
             Code::SessionScope,
@@ -234,7 +234,7 @@ fn refusal(why: Refusal) -> Problem {
         Refusal::NoncesFull => {
             Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
         }
-        Refusal::Reveal(RevealRefused::Unknown) => sessions::ended(),
+        Refusal::Reveal(RevealRefused::Unknown) => Refused::SessionEnded.into(),
         Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
         Refusal::Template => Problem::new(
             Code::SubjectUnknown,
@@ -249,7 +249,7 @@ fn refusal(why: Refusal) -> Problem {
             Code::Undecided,
             "the key-holder gave no decision, and nothing is accepted without one",
         ),
-        Refusal::KeyHolderUnavailable => Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE),
+        Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }
 }

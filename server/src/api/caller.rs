@@ -1,9 +1,9 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
-use crate::directory::unauthenticated;
 use crate::pace::{Place, Work};
 use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -60,7 +60,7 @@ impl FromRequestParts<Arc<App>> for Caller {
         if let Some(why) = app.unready() {
             return Err(Problem::new(Code::Draining, why));
         }
-        let key = bearer(&parts.headers).ok_or_else(unauthenticated)?;
+        let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
         let (tenant, scopes, id) = app.directory.caller(key, app.now())?;
         let place = app.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
         Ok(Caller { tenant, scopes, id, place })

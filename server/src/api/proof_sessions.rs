@@ -105,7 +105,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     let expires_at = sessions::end(&envelope.statement, &id, now, app.config.proofs.session_life_s);
     let verdict = verify(app, caller.id, envelope, expires_at).await?;
     if let Some(tip) = tip {
-        app.chains.open(&tenant.id, &id, tip, expires_at).map_err(sessions::too_many_chains)?;
+        app.chains.open(&tenant.id, &id, tip, expires_at)?;
     }
     sessions::keep(app, tenant, id, &verdict).await?;
     tenant.verdicts.fill(id, verdict, now, missed_at);

@@ -72,8 +72,9 @@ pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> 
 /// [`trefoil_attest::PrunedSeal`]. As time goes by it is another later seal.
 pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let number = parse(number)?;
-    let pruned =
-        blocking(move || log_store::pruned(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    let pruned = blocking(move || {
+        Ok(log_store::pruned(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause))?)
+    });
     let none = || {
         let detail =
             format!("no later seal of the same keys signs seal {number}; /v1/seals/{number} may have it");
@@ -91,8 +92,9 @@ fn parse(number: Number) -> Result<u64, Problem> {
 
 async fn entry(app: Arc<App>, number: Number) -> Result<LogEntry, Problem> {
     let number = parse(number)?;
-    let entry =
-        blocking(move || log_store::entry(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    let entry = blocking(move || {
+        Ok(log_store::entry(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause))?)
+    });
     entry.await?.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))
 }
 

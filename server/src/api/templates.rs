@@ -7,6 +7,7 @@ use super::caller::{Caller, PathBytes};
 use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use crate::replay::FRESHNESS_S;
 use crate::tenant::{Probe, Scope, Tenant};
 use axum::extract::{Request, State};
@@ -132,7 +133,7 @@ pub(crate) fn opened(
     app: &App,
     tenant: &Tenant,
     record: &Template,
-) -> Result<trefoil_matching::Template, Problem> {
+) -> Result<trefoil_matching::Template, Refused> {
     let Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
     let name = wrap::TemplateName {
         tenant: tenant.id,

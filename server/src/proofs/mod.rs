@@ -14,7 +14,7 @@
 pub(crate) mod metrics;
 pub(crate) mod quota;
 
-use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{Event, ProofMetrics};
 use quota::CallerId;
@@ -124,16 +124,12 @@ impl ProofPool {
         &self,
         caller: CallerId,
         envelope: Arc<ProofEnvelope>,
-    ) -> Result<Verified, Problem> {
+    ) -> Result<Verified, Refused> {
         match self.join(caller, envelope)?.await {
             Ok(Ok(verified)) => Ok(verified),
-            Ok(Err(Unverified::Refused(cause))) => Err(Problem::new(Code::ProofRejected, cause.to_string())),
-            Ok(Err(Unverified::Late)) => {
-                let deadline = self.shared.deadline.as_millis();
-                let detail = format!("the proof waited longer than {deadline} ms; retry after a second");
-                Err(Problem::new(Code::Overloaded, detail))
-            }
-            Err(_) => Err(Problem::internal("a proof worker panicked")),
+            Ok(Err(Unverified::Refused(cause))) => Err(Refused::Proof(cause)),
+            Ok(Err(Unverified::Late)) => Err(Refused::ProofLate(self.shared.deadline)),
+            Err(_) => Err(Refused::fault("a proof worker panicked")),
         }
     }
 
@@ -146,18 +142,18 @@ impl ProofPool {
         &self,
         caller: CallerId,
         envelope: Arc<ProofEnvelope>,
-    ) -> Result<oneshot::Receiver<Outcome>, Problem> {
+    ) -> Result<oneshot::Receiver<Outcome>, Refused> {
         let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
         let (answer, outcome) = oneshot::channel();
         let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns(), answer };
-        let full = |detail: &'static str| {
+        let full = |whose: &'static str| {
             self.shared.metrics.count(Event::QueueFull);
-            Err(Problem::new(Code::Overloaded, detail))
+            Err(Refused::TooManyProofs(whose))
         };
         let mut flights = self.shared.flights();
         if let Some(flight) = flights.get_mut(&id) {
             if flight.uploads.len() > FOLLOWERS_MAX {
-                return full("too many uploads of this statement wait; retry after a second");
+                return full("uploads of this statement");
             }
             flight.uploads.push(upload);
             self.shared.metrics.count(Event::Joined);
@@ -165,19 +161,19 @@ impl ProofPool {
         }
         // At most the queue and one for each thread are in the map, so counting is short.
         if flights.values().filter(|flight| flight.tenant == tenant).count() >= self.per_tenant_max {
-            return full("too many proofs of this tenant wait; retry after a second");
+            return full("proofs of this tenant");
         }
         let own = |flight: &&Flight| flight.caller == caller;
         if flights.values().filter(own).count() >= self.per_caller_max {
-            return full("too many proofs of this API key wait; retry after a second");
+            return full("proofs of this API key");
         }
         match self.queue.try_send(id) {
             Ok(()) => {
                 flights.insert(id, Flight { tenant, caller, uploads: vec![upload] });
                 Ok(outcome)
             }
-            Err(TrySendError::Full(_)) => full("too many proofs wait; retry after a second"),
-            Err(TrySendError::Disconnected(_)) => Err(Problem::internal("the proof pool has stopped")),
+            Err(TrySendError::Full(_)) => full("proofs"),
+            Err(TrySendError::Disconnected(_)) => Err(Refused::fault("the proof pool has stopped")),
         }
     }
 }

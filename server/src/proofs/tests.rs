@@ -197,9 +197,9 @@ fn a_tenant_holds_half_of_the_queue_a_caller_a_quarter_and_a_statement_a_few_upl
     let Gated { pool, go, .. } = gated(1, 8);
     let join = |caller: u8, key: u8| pool.join([caller; 8], envelope(1, key));
     let kept: Vec<_> = [(1, 1), (1, 2), (2, 3), (2, 4)].map(|(caller, key)| join(caller, key)).into();
-    for (caller, key) in [(1, 5), (3, 6)] {
-        let refused = join(caller, key).err().map(|problem| problem.code());
-        assert_eq!(refused, Some(Code::Overloaded), "caller {caller}");
+    for (caller, key, whose) in [(1, 5, "proofs of this API key"), (3, 6, "proofs of this tenant")] {
+        let refused = join(caller, key).err();
+        assert_eq!(refused, Some(Refused::TooManyProofs(whose)), "caller {caller}");
     }
     let other = envelope(2, 1);
     let followers: Vec<_> =

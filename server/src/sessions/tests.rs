@@ -125,7 +125,7 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
 }
 
 /// What a store knows of a session, which others ask for before it answers.
-async fn slow(reads: &Cell<u32>, kept: Result<Kept, Problem>) -> Result<Kept, Problem> {
+async fn slow(reads: &Cell<u32>, kept: Result<Kept, Refused>) -> Result<Kept, Refused> {
     reads.set(reads.get() + 1);
     tokio::task::yield_now().await;
     kept
@@ -152,7 +152,7 @@ async fn of_many_who_miss_one_session_one_reads_its_row() {
 async fn who_waited_for_a_read_that_failed_or_was_given_up_reads_for_himself() {
     let (reviving, reads) = (Reviving::default(), Cell::new(0));
     let of = ([1; 16], ID);
-    let failing = reviving.once(of, slow(&reads, Err(Problem::internal("disk"))));
+    let failing = reviving.once(of, slow(&reads, Err(Refused::fault("disk"))));
     let waiting = reviving.once(of, slow(&reads, Ok(Kept::Unknown)));
     let (failed, found) = tokio::join!(failing, waiting);
     assert!(failed.is_err() && matches!(found, Ok(Kept::Unknown)));

@@ -1,6 +1,6 @@
 //! What the service makes of a tenant's policy.
 
-use crate::problem::{Code, Problem};
+use crate::refused::Refused;
 use trefoil_api::{Attempts, Policy, Probe, SCORE_MAX};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
 
@@ -21,18 +21,13 @@ pub(crate) fn keys(probe: Probe) -> KeyStructure {
 }
 
 /// Refuses an audience that attestations are not made for.
-pub(crate) fn check_audience(policy: &Policy, audience: &str) -> Result<(), Problem> {
+pub(crate) fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
     if policy.audiences.iter().any(|known| known == audience) {
         return Ok(());
     }
     let named: Vec<&str> = policy.audiences.iter().take(AUDIENCES_NAMED).map(String::as_str).collect();
     let more = if policy.audiences.len() > named.len() { " and others" } else { "" };
-    let detail = format!(
-        "the tenant's policy allows the audiences {}{more}; use one of them as it is written, or a tenant made for \
-         the other one, because a policy cannot be changed",
-        named.join(", ")
-    );
-    Err(Problem::new(Code::AudienceNotAllowed, detail))
+    Err(Refused::Audience { allowed: named.join(", ") + more })
 }
 
 /// What the key-holder decides under. To be called on a checked policy.
