@@ -1,7 +1,7 @@
 //! What a service adds to a backup of its data directory: the store, the end of the log of seals, and the restoration that every later seal tells of.
 
-use crate::app::STORE_FILE;
 use crate::log_store;
+use crate::service::STORE_FILE;
 use crate::signing_keys::TRUST_ROOT_FILE;
 use std::path::Path;
 use trefoil_api::trust;

@@ -1,7 +1,7 @@
 //! What the service says of its tenants, as bodies of the API.
 
-use crate::directory::LoggedRoots;
 use crate::directory::api_keys::{self, State};
+use crate::directory::{LoggedRoots, PolicyForm};
 use crate::rotation;
 use crate::tenant::{POLICY_ID, POLICY_VERSION, Scopes, Tenant};
 use trefoil_api::{
@@ -10,6 +10,12 @@ use trefoil_api::{
 };
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_wallet::credentials::RootStatement;
+
+/// Policies in the store, as operators send them.
+pub(crate) const POLICIES: PolicyForm = PolicyForm {
+    read: |text| serde_json::from_str(text).map_err(|cause| cause.to_string()),
+    write: |policy| serde_json::to_string(policy).map_err(|cause| cause.to_string()),
+};
 
 /// A tenant in a list.
 pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {

@@ -36,8 +36,18 @@ pub(crate) struct Directory {
     registry: Registry<VerdictCache>,
     /// Verdicts that are held of a tenant whose policy does not say how many.
     verdicts_default: usize,
+    policies: PolicyForm,
     snapshot: ArcSwap<Snapshot>,
     changing: Mutex<()>,
+}
+
+/// How policies are written in the store. It is not for the directory to choose: stores have what was read from their operators.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyForm {
+    /// Reads one.
+    pub read: fn(&str) -> Result<Policy, String>,
+    /// Writes one.
+    pub write: fn(&Policy) -> Result<String, String>,
 }
 
 /// A page of a tenant's root log.
@@ -64,6 +74,7 @@ impl Directory {
         master: WrapKey,
         pepper: Pepper,
         verdicts_default: usize,
+        policies: PolicyForm,
     ) -> Result<Directory, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys } =
             store.registry().map_err(|cause| cause.to_string())?;
@@ -74,6 +85,7 @@ impl Directory {
             pepper,
             registry: Registry::default(),
             verdicts_default,
+            policies,
             snapshot: ArcSwap::default(),
             changing: Mutex::default(),
         };
@@ -109,7 +121,7 @@ impl Directory {
             .create_tenant(id, policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&id);
-        let policy = serde_json::to_string(&policy).map_err(Refused::fault)?;
+        let policy = (self.policies.write)(&policy).map_err(Refused::fault)?;
         let record = store::Tenant {
             id,
             name,
@@ -241,7 +253,7 @@ impl Directory {
     ) -> Result<Tenant, String> {
         let store::Tenant { id, policy, public_key, next_key, wrapped_key, name, created_at, disabled_at } =
             record;
-        let policy: Policy = serde_json::from_str(policy)
+        let policy: Policy = (self.policies.read)(policy)
             .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
         let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
         let keys = std::iter::once(public_key).chain(next_key);

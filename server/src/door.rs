@@ -7,7 +7,6 @@ use crate::chains::Chains;
 use crate::replay::{ReplayGuard, Use};
 use crate::seal_log::Reply;
 use std::sync::Arc;
-use trefoil_api::Authentication;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Door, LaneRequest, Refusal, Verdict};
 use trefoil_zkp::session::verify_request_mac;
@@ -36,9 +35,9 @@ pub(crate) struct FrontDoor {
 }
 
 impl Claim {
-    /// The claim of a request whose probe has this digest.
-    pub(crate) fn of(request: &Authentication, probe_digest: [u8; 32]) -> Claim {
-        Claim { issued_at: request.issued_at, probe_digest, mac: request.mac.0 }
+    /// What a request says whose probe has this digest.
+    pub(crate) fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
+        Claim { issued_at, probe_digest, mac }
     }
 
     /// Whether the MAC is that of `header` under the verdict's session key.

@@ -6,13 +6,14 @@
 //! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
 
 mod api;
-pub mod app;
+mod app;
 pub mod backup;
 mod bodies;
 pub mod certificate;
 mod chains;
 pub mod clock;
 pub mod config;
+mod counters;
 mod directory;
 mod door;
 pub mod key_holder_watch;
@@ -24,12 +25,14 @@ mod pace;
 pub mod problem;
 pub mod process;
 mod proofs;
+mod refusals;
 pub mod refused;
 mod replay;
 pub mod retention;
 mod rotation;
 mod seal_log;
 pub mod server;
+pub mod service;
 mod sessions;
 pub mod signing_keys;
 mod templates;

@@ -23,7 +23,6 @@ mod room;
 
 pub(crate) use room::{Place, Room, Shares, Work};
 
-use crate::config::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -67,12 +66,8 @@ pub(crate) struct Measured {
 }
 
 impl Pace {
-    pub(crate) fn of(limits: &Limits) -> Pace {
-        Pace::new(limits.in_flight_per_tenant, Duration::from_millis(limits.latency_aim_ms))
-    }
-
     /// At most `most` requests, and as many as are answered within `aim`.
-    fn new(most: usize, aim: Duration) -> Pace {
+    pub(crate) fn new(most: usize, aim: Duration) -> Pace {
         Pace {
             limit: AtomicUsize::new(most),
             share: AtomicUsize::new(most.min(LEAST)),

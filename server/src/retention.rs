@@ -13,16 +13,15 @@
 
 mod archive;
 
-use crate::app::App;
-use crate::config::{OldSeals, Retention};
 use crate::log_audit::{self, Head, Notice};
 use crate::log_store;
 use archive::Archive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::{LogEntry, PrunedSeal, SealHeader, TrustRoot};
+use trefoil_storage::disk::Disk;
 use trefoil_storage::store::{SealReader, Store, StoreError};
 
 /// How often it is looked for old seals.
@@ -69,16 +68,15 @@ impl Retained {
     }
 }
 
-/// One step of pruning, or of giving room back once nothing is to be pruned; whether there is more to do.
-pub(crate) fn step(app: &App, pruner: &mut Pruner) -> Result<bool, RetentionError> {
-    let store = app.store.as_ref();
-    // A full disk must not prevent what empties it.
-    let failed = |cause: &RetentionError| matches!(cause, RetentionError::Store(StoreError::Fault(_)));
-    if app.disk.with_reserve(|| pruner.step(store, app.now(), &app.retained), failed)? {
-        return Ok(true);
-    }
-    let kept = if app.disk.low().is_some() { 0 } else { FREE_BYTES_KEPT };
-    Ok(store.shrink(kept)?)
+/// What becomes of old seals.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// For how long seals keep their signatures, seconds.
+    pub full_s: u64,
+    /// Of each such time the last seal keeps them, seconds.
+    pub checkpoint_s: u64,
+    /// Where they are written to before their signatures go.
+    pub archive: Option<PathBuf>,
 }
 
 /// Takes the signatures of old seals away.
@@ -95,19 +93,35 @@ pub struct Pruner {
 }
 
 impl Pruner {
-    /// Finds its place in the store; none where old seals are kept.
+    /// Finds its place in the store.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn new(config: &Retention, store: &dyn Store) -> Result<Option<Pruner>, StoreError> {
-        let (archive, group) = match config.old_seals {
-            OldSeals::Keep => return Ok(None),
-            OldSeals::Prune => (None, STEP),
-            OldSeals::Archive => (Some(Archive::new(config.archive_dir.clone())), FILE_SEALS),
-        };
+    pub fn new(keeping: Keeping, store: &dyn Store) -> Result<Pruner, StoreError> {
+        let Keeping { full_s, checkpoint_s, archive } = keeping;
+        let group = if archive.is_some() { FILE_SEALS } else { STEP };
         let next = store.last_pruned()?.map_or(0, |last| last + 1);
-        let Retention { full_s, checkpoint_s, .. } = *config;
-        Ok(Some(Pruner { full_s, checkpoint_s, archive, group, next, end: next }))
+        Ok(Pruner { full_s, checkpoint_s, archive: archive.map(Archive::new), group, next, end: next })
+    }
+
+    /// One step of pruning, or of giving room back once nothing is to be pruned; whether there is more to do.
+    ///
+    /// # Errors
+    /// See [`Pruner::step`].
+    pub fn tend(
+        &mut self,
+        store: &dyn Store,
+        disk: &Disk,
+        now: u64,
+        retained: &Retained,
+    ) -> Result<bool, RetentionError> {
+        // A full disk must not prevent what empties it.
+        let failed = |cause: &RetentionError| matches!(cause, RetentionError::Store(StoreError::Fault(_)));
+        if disk.with_reserve(|| self.step(store, now, retained), failed)? {
+            return Ok(true);
+        }
+        let kept = if disk.low().is_some() { 0 } else { FREE_BYTES_KEPT };
+        Ok(store.shrink(kept)?)
     }
 
     /// One step; whether there is more to do at `now`.

@@ -11,8 +11,8 @@
     reason = "for rotations of keys, off the path of a login"
 )]
 
-use crate::app::App;
 use crate::refused::Refused;
+use crate::service::Service;
 use crate::tenant::Tenant;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -28,8 +28,8 @@ const CHUNK: usize = 64;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The rotations of this process: those that run, and how the last of each tenant ended.
-#[derive(Default)]
 pub(crate) struct Rotations {
+    service: Arc<Service>,
     tenants: Mutex<HashMap<TenantId, Ended>>,
     /// Held to read by every rotation that runs.
     running: RwLock<()>,
@@ -69,6 +69,11 @@ enum Ended {
 }
 
 impl Rotations {
+    /// None has run in this process.
+    pub(crate) fn new(service: Arc<Service>) -> Rotations {
+        Rotations { service, tenants: Mutex::default(), running: RwLock::default() }
+    }
+
     fn of(&self) -> MutexGuard<'_, HashMap<TenantId, Ended>> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,66 +82,66 @@ impl Rotations {
     pub(crate) fn wait(&self) {
         drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
     }
-}
 
-/// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
-pub(crate) fn start(app: &Arc<App>, tenant: TenantId) -> Result<Standing, Refused> {
-    app.directory.tenant(&tenant)?;
-    if matches!(app.rotations.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
-        return status(app, &tenant);
-    }
-    let begun = begin(app, &tenant).and_then(|()| {
-        let app = Arc::clone(app);
-        let run = move || {
-            let _running = app.rotations.running.read().unwrap_or_else(PoisonError::into_inner);
-            let ended = match run(&app, &tenant) {
-                Ok(true) => Ended::Done,
-                // Draining: the next process goes on.
-                Ok(false) => return,
-                Err(cause) => {
-                    tracing::error!(
-                        tenant = hex::encode(tenant),
-                        %cause,
-                        "the rotation stopped: start it again"
-                    );
-                    Ended::Failed(cause.to_string())
-                }
+    /// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
+    pub(crate) fn start(self: &Arc<Self>, tenant: TenantId) -> Result<Standing, Refused> {
+        self.service.directory.tenant(&tenant)?;
+        if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
+            return self.status(&tenant);
+        }
+        let begun = begin(&self.service, &tenant).and_then(|()| {
+            let rotations = Arc::clone(self);
+            let run = move || {
+                let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
+                let ended = match run(&rotations.service, &tenant) {
+                    Ok(true) => Ended::Done,
+                    // Draining: the next process goes on.
+                    Ok(false) => return,
+                    Err(cause) => {
+                        tracing::error!(
+                            tenant = hex::encode(tenant),
+                            %cause,
+                            "the rotation stopped: start it again"
+                        );
+                        Ended::Failed(cause.to_string())
+                    }
+                };
+                rotations.of().insert(tenant, ended);
             };
-            app.rotations.of().insert(tenant, ended);
-        };
-        let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
-        thread.map(drop).map_err(Refused::fault)
-    });
-    if let Err(cause) = begun {
-        app.rotations.of().insert(tenant, Ended::Failed(cause.to_string()));
-        return Err(cause);
+            let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
+            thread.map(drop).map_err(Refused::fault)
+        });
+        if let Err(cause) = begun {
+            self.of().insert(tenant, Ended::Failed(cause.to_string()));
+            return Err(cause);
+        }
+        self.status(&tenant)
     }
-    status(app, &tenant)
-}
 
-/// Goes on with what an earlier process began.
-pub(crate) fn resume(app: &Arc<App>) {
-    for tenant in app.directory.rotating() {
-        if let Err(cause) = start(app, tenant) {
-            tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
+    /// Goes on with what an earlier process began.
+    pub(crate) fn resume(self: &Arc<Self>) {
+        for tenant in self.service.directory.rotating() {
+            if let Err(cause) = self.start(tenant) {
+                tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
+            }
         }
     }
-}
 
-/// Where a tenant's rotation stands.
-pub(crate) fn status(app: &App, tenant: &TenantId) -> Result<Standing, Refused> {
-    let current = app.directory.tenant(tenant)?;
-    let ended = app.rotations.of().get(tenant).cloned();
-    let (oldest, newest) = epochs(&current);
-    let left = if oldest == newest { 0 } else { app.store.count_epoch(tenant, oldest)? };
-    let (state, why) = match ended {
-        Some(Ended::Running) => (State::Running, None),
-        Some(Ended::Failed(why)) => (State::Stopped, Some(why)),
-        _ if oldest != newest => (State::Stopped, None),
-        _ => (State::Idle, None),
-    };
-    let renewed = app.store.count_epoch(tenant, newest)?;
-    Ok(Standing { state, epoch: newest, renewed, left, why })
+    /// Where a tenant's rotation stands.
+    pub(crate) fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
+        let current = self.service.directory.tenant(tenant)?;
+        let ended = self.of().get(tenant).cloned();
+        let (oldest, newest) = epochs(&current);
+        let left = if oldest == newest { 0 } else { self.service.store.count_epoch(tenant, oldest)? };
+        let (state, why) = match ended {
+            Some(Ended::Running) => (State::Running, None),
+            Some(Ended::Failed(why)) => (State::Stopped, Some(why)),
+            _ if oldest != newest => (State::Stopped, None),
+            _ => (State::Idle, None),
+        };
+        let renewed = self.service.store.count_epoch(tenant, newest)?;
+        Ok(Standing { state, epoch: newest, renewed, left, why })
+    }
 }
 
 fn epochs(tenant: &Tenant) -> (u32, u32) {
@@ -145,50 +150,50 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
 }
 
 /// Makes the next keys known to everybody who enrols or matches.
-fn begin(app: &App, tenant: &TenantId) -> Result<(), Refused> {
-    let current = app.directory.tenant(tenant)?;
+fn begin(service: &Service, tenant: &TenantId) -> Result<(), Refused> {
+    let current = service.directory.tenant(tenant)?;
     if current.keys.len() == 1 {
-        app.check_vaults()?;
-        let next = app.keyholder.begin_rotation(*tenant)?;
-        app.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
+        service.check_vaults()?;
+        let next = service.keyholder.begin_rotation(*tenant)?;
+        service.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
     }
     // Enrolments that asked the key-holder before it had the next keys are stored after this.
-    drop(app.enrolling.write().unwrap_or_else(PoisonError::into_inner));
+    drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
     Ok(())
 }
 
 /// Renews everything and ends the rotation; false when the process drains before.
-fn run(app: &Arc<App>, tenant: &TenantId) -> Result<bool, Refused> {
-    let current = app.directory.tenant(tenant)?;
+fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
+    let current = service.directory.tenant(tenant)?;
     let (old, _) = epochs(&current);
     // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
     let mut dead = HashSet::new();
     loop {
-        let mut chunk = app.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
+        let mut chunk = service.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
         chunk.retain(|handle| !dead.contains(handle));
         if chunk.is_empty() {
             break;
         }
         for handle in chunk {
-            match patiently(app, || renew(app, &current, &handle))? {
+            match patiently(service, || renew(service, &current, &handle))? {
                 Some(Renewed::Done) => {}
                 Some(Renewed::Dead) => drop(dead.insert(handle)),
                 None => return Ok(false),
             }
         }
     }
-    if patiently(app, || Ok(app.keyholder.finish_rotation(*tenant, old)?))?.is_none() {
+    if patiently(service, || Ok(service.keyholder.finish_rotation(*tenant, old)?))?.is_none() {
         return Ok(false);
     }
     let next = current.keys.last().cloned().into_iter().collect();
-    app.directory.set_keys(tenant, next)?;
+    service.directory.set_keys(tenant, next)?;
     Ok(true)
 }
 
 /// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
-fn patiently<T>(app: &App, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
-    while !app.draining.load(Ordering::Relaxed) {
-        match app.check_vaults().and_then(|()| step()) {
+fn patiently<T>(service: &Service, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
+    while !service.draining.load(Ordering::Relaxed) {
+        match service.check_vaults().and_then(|()| step()) {
             Ok(done) => return Ok(Some(done)),
             Err(cause) if cause.is_passing() => {
                 std::thread::sleep(PAUSE);
@@ -208,21 +213,21 @@ enum Renewed {
 }
 
 /// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
-fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
-    let Some(record) = app.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
-    let template = crate::api::opened(app, tenant, &record)?;
+fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
+    let Some(record) = service.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
+    let template = service.opened(tenant, &record)?;
     let (old, _) = epochs(tenant);
     if template.epoch != old {
         return Ok(Renewed::Done);
     }
     let from = template.generation;
-    let to = match app.store.reserve_renewal(&tenant.id, handle) {
+    let to = match service.store.reserve_renewal(&tenant.id, handle) {
         Err(StoreError::Conflict) => return Ok(Renewed::Done),
         other => other?,
     };
     let (blinded, share) = blind(&template, &mut rand::rng());
     let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
-    let encrypted = match app.keyholder.renew(Renewal { name: name(from), to, blinded }) {
+    let encrypted = match service.keyholder.renew(Renewal { name: name(from), to, blinded }) {
         Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
         other => other?,
     };
@@ -241,10 +246,10 @@ fn renew(app: &App, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused
         wrapped: wrapped.bytes,
         ..record
     };
-    if app.store.renew_template(record, from)? {
-        app.templates.insert(renewed);
+    if service.store.renew_template(record, from)? {
+        service.templates.insert(renewed);
     } else {
-        app.keyholder.shred(name(to))?;
+        service.keyholder.shred(name(to))?;
     }
     Ok(Renewed::Done)
 }

@@ -13,8 +13,8 @@
 //! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
 //! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
+use crate::counters::Counters;
 use crate::door::Login;
-use crate::metrics::Metrics;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -91,7 +91,7 @@ impl SealLog {
     pub(crate) fn start(
         frontier: Frontier,
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
-        metrics: Arc<Metrics>,
+        counters: Arc<Counters>,
         standing: Arc<Standing>,
         supervisor: &Supervisor,
     ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
@@ -99,7 +99,7 @@ impl SealLog {
         let (watching, supervisor) = (supervisor.clone(), supervisor.clone());
         let died = supervisor.clone();
         let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
-            let writer = Writer { queue: &sealed, frontier, store, metrics, standing, supervisor: died };
+            let writer = Writer { queue: &sealed, frontier, store, counters, standing, supervisor: died };
             // Without a writer no seal is stored.
             watching.watch_then("seal-log", || writer.run(), || sealed.iter().for_each(drop));
         })?;
@@ -133,7 +133,7 @@ struct Writer<'a, F> {
     queue: &'a Receiver<Sealed<Login>>,
     frontier: Frontier,
     store: F,
-    metrics: Arc<Metrics>,
+    counters: Arc<Counters>,
     standing: Arc<Standing>,
     supervisor: Supervisor,
 }
@@ -157,7 +157,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     /// What is stored of a seal, which is the next one of the log.
     fn next(&mut self, sealed: &Sealed<Login>) -> Unstored {
         let seal = &sealed.under.seal;
-        self.metrics.sealed(&sealed.batches, sealed.seal_ns);
+        self.counters.sealed(&sealed.batches, sealed.seal_ns);
         let completed = self.frontier.push(&seal.header.digest());
         Unstored { number: seal.header.seal_number, bytes: seal.encode(), completed }
     }
@@ -222,7 +222,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     fn answer(&self, Sealed { under, batches, .. }: Sealed<Login>) {
         for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
             let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
-            self.metrics.decided(decision);
+            self.counters.decided(decision);
             let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
             let _ = reply.reply.send(Ok(answer));
         }

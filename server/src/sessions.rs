@@ -10,7 +10,8 @@
 
 #![expect(clippy::disallowed_types, reason = "off the path of a hit: who missed reads a row next")]
 
-use crate::app::App;
+use crate::chains::Chains;
+use crate::directory::Directory;
 use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use tokio::sync::OnceCell;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
-use trefoil_storage::store::{Session, SessionId, StoreError, TenantId};
+use trefoil_storage::store::{Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;
@@ -58,19 +59,16 @@ pub(crate) enum Kept {
     Unknown,
 }
 
-/// Keeps the session of an accepted proof.
-pub(crate) async fn keep(
-    app: &App,
-    tenant: &Tenant,
-    id: SessionId,
-    verdict: &Verdict,
-) -> Result<(), Refused> {
-    put(app, seal(tenant, id, verdict, None)).await
+/// The rows of sessions.
+pub(crate) struct Sessions {
+    store: Arc<dyn Store>,
+    chains: Arc<Chains>,
+    reviving: Reviving,
 }
 
 /// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
 #[derive(Default)]
-pub(crate) struct Reviving(Mutex<Rows>);
+struct Reviving(Mutex<Rows>);
 
 type Rows = HashMap<(TenantId, SessionId), Arc<OnceCell<Kept>>>;
 
@@ -120,83 +118,104 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
-pub(crate) async fn revive(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
-    app.reviving.once((tenant.id, *id), read(app, tenant, id, now)).await
-}
+impl Sessions {
+    /// Those in this store, whose places are in these chains while they are open.
+    pub(crate) fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
+        Sessions { store, chains, reviving: Reviving::default() }
+    }
 
-/// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
-/// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
-pub(crate) fn warm(app: &App) {
-    let now = app.now();
-    for tenant in app.directory.all() {
-        let (mut after, mut room) = (None, tenant.verdicts.capacity());
-        while room > 0 {
-            let rows = match app.store.live_sessions(&tenant.id, after.as_ref(), now, room.min(ROWS_PER_READ))
-            {
-                Ok(rows) => rows,
-                Err(cause) => {
-                    tracing::warn!(%cause, "the cache is not warmed: each session's next request reads its row");
-                    return;
-                }
-            };
-            let Some(last) = rows.last() else { break };
-            (after, room) = (Some(last.id), room - rows.len());
-            let is_live = |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
-            for row in &rows {
-                if let Some((verdict, _)) = open(&tenant, row).filter(|(verdict, _)| is_live(verdict)) {
-                    tenant.verdicts.insert(row.id, verdict, now);
+    /// Keeps the session of an accepted proof.
+    pub(crate) async fn keep(
+        &self,
+        tenant: &Tenant,
+        id: SessionId,
+        verdict: &Verdict,
+    ) -> Result<(), Refused> {
+        self.put(seal(tenant, id, verdict, None)).await
+    }
+
+    /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
+    pub(crate) async fn revive(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+        self.reviving.once((tenant.id, *id), self.read(tenant, id, now)).await
+    }
+
+    /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
+    /// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
+    pub(crate) fn warm(&self, directory: &Directory, now: u64) {
+        for tenant in directory.all() {
+            let (mut after, mut room) = (None, tenant.verdicts.capacity());
+            while room > 0 {
+                let rows = match self.store.live_sessions(
+                    &tenant.id,
+                    after.as_ref(),
+                    now,
+                    room.min(ROWS_PER_READ),
+                ) {
+                    Ok(rows) => rows,
+                    Err(cause) => {
+                        tracing::warn!(%cause, "the cache is not warmed: each session's next request reads its row");
+                        return;
+                    }
+                };
+                let Some(last) = rows.last() else { break };
+                (after, room) = (Some(last.id), room - rows.len());
+                let is_live =
+                    |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
+                for row in &rows {
+                    if let Some((verdict, _)) = open(&tenant, row).filter(|(verdict, _)| is_live(verdict)) {
+                        tenant.verdicts.insert(row.id, verdict, now);
+                    }
                 }
             }
         }
     }
-}
 
-async fn read(app: &App, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
-    let missed_at = Instant::now();
-    let (store, tenant_id, session) = (Arc::clone(&app.store), tenant.id, *id);
-    let row = blocking(move || store.session(&tenant_id, &session)).await?;
-    let Some(row) = row else { return Ok(Kept::Unknown) };
-    if now >= row.expires_at {
-        return Ok(Kept::Over);
+    async fn read(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+        let missed_at = Instant::now();
+        let (store, tenant_id, session) = (Arc::clone(&self.store), tenant.id, *id);
+        let row = blocking(move || store.session(&tenant_id, &session)).await?;
+        let Some(row) = row else { return Ok(Kept::Unknown) };
+        if now >= row.expires_at {
+            return Ok(Kept::Over);
+        }
+        let Some((verdict, tip)) = open(tenant, &row) else {
+            tracing::warn!(
+                session = hex::encode(id),
+                "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
+            );
+            return Ok(Kept::Over);
+        };
+        if !tenant.accepts(verdict.root_generation) {
+            return Ok(Kept::Over);
+        }
+        if let Some(tip) = tip {
+            self.put(seal(tenant, *id, &verdict, None)).await?;
+            self.chains.open(&tenant.id, id, tip, row.expires_at)?;
+        }
+        tenant.verdicts.fill(*id, verdict, now, missed_at);
+        Ok(Kept::Live(verdict))
     }
-    let Some((verdict, tip)) = open(tenant, &row) else {
-        tracing::warn!(
-            session = hex::encode(id),
-            "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
-        );
-        return Ok(Kept::Over);
-    };
-    if !tenant.accepts(verdict.root_generation) {
-        return Ok(Kept::Over);
-    }
-    if let Some(tip) = tip {
-        put(app, seal(tenant, *id, &verdict, None)).await?;
-        app.chains.open(&tenant.id, id, tip, row.expires_at)?;
-    }
-    tenant.verdicts.fill(*id, verdict, now, missed_at);
-    Ok(Kept::Live(verdict))
-}
 
-/// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
-pub(crate) fn keep_places(app: &App) {
-    let placed = |(tenant, id, tip)| {
-        let tenant = app.directory.tenant(&tenant).ok()?;
-        let row = app.store.session(&tenant.id, &id).ok()??;
-        let (verdict, _) = open(&tenant, &row)?;
-        Some(seal(&tenant, id, &verdict, Some(&tip)))
-    };
-    let mut rows = app.chains.take().into_iter().filter_map(placed).peekable();
-    while rows.peek().is_some() {
-        if let Err(cause) = app.store.put_sessions(rows.by_ref().take(ROWS_PER_WRITE).collect()) {
-            tracing::warn!(%cause, "the places of hash chains were not kept: their holders prove again");
+    /// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
+    pub(crate) fn keep_places(&self, directory: &Directory) {
+        let placed = |(tenant, id, tip)| {
+            let tenant = directory.tenant(&tenant).ok()?;
+            let row = self.store.session(&tenant.id, &id).ok()??;
+            let (verdict, _) = open(&tenant, &row)?;
+            Some(seal(&tenant, id, &verdict, Some(&tip)))
+        };
+        let mut rows = self.chains.take().into_iter().filter_map(placed).peekable();
+        while rows.peek().is_some() {
+            if let Err(cause) = self.store.put_sessions(rows.by_ref().take(ROWS_PER_WRITE).collect()) {
+                tracing::warn!(%cause, "the places of hash chains were not kept: their holders prove again");
+            }
         }
     }
-}
 
-async fn put(app: &App, row: Session) -> Result<(), Refused> {
-    let store = Arc::clone(&app.store);
-    blocking(move || store.put_sessions(vec![row])).await
+    async fn put(&self, row: Session) -> Result<(), Refused> {
+        let store = Arc::clone(&self.store);
+        blocking(move || store.put_sessions(vec![row])).await
+    }
 }
 
 /// Asks the store where it may block.

@@ -6,11 +6,10 @@
 
 #![expect(clippy::disallowed_types, reason = "off the path of a login: workers have sessions of their own")]
 
-use crate::tenant::Tenant;
 use crate::wiring::{VerdictCache, verdict_cache};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use trefoil_cache::{Cache, Session as _, Watched, exposition};
+use trefoil_cache::{Cache, Session as _};
 use trefoil_pipeline::{SessionId, Verdict};
 
 type CacheSession = <VerdictCache as Cache<Verdict>>::Session;
@@ -68,21 +67,4 @@ impl Verdicts {
     fn session(&self) -> MutexGuard<'_, CacheSession> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Sizes, counts, durations and patterns of all partitions, as Prometheus text: never a key. Tenants are named by their identifiers,
-/// which only the operator causes.
-pub(crate) fn observations(tenants: &[Arc<Tenant>]) -> String {
-    let caches: Vec<_> = tenants
-        .iter()
-        .map(|tenant| (hex::encode(tenant.id), &tenant.verdicts.cache))
-        .map(|(tenant, cache)| Watched {
-            tenant,
-            observer: cache.observer(),
-            entries: cache.len(),
-            capacity: cache.capacity(),
-            bytes: cache.table_bytes(),
-        })
-        .collect();
-    exposition(&caches, "trefoil_verdict_cache", Instant::now())
 }

@@ -7,9 +7,7 @@ use crate::bodies;
 use crate::metrics;
 use crate::problem::Problem;
 use crate::refused::Refused;
-use crate::rotation;
 use crate::tenant::POLICY_ID;
-use crate::verdicts;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -25,8 +23,8 @@ pub(super) async fn create_tenant(
 ) -> Result<Response, Problem> {
     let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
     let created = blocking(move || {
-        app.check_vaults()?;
-        let tenant = app.directory.create_tenant(request.name, request.policy, app.now())?;
+        app.service.check_vaults()?;
+        let tenant = app.service.directory.create_tenant(request.name, request.policy, app.service.now())?;
         Ok(CreatedTenant { tenant_id: Hex(tenant), policy_id: POLICY_ID })
     })
     .await?;
@@ -44,7 +42,7 @@ pub(super) async fn create_api_key(
     let CreateApiKey { scopes, label, expires_at } = request;
     let created = blocking(move || {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
-        let (text, id) = app.directory.create_api_key(&tenant, key, app.now())?;
+        let (text, id) = app.service.directory.create_api_key(&tenant, key, app.service.now())?;
         Ok(CreatedApiKey { api_key: text.to_string(), id: Hex(id), expires_at })
     })
     .await?;
@@ -58,7 +56,7 @@ pub(super) async fn api_keys(
     PathBytes(tenant): PathBytes<16>,
     Cursor(from): Cursor<8>,
 ) -> Result<Response, Problem> {
-    let (keys, next) = app.directory.api_keys(&tenant, from, app.now())?;
+    let (keys, next) = app.service.directory.api_keys(&tenant, from, app.service.now())?;
     let api_keys = keys.into_iter().map(bodies::api_key).collect();
     body::answer(StatusCode::OK, &ApiKeyPage { api_keys, next: next.map(Hex) })
 }
@@ -70,7 +68,8 @@ pub(super) async fn revoke_api_key(
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
-    let revoked = blocking(move || Ok(app.directory.revoke_api_key(&tenant, id, app.now())?)).await?;
+    let revoked =
+        blocking(move || Ok(app.service.directory.revoke_api_key(&tenant, id, app.service.now())?)).await?;
     body::answer(StatusCode::OK, &bodies::api_key(revoked))
 }
 
@@ -80,7 +79,7 @@ pub(super) async fn tenants(
     _: Operator,
     Cursor(from): Cursor<16>,
 ) -> Result<Response, Problem> {
-    let (tenants, next) = app.directory.tenants(from);
+    let (tenants, next) = app.service.directory.tenants(from);
     let tenants = tenants.iter().map(|tenant| bodies::summary(tenant)).collect();
     body::answer(StatusCode::OK, &TenantPage { tenants, next: next.map(Hex) })
 }
@@ -91,7 +90,7 @@ pub(super) async fn tenant(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &bodies::shown(&*app.directory.tenant(&tenant)?))
+    body::answer(StatusCode::OK, &bodies::shown(&*app.service.directory.tenant(&tenant)?))
 }
 
 /// `POST /v1/tenants/{tenant}/disable`: all of its API keys are refused with `tenant-disabled`. Nothing is deleted.
@@ -118,7 +117,9 @@ async fn set_disabled(
     PathBytes(tenant): PathBytes<16>,
     disabled: bool,
 ) -> Result<Response, Problem> {
-    let tenant = blocking(move || Ok(app.directory.set_disabled(&tenant, disabled, app.now())?)).await?;
+    let tenant =
+        blocking(move || Ok(app.service.directory.set_disabled(&tenant, disabled, app.service.now())?))
+            .await?;
     body::answer(StatusCode::OK, &bodies::summary(&tenant))
 }
 
@@ -130,8 +131,8 @@ pub(super) async fn reset_malformed(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<StatusCode, Problem> {
     blocking(move || {
-        app.check_vaults()?;
-        match app.keyholder.forgive_malformed(tenant) {
+        app.service.check_vaults()?;
+        match app.service.keyholder.forgive_malformed(tenant) {
             Ok(()) => Ok(StatusCode::NO_CONTENT),
             Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
             Err(cause) => Err(cause.into()),
@@ -148,8 +149,8 @@ pub(super) async fn rotate_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     // It writes every template anew.
-    app.check_room()?;
-    let standing = blocking(move || Ok(rotation::start(&app, tenant)?)).await?;
+    app.service.check_room()?;
+    let standing = blocking(move || Ok(app.rotations.start(tenant)?)).await?;
     body::answer(StatusCode::ACCEPTED, &bodies::rotation(tenant, standing))
 }
 
@@ -159,7 +160,7 @@ pub(super) async fn key_rotation(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let standing = blocking(move || Ok(rotation::status(&app, &tenant)?)).await?;
+    let standing = blocking(move || Ok(app.rotations.status(&tenant)?)).await?;
     body::answer(StatusCode::OK, &bodies::rotation(tenant, standing))
 }
 
@@ -170,13 +171,13 @@ pub(super) async fn live() -> &'static str {
 
 /// `GET /readyz`: whether the service takes requests, and if not why.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
-    match app.undecided() {
+    match app.service.undecided() {
         None => {
-            let away = app.keyholder.seats().into_iter().filter_map(|holder| {
+            let away = app.service.keyholder.seats().into_iter().filter_map(|holder| {
                 let (seat, address) = (holder.seat, holder.address);
                 holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
             });
-            let counted = app.key_holder.status().as_deref().map(counted);
+            let counted = app.service.key_holder.status().as_deref().map(counted);
             std::iter::once("ready\n".to_owned())
                 .chain(away)
                 .chain(counted)
@@ -201,6 +202,7 @@ fn counted(status: &Status) -> String {
 
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.render(&app.gauges()) + &verdicts::observations(&app.directory.all());
+    let page = app.metrics.render(&app.service.counters, &app.gauges())
+        + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }

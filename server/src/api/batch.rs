@@ -33,8 +33,8 @@ pub(super) async fn authenticate(
     // As many as it may have, until it is known how many it has.
     caller.widen(&app, BATCH_MAX)?;
     let mut work = caller.work(&app).await?;
-    let began_ns = app.clock.monotonic_ns();
-    app.check_room()?;
+    let began_ns = app.service.clock.monotonic_ns();
+    app.service.check_room()?;
     let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.config.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
     caller.only(authentications.len());
@@ -44,7 +44,7 @@ pub(super) async fn authenticate(
     let all = together(logins, &mut answers);
     // Without an answer in time are those that have none then.
     let _ = tokio::time::timeout(app.config.limits.answer_timeout(), all).await;
-    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
+    app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
     let results = answers.iter().map(|answer| match answer {
         Ok(answer) => Outcome::Answered(answer),

@@ -42,8 +42,7 @@ mod templates;
 /// Bytes of a request head: path and headers, as HTTP/2 counts them (RFC 9113 section 10.5.1).
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-pub(crate) use envelope::Refusals;
-pub(crate) use templates::{IDEMPOTENCY_LIFETIME_S, opened};
+pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
 
 use crate::app::App;
 use crate::problem::{Code, Problem};

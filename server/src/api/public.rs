@@ -23,7 +23,7 @@ pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    (headers, trust::to_json(&app.trust_root)).into_response()
+    (headers, trust::to_json(&app.service.trust_root)).into_response()
 }
 
 /// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Anybody who pinned the
@@ -34,7 +34,7 @@ pub(super) async fn keys_version(
 ) -> Result<Response, Problem> {
     let Path(number) = number
         .map_err(|_| Problem::new(Code::MalformedRequest, "a trust root's version is a whole number"))?;
-    let newest = app.trust_root.version();
+    let newest = app.service.trust_root.version();
     let unknown = || Problem::new(Code::TrustRootUnknown, format!("the newest version is {newest}"));
     if number > newest {
         return Err(unknown());
@@ -73,7 +73,8 @@ pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> 
 pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let number = parse(number)?;
     let pruned = blocking(move || {
-        Ok(log_store::pruned(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause))?)
+        Ok(log_store::pruned(app.service.store.as_ref(), number)
+            .map_err(|cause| app.service.unlogged(cause))?)
     });
     let none = || {
         let detail =
@@ -93,7 +94,8 @@ fn parse(number: Number) -> Result<u64, Problem> {
 async fn entry(app: Arc<App>, number: Number) -> Result<LogEntry, Problem> {
     let number = parse(number)?;
     let entry = blocking(move || {
-        Ok(log_store::entry(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause))?)
+        Ok(log_store::entry(app.service.store.as_ref(), number)
+            .map_err(|cause| app.service.unlogged(cause))?)
     });
     entry.await?.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))
 }
@@ -127,8 +129,8 @@ pub(super) async fn fhe_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let keys = blocking(move || {
-        let tenant = app.directory.tenant(&tenant)?;
-        let key = app.keyholder.sealing_key()?;
+        let tenant = app.service.directory.tenant(&tenant)?;
+        let key = app.service.keyholder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id),
             probe_mode: tenant.policy.probe,
@@ -143,7 +145,7 @@ pub(super) async fn fhe_keys(
 
 /// `GET /.well-known/trefoil-configuration`
 pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let issuer = app.trust_root.issuer();
+    let issuer = app.service.trust_root.issuer();
     let configuration = json!({
         "issuer": issuer,
         "api_version": "v1",

@@ -29,8 +29,8 @@ pub(super) async fn publish(
     let publish = move || {
         let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
         let failed = |refused: &Refused| *refused == Refused::Fault;
-        let publish = || app.directory.publish_root(&tenant, root(), app.now());
-        Ok(app.disk.with_reserve(publish, failed)?)
+        let publish = || app.service.directory.publish_root(&tenant, root(), app.service.now());
+        Ok(app.service.disk.with_reserve(publish, failed)?)
     };
     let published = blocking(publish).await?;
     body::answer(StatusCode::CREATED, &bodies::published(&published))
@@ -54,7 +54,7 @@ pub(super) async fn log(
     let Query(Page { from }) = page.map_err(|_| {
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
-    let page = blocking(move || Ok(app.directory.root_log(&tenant, from)?)).await?;
+    let page = blocking(move || Ok(app.service.directory.root_log(&tenant, from)?)).await?;
     body::answer(StatusCode::OK, &bodies::root_log(tenant, page))
 }
 
@@ -66,6 +66,8 @@ pub(super) async fn register_key(
     request: Request,
 ) -> Result<Response, Problem> {
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let register = move || Ok(app.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, app.now())?);
+    let register = move || {
+        Ok(app.service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, app.service.now())?)
+    };
     body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id: Hex(blocking(register).await?) })
 }

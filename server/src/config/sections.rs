@@ -2,6 +2,7 @@
 
 use super::ConfigError;
 use crate::proofs::quota::QuotaConfig;
+use crate::retention::Keeping;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -266,6 +267,18 @@ pub struct Retention {
     pub checkpoint_s: u64,
     /// Where old seals are written to.
     pub archive_dir: PathBuf,
+}
+
+impl Retention {
+    /// What becomes of old seals; nothing where they are kept.
+    pub fn keeping(&self) -> Option<Keeping> {
+        let archive = match self.old_seals {
+            OldSeals::Keep => return None,
+            OldSeals::Prune => None,
+            OldSeals::Archive => Some(self.archive_dir.clone()),
+        };
+        Some(Keeping { full_s: self.full_s, checkpoint_s: self.checkpoint_s, archive })
+    }
 }
 
 /// What becomes of the signatures of old seals.

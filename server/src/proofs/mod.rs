@@ -11,12 +11,12 @@
 
 #![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
 
-pub(crate) mod metrics;
+pub(crate) mod counters;
 pub(crate) mod quota;
 
 use crate::refused::Refused;
+use counters::{Event, ProofCounters};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use metrics::{Event, ProofMetrics};
 use quota::CallerId;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,7 +67,7 @@ struct Shared {
     verify: Box<Verifier>,
     deadline: Duration,
     clock: Arc<dyn Clock>,
-    metrics: Arc<ProofMetrics>,
+    counters: Arc<ProofCounters>,
 }
 
 /// The uploads of one statement, in the order of their arrival.
@@ -89,23 +89,23 @@ impl ProofPool {
     pub(crate) fn start(
         config: PoolConfig,
         clock: Arc<dyn Clock>,
-        metrics: Arc<ProofMetrics>,
+        counters: Arc<ProofCounters>,
         supervisor: &Supervisor,
     ) -> std::io::Result<ProofPool> {
         let verify = |envelope: &ProofEnvelope| trefoil_zkp::verify(&envelope.statement, &envelope.proof);
-        ProofPool::start_with(Box::new(verify), config, clock, metrics, supervisor)
+        ProofPool::start_with(Box::new(verify), config, clock, counters, supervisor)
     }
 
     fn start_with(
         verify: Box<Verifier>,
         config: PoolConfig,
         clock: Arc<dyn Clock>,
-        metrics: Arc<ProofMetrics>,
+        counters: Arc<ProofCounters>,
         supervisor: &Supervisor,
     ) -> std::io::Result<ProofPool> {
         let PoolConfig { workers, queue, deadline } = config;
         let (sender, jobs) = bounded(queue);
-        let shared = Arc::new(Shared { flights: Mutex::default(), verify, deadline, clock, metrics });
+        let shared = Arc::new(Shared { flights: Mutex::default(), verify, deadline, clock, counters });
         for number in 0..workers.max(1) {
             let (jobs, shared) = (jobs.clone(), Arc::clone(&shared));
             let worker = Worker { jobs: Some(jobs), shared };
@@ -147,7 +147,7 @@ impl ProofPool {
         let (answer, outcome) = oneshot::channel();
         let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns(), answer };
         let full = |whose: &'static str| {
-            self.shared.metrics.count(Event::QueueFull);
+            self.shared.counters.count(Event::QueueFull);
             Err(Refused::TooManyProofs(whose))
         };
         let mut flights = self.shared.flights();
@@ -156,7 +156,7 @@ impl ProofPool {
                 return full("uploads of this statement");
             }
             flight.uploads.push(upload);
-            self.shared.metrics.count(Event::Joined);
+            self.shared.counters.count(Event::Joined);
             return Ok(outcome);
         }
         // At most the queue and one for each thread are in the map, so counting is short.
@@ -213,7 +213,7 @@ fn verify_all(shared: &Shared, id: &SessionId) {
             shared.flights().remove(id);
             return;
         };
-        shared.metrics.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
+        shared.counters.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
         shared.answer(id, &envelope, outcome);
     }
 }
@@ -231,9 +231,9 @@ impl Shared {
         let waited_ns = |upload: &Upload| now.saturating_sub(upload.arrived_ns);
         for upload in std::mem::take(&mut flight.uploads) {
             if upload.answer.is_closed() {
-                self.metrics.count(Event::Abandoned);
+                self.counters.count(Event::Abandoned);
             } else if u128::from(waited_ns(&upload)) > self.deadline.as_nanos() {
-                self.metrics.count(Event::Late);
+                self.counters.count(Event::Late);
                 // A caller that has gone away needs no answer, here and below.
                 let _ = upload.answer.send(Err(Unverified::Late));
             } else {

@@ -27,7 +27,7 @@ struct Gated {
     clock: Arc<Hand>,
     go: mpsc::Sender<()>,
     verifications: Arc<AtomicUsize>,
-    metrics: Arc<ProofMetrics>,
+    counters: Arc<ProofCounters>,
 }
 
 fn gated(workers: usize, queue: usize) -> Gated {
@@ -41,13 +41,18 @@ fn gated(workers: usize, queue: usize) -> Gated {
         counter.fetch_add(1, Ordering::SeqCst);
         trefoil_zkp::verify(&envelope.statement, &envelope.proof)
     };
-    let (clock, metrics) = (Arc::new(Hand::default()), Arc::<ProofMetrics>::default());
+    let (clock, counters) = (Arc::new(Hand::default()), Arc::<ProofCounters>::default());
     let config = PoolConfig { workers, queue, deadline: Duration::from_secs(2) };
     let shared = Arc::clone(&clock) as Arc<dyn Clock>;
-    let pool =
-        ProofPool::start_with(Box::new(verify), config, shared, Arc::clone(&metrics), &Supervisor::default())
-            .unwrap();
-    Gated { pool, clock, go, verifications, metrics }
+    let pool = ProofPool::start_with(
+        Box::new(verify),
+        config,
+        shared,
+        Arc::clone(&counters),
+        &Supervisor::default(),
+    )
+    .unwrap();
+    Gated { pool, clock, go, verifications, counters }
 }
 
 /// A proof of tenant `[tenant; 16]` under the session key `[key; 32]`.
@@ -115,8 +120,8 @@ fn a_verification_that_panics_costs_its_uploads_and_no_thread() {
         trefoil_zkp::verify(&envelope.statement, &envelope.proof)
     };
     let config = PoolConfig { workers: 1, queue: 4, deadline: Duration::from_secs(2) };
-    let (clock, metrics) = (Arc::<Hand>::default(), Arc::default());
-    let pool = ProofPool::start_with(Box::new(verify), config, clock, metrics, &supervisor).unwrap();
+    let (clock, counters) = (Arc::<Hand>::default(), Arc::default());
+    let pool = ProofPool::start_with(Box::new(verify), config, clock, counters, &supervisor).unwrap();
     let join = |envelope: &Arc<ProofEnvelope>| {
         pool.join(caller(), Arc::clone(envelope)).unwrap_or_else(|_| panic!("room"))
     };
@@ -143,8 +148,8 @@ fn a_panicking_proof_thread_is_named_and_waiting_uploads_fail() {
     let supervisor = Supervisor::default();
     let config = PoolConfig { workers: 1, queue: 8, deadline: Duration::from_secs(2) };
     let verify = |envelope: &ProofEnvelope| trefoil_zkp::verify(&envelope.statement, &envelope.proof);
-    let (clock, metrics) = (Arc::new(Sabotage), Arc::default());
-    let pool = ProofPool::start_with(Box::new(verify), config, clock, metrics, &supervisor).unwrap();
+    let (clock, counters) = (Arc::new(Sabotage), Arc::default());
+    let pool = ProofPool::start_with(Box::new(verify), config, clock, counters, &supervisor).unwrap();
     for key in 1..=4 {
         // What comes after the panic is not even taken.
         if let Ok(waiting) = pool.join(caller(), envelope(1, key)) {
@@ -171,7 +176,7 @@ fn a_refused_proof_refuses_only_its_own_bytes() {
 
 #[test]
 fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
-    let Gated { pool, clock, go, verifications, metrics } = gated(1, 8);
+    let Gated { pool, clock, go, verifications, counters } = gated(1, 8);
     let running = pool.join(caller(), envelope(1, 1)).unwrap_or_else(|_| panic!("room"));
     // Until the thread has taken the first proof, the others could be taken in its place.
     while pool.depth() > 0 {
@@ -186,10 +191,8 @@ fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
     assert_eq!(late.blocking_recv().unwrap(), Err(Unverified::Late));
     assert!(timely.blocking_recv().unwrap().is_ok());
     assert_eq!(verifications.load(Ordering::SeqCst), 2);
-    let mut text = crate::metrics::Text::default();
-    metrics.render(&mut text, &metrics::ProofGauges { depth: 0, open: 0 });
-    let text = text.into_string();
-    assert!(text.contains("{event=\"late\"} 1\n") && text.contains("{event=\"abandoned\"} 1\n"), "{text}");
+    let counted: Vec<_> = counters.events().filter(|(_, count)| *count > 0).collect();
+    assert_eq!(counted, [("late", 1), ("abandoned", 1)]);
 }
 
 #[test]

@@ -51,13 +51,8 @@ fn fill(store: &dyn Store, head: &mut ChainHead, count: u64, rotated: u64) {
 }
 
 fn pruner(store: &dyn Store, archive: Option<&Path>) -> Pruner {
-    let config = Retention {
-        old_seals: if archive.is_some() { OldSeals::Archive } else { OldSeals::Prune },
-        full_s: 30,
-        checkpoint_s: 50,
-        archive_dir: archive.map(Path::to_owned).unwrap_or_default(),
-    };
-    let mut pruner = Pruner::new(&config, store).unwrap().unwrap();
+    let keeping = Keeping { full_s: 30, checkpoint_s: 50, archive: archive.map(Path::to_owned) };
+    let mut pruner = Pruner::new(keeping, store).unwrap();
     // A file of its own size would take thousands of seals.
     pruner.group = pruner.group.min(32);
     pruner
