@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::calibrate::Both;
-use super::chains::{CHAINS, Chain};
+use super::chains::{Both, CHAINS, Chain};
 use super::measurements::Measurements;
 use super::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
 use crate::chart::{Chart, Series};
