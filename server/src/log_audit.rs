@@ -8,15 +8,12 @@
 //!
 //! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
 
-use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use thiserror::Error;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
 use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
-
-use trefoil_api::Hex;
 
 mod restorations;
 mod signers;
@@ -26,9 +23,6 @@ mod vaults;
 use restorations::Marks;
 use signers::Signers;
 pub use vaults::{Notice, Vaults};
-
-/// Name and version of the saved form of a head.
-const FORMAT: &str = "trefoil:log-head/3";
 
 /// Where the seals come from.
 pub trait Source {
@@ -323,80 +317,69 @@ impl Head {
         Some(Checkpoint { origin: issuer.to_owned(), size, root })
     }
 
-    /// The saved form, for this issuer.
-    pub fn to_json(&self, issuer: &str) -> String {
-        let file = File {
-            format: FORMAT.to_owned(),
-            issuer: issuer.to_owned(),
+    /// What an auditor keeps of it until the next audit.
+    pub fn kept(&self) -> KeptHead {
+        KeptHead {
             seals: self.log.size(),
-            last: Hex(self.last),
-            signed_root: self.signed.map(|(_, root)| Hex(root)),
-            nodes: self.log.roots().iter().copied().map(Hex).collect(),
-            vaults: self
-                .vaults
-                .0
-                .iter()
-                .map(|vault| vault.map(|state| (state.generation, state.restored)))
-                .collect(),
+            last: self.last,
+            signed_root: self.signed.map(|(_, root)| root),
+            nodes: self.log.roots().to_vec(),
+            vaults: self.vaults.0.clone(),
             sealed_at: self.end.map(|end| end.time),
-            restorations: self.restorations.iter().map(|restored| (restored.first, restored.time)).collect(),
-            marks: self.marks.saved(),
-        };
-        serde_json::to_string_pretty(&file).expect("strings and numbers have a JSON form") + "\n"
-    }
-
-    /// Reads the saved form of this issuer's head.
-    pub fn from_json(text: &[u8], issuer: &str) -> Result<Head, String> {
-        let file: File = serde_json::from_slice(text).map_err(|cause| cause.to_string())?;
-        if file.format != FORMAT {
-            return Err(format!("format {}, this program knows {FORMAT}", file.format));
+            restorations: self.restorations.clone(),
+            marks: self.marks.kept(),
         }
-        if file.issuer != issuer {
-            return Err(format!("a head of {}, the trust root is of {issuer}", file.issuer));
-        }
-        if file.nodes.len() != file.seals.count_ones() as usize
-            || file.signed_root.is_some() != (file.seals > 0)
-        {
-            return Err(format!("{} nodes do not belong to {} seals", file.nodes.len(), file.seals));
-        }
-        let mut nodes = file.nodes.iter();
-        let next = |_, _| Ok::<_, Infallible>(nodes.next().map_or([0; 32], |node| node.0));
-        let Ok(log) = Frontier::load(file.seals, next);
-        let signed = file.signed_root.map(|root| (file.seals - 1, root.0));
-        if file.vaults.len() > VAULTS_MAX {
-            return Err(format!("{} vaults, at most {VAULTS_MAX} are known", file.vaults.len()));
-        }
-        let state = |(generation, restored)| VaultState { generation, restored };
-        let vaults = Vaults(file.vaults.into_iter().map(|vault| vault.map(state)).collect());
-        let restoration = |(first, time)| Restoration { first, time };
-        let restorations: Vec<_> = file.restorations.into_iter().map(restoration).collect();
-        if restorations.len() > restorations::RESTORATIONS_MAX || file.sealed_at.is_some() != (file.seals > 0)
-        {
-            return Err("its restorations do not belong to its seals".to_owned());
-        }
-        let end = file.sealed_at.map(|time| Last { time, restored: restorations.last().copied() });
-        let marks = Marks::read(file.marks, file.seals)?;
-        Ok(Head { log, last: file.last.0, signed, vaults, end, restorations, marks })
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: String,
-    issuer: String,
-    seals: u64,
-    last: Hex<32>,
-    signed_root: Option<Hex<32>>,
-    nodes: Vec<Hex<32>>,
-    /// Generation and restorations of each.
-    vaults: Vec<Option<(u64, u64)>>,
+/// A [`Head`] as it is kept, of which nothing is known to belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptHead {
+    /// Seals seen.
+    pub seals: u64,
+    /// Digest of the last of them.
+    pub last: [u8; 32],
+    /// The root that it signs.
+    pub signed_root: Option<Hash>,
+    /// The right edge of the tree over all seals seen.
+    pub nodes: Vec<Hash>,
+    /// What they say of the key-holders' vaults.
+    pub vaults: Vec<Option<VaultState>>,
     /// When the last seal was made, Unix seconds.
-    sealed_at: Option<u64>,
-    /// First seal and time of each.
-    restorations: Vec<(u64, u64)>,
+    pub sealed_at: Option<u64>,
+    /// Every restoration of the log.
+    pub restorations: Vec<Restoration>,
     /// Sizes, and the digest of the last seal of each.
-    marks: Vec<(u64, Hex<32>)>,
+    pub marks: Vec<(u64, [u8; 32])>,
+}
+
+impl TryFrom<KeptHead> for Head {
+    type Error = String;
+
+    fn try_from(kept: KeptHead) -> Result<Head, String> {
+        let KeptHead { seals, last, signed_root, nodes, vaults, sealed_at, restorations, marks } = kept;
+        if nodes.len() != seals.count_ones() as usize || signed_root.is_some() != (seals > 0) {
+            return Err(format!("{} nodes do not belong to {seals} seals", nodes.len()));
+        }
+        let mut nodes = nodes.into_iter();
+        let next = |_, _| Ok::<_, Infallible>(nodes.next().unwrap_or_default());
+        let Ok(log) = Frontier::load(seals, next);
+        if vaults.len() > VAULTS_MAX {
+            return Err(format!("{} vaults, at most {VAULTS_MAX} are known", vaults.len()));
+        }
+        if restorations.len() > restorations::RESTORATIONS_MAX || sealed_at.is_some() != (seals > 0) {
+            return Err("its restorations do not belong to its seals".to_owned());
+        }
+        Ok(Head {
+            log,
+            last,
+            signed: signed_root.map(|root| (seals - 1, root)),
+            vaults: Vaults(vaults),
+            end: sealed_at.map(|time| Last { time, restored: restorations.last().copied() }),
+            restorations,
+            marks: Marks::of(marks, seals)?,
+        })
+    }
 }
 
 #[cfg(test)]

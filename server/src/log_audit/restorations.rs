@@ -8,7 +8,6 @@
 
 use super::{AuditError, Head, Notice, Source, fetch};
 use std::convert::Infallible;
-use trefoil_api::Hex;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::{Last, LogEntry, Restoration, TrustRoot, verify_seal};
 
@@ -47,15 +46,15 @@ impl Marks {
         }
     }
 
-    pub(super) fn saved(&self) -> Vec<(u64, Hex<32>)> {
-        self.0.iter().map(|(size, last)| (*size, Hex(*last))).collect()
+    pub(super) fn kept(&self) -> Vec<(u64, [u8; 32])> {
+        self.0.clone()
     }
 
-    pub(super) fn read(saved: Vec<(u64, Hex<32>)>, seals: u64) -> Result<Marks, String> {
-        let ascending = saved.is_sorted_by(|one, other| one.0 < other.0);
-        let within = saved.iter().all(|(size, _)| (1..=seals).contains(size));
-        match ascending && within && saved.len() <= MARKS_MAX {
-            true => Ok(Marks(saved.into_iter().map(|(size, last)| (size, last.0)).collect())),
+    pub(super) fn of(kept: Vec<(u64, [u8; 32])>, seals: u64) -> Result<Marks, String> {
+        let ascending = kept.is_sorted_by(|one, other| one.0 < other.0);
+        let within = kept.iter().all(|(size, _)| (1..=seals).contains(size));
+        match ascending && within && kept.len() <= MARKS_MAX {
+            true => Ok(Marks(kept)),
             false => Err("its marks are not ascending sizes of the log".to_owned()),
         }
     }
