@@ -14,7 +14,7 @@ use trefoil_attest::{
 };
 use trefoil_pipeline::ChainHead;
 use trefoil_server::config::Config;
-use trefoil_server::retention::{Audited, Pruner, Retained, audit, pruned_seal};
+use trefoil_service::retention::{Audited, Pruner, Retained, audit, pruned_seal};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::store::{Session, Sqlite, Store, Tenant};
 

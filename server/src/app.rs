@@ -8,11 +8,11 @@ use crate::metrics::proofs::ProofGauges;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
 use crate::refusals::Refusals;
-use crate::rotation::Rotations;
-use crate::service::Service;
 use crate::tls::Pair;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use trefoil_service::Service;
+use trefoil_service::rotation::Rotations;
 use trefoil_storage::store::TenantId;
 use zeroize::Zeroizing;
 

@@ -1,13 +1,13 @@
 //! What the service says of its tenants, as bodies of the API.
 
-use crate::directory::api_keys::{self, State};
-use crate::directory::{LoggedRoots, PolicyForm};
-use crate::rotation;
-use crate::tenant::{POLICY_ID, POLICY_VERSION, Scopes, Tenant};
 use trefoil_api::{
     ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PublishedRoot, RootLogPage, RotationState,
     RotationStatus, ShownTenant, TenantSummary,
 };
+use trefoil_service::directory::api_keys::{self, State};
+use trefoil_service::directory::{LoggedRoots, PolicyForm};
+use trefoil_service::rotation;
+use trefoil_service::tenant::{POLICY_ID, POLICY_VERSION, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_wallet::credentials::RootStatement;
 

@@ -1,15 +1,13 @@
 //! Counters, and the Prometheus text form. Never labelled by subject, and no score is ever counted.
 //!
-//! Requests are counted by each thread for itself ([`requests`]); what the service counts is in [`crate::counters`].
+//! Requests are counted by each thread for itself ([`requests`]); what the service counts is in [`trefoil_service::counters`].
 
 pub(crate) mod process;
 pub(crate) mod proofs;
 pub(crate) mod requests;
 
-use crate::counters::{Counters, Counts, Durations};
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
-use crate::tenant::Tenant;
 use proofs::ProofGauges;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,6 +15,8 @@ use std::time::Instant;
 use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
+use trefoil_service::counters::{Counters, Counts, Durations};
+use trefoil_service::tenant::Tenant;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";

@@ -3,31 +3,13 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight};
-use crate::chains::Chains;
 use crate::config::{self, Config, ConfigError, Place};
-use crate::counters::Counters;
-use crate::directory::Directory;
-use crate::door::{FrontDoor, Login};
-use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
-use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
-use crate::pace::{self, Pace};
-use crate::proofs::quota::Quota;
-use crate::proofs::{PoolConfig, ProofPool};
 use crate::refusals::Refusals;
-use crate::replay::{AHEAD_S, ReplayGuard};
-use crate::retention::{self, Pruner, Retained};
-use crate::rotation::Rotations;
-use crate::seal_log::{self, SealLog};
-use crate::service::{STORE_FILE, Service};
-use crate::sessions::Sessions;
-use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
-use crate::templates::Templates;
-use crate::tenant::Pepper;
 use crate::tls::{self, Pair, TlsError};
-use crate::{api, bodies, log_store, signing_keys};
+use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::resume_unwind;
@@ -46,6 +28,25 @@ use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
+use trefoil_service::chains::Chains;
+use trefoil_service::counters::Counters;
+use trefoil_service::directory::Directory;
+use trefoil_service::door::{FrontDoor, Login};
+use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
+use trefoil_service::log_store::SealedVaults;
+use trefoil_service::pace::{self, Pace};
+use trefoil_service::proofs::quota::Quota;
+use trefoil_service::proofs::{PoolConfig, ProofPool};
+use trefoil_service::replay::{AHEAD_S, ReplayGuard};
+use trefoil_service::retention::{self, Pruner, Retained};
+use trefoil_service::rotation::Rotations;
+use trefoil_service::seal_log::{self, SealLog};
+use trefoil_service::sessions::Sessions;
+use trefoil_service::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
+use trefoil_service::templates::Templates;
+use trefoil_service::tenant::Pepper;
+use trefoil_service::{STORE_FILE, Service};
+use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -569,7 +570,7 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 
 fn start_pipeline(
     config: &Config,
-    pipeline: Pipeline<crate::wiring::VerdictCache>,
+    pipeline: Pipeline<trefoil_service::wiring::VerdictCache>,
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,

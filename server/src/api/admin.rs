@@ -6,14 +6,14 @@ use crate::app::{App, blocking};
 use crate::bodies;
 use crate::metrics;
 use crate::problem::Problem;
-use crate::refused::Refused;
-use crate::tenant::POLICY_ID;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, TenantPage};
 use trefoil_matching::{KeyHolderError, Status};
+use trefoil_service::Refused;
+use trefoil_service::tenant::POLICY_ID;
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(

@@ -5,13 +5,7 @@ use super::caller::Caller;
 use super::templates::Shown;
 use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
 use crate::app::App;
-use crate::door::{Claim, Login};
 use crate::problem::{Code, Problem};
-use crate::refused::Refused;
-use crate::replay::{AHEAD_S, FRESHNESS_S};
-use crate::seal_log::{Answer, Unanswered};
-use crate::sessions::Kept;
-use crate::tenant::{Scope, Tenant, policy};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -23,13 +17,19 @@ use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     AudienceId, LaneRequest, Probe, Refusal, RevealRefused, SealedTree, Stale, SubmitError, Verdict,
 };
+use trefoil_service::Refused;
+use trefoil_service::door::{Claim, Login};
+use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};
+use trefoil_service::seal_log::{Answer, Unanswered};
+use trefoil_service::sessions::Kept;
+use trefoil_service::tenant::{Scope, Tenant, policy};
 
 /// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
 /// the template was renewed while the request waited.
 const SUBMISSIONS_MAX: usize = 4;
 
 /// `POST /v1/authentications`. The worker that decides looks the session's verdict up, once, and checks the MAC beside it
-/// ([`crate::door`]); here is what needs no verdict.
+/// ([`trefoil_service::door`]); here is what needs no verdict.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     caller: Caller,

@@ -6,7 +6,6 @@ use super::caller::Caller;
 use super::{BATCH_JSON_BYTES_MAX, body};
 use crate::app::App;
 use crate::problem::Problem;
-use crate::tenant::Scope;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -22,6 +21,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
+use trefoil_service::tenant::Scope;
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own; what is refused of the whole is refused before any is begun.
 pub(super) async fn authenticate(

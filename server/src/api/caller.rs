@@ -1,14 +1,14 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
-use crate::pace::{Place, Work};
 use crate::problem::{Code, Problem};
-use crate::refused::Refused;
-use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
+use trefoil_service::Refused;
+use trefoil_service::pace::{Place, Work};
+use trefoil_service::tenant::{Scope, Scopes, Tenant};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
 pub(super) struct Caller {

@@ -5,7 +5,6 @@
 
 use super::body;
 use crate::app::{App, blocking};
-use crate::log_store;
 use crate::problem::{Code, Problem};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
@@ -15,6 +14,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::LogEntry;
 use trefoil_attest::witness::{Checkpoint, Cosigned, Witness, WitnessError};
+use trefoil_service::log_store;
 use trefoil_storage::store::{Store, StoreError};
 
 /// Largest checkpoint: 16 cosignatures of 3.5 KB, with names of 255 bytes.

@@ -6,7 +6,6 @@
 use super::body;
 use super::public::IMMUTABLE;
 use crate::app::{App, blocking};
-use crate::log_store::{self, LogError};
 use crate::problem::{Code, Problem};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -15,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
+use trefoil_service::log_store::{self, LogError};
 use trefoil_storage::store::Store;
 
 /// Two numbers of a path.

@@ -4,7 +4,6 @@ use super::body;
 use super::caller::PathBytes;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
-use crate::{log_store, signing_keys};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,7 @@ use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
+use trefoil_service::{log_store, signing_keys};
 
 /// For answers that never change: a year, the longest that caches honour.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -168,7 +168,7 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact"],
-        "request_freshness_s": crate::replay::FRESHNESS_S,
+        "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
         "session_life_s": app.config.proofs.session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,
         "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,

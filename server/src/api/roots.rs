@@ -5,13 +5,13 @@ use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, blocking};
 use crate::bodies;
 use crate::problem::{Code, Problem};
-use crate::refused::Refused;
-use crate::tenant::Scope;
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Base64, Hex, PublishRoot, RegisterIssuerKey, RegisteredIssuerKey};
+use trefoil_service::Refused;
+use trefoil_service::tenant::Scope;
 use trefoil_wallet::credentials::SignedRoot;
 
 /// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at

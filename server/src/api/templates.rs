@@ -7,8 +7,6 @@ use super::caller::{Caller, PathBytes};
 use super::{EMBEDDING_JSON_BYTES_MAX, body};
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
-use crate::replay::FRESHNESS_S;
-use crate::tenant::{Probe, Scope, Tenant};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +16,8 @@ use trefoil_matching::{
     Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
     SealedTemplate, TemplateName, split, unblind,
 };
+use trefoil_service::replay::FRESHNESS_S;
+use trefoil_service::tenant::{Probe, Scope, Tenant};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, Idempotency, StoreError, Template};
 

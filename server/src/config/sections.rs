@@ -1,14 +1,14 @@
 //! The sections of the configuration, each under its name in `default.toml`.
 
 use super::ConfigError;
-use crate::proofs::quota::QuotaConfig;
-use crate::retention::Keeping;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_service::proofs::quota::QuotaConfig;
+use trefoil_service::retention::Keeping;
 use trefoil_storage::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 

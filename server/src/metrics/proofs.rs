@@ -1,7 +1,7 @@
 //! The proof intake in Prometheus text. Never labelled by caller or subject.
 
 use super::Text;
-use crate::proofs::counters::ProofCounters;
+use trefoil_service::proofs::counters::ProofCounters;
 
 /// What is read at scrape time.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proofs::counters::Event;
+    use trefoil_service::proofs::counters::Event;
 
     #[test]
     fn a_scrape_shows_uploads_outcomes_and_times() {

@@ -1,9 +1,9 @@
 //! What a caller reads where the service refuses: the one mapping.
 
 use super::{Code, Problem};
-use crate::refused::Refused;
 use trefoil_api::OutOfRange;
 use trefoil_matching::KeyHolderError;
+use trefoil_service::Refused;
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
 

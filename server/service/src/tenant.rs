@@ -69,9 +69,9 @@ pub struct Tenant {
     /// Keys that were registered for its roots, oldest first; the last one signs.
     pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
-    pub(crate) in_flight: Arc<Room>,
+    pub in_flight: Arc<Room>,
     /// What is remembered of its sessions, the same for all snapshots.
-    pub(crate) verdicts: Arc<Verdicts>,
+    pub verdicts: Arc<Verdicts>,
 }
 
 impl Tenant {

@@ -28,7 +28,7 @@ const CHUNK: usize = 64;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The rotations of this process: those that run, and how the last of each tenant ended.
-pub(crate) struct Rotations {
+pub struct Rotations {
     service: Arc<Service>,
     tenants: Mutex<HashMap<TenantId, Ended>>,
     /// Held to read by every rotation that runs.
@@ -36,7 +36,7 @@ pub(crate) struct Rotations {
 }
 
 /// Where a tenant's rotation stands.
-pub(crate) struct Standing {
+pub struct Standing {
     /// Whether it runs.
     pub state: State,
     /// The epoch of the newest keys.
@@ -51,7 +51,7 @@ pub(crate) struct Standing {
 
 /// Whether a tenant's keys are being rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     /// No; every template is under the newest keys.
     Idle,
     /// Yes.
@@ -70,7 +70,7 @@ enum Ended {
 
 impl Rotations {
     /// None has run in this process.
-    pub(crate) fn new(service: Arc<Service>) -> Rotations {
+    pub fn new(service: Arc<Service>) -> Rotations {
         Rotations { service, tenants: Mutex::default(), running: RwLock::default() }
     }
 
@@ -79,12 +79,12 @@ impl Rotations {
     }
 
     /// Waits until no rotation runs: they stop after the template at hand once the service drains.
-    pub(crate) fn wait(&self) {
+    pub fn wait(&self) {
         drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
-    pub(crate) fn start(self: &Arc<Self>, tenant: TenantId) -> Result<Standing, Refused> {
+    pub fn start(self: &Arc<Self>, tenant: TenantId) -> Result<Standing, Refused> {
         self.service.directory.tenant(&tenant)?;
         if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
             return self.status(&tenant);
@@ -119,7 +119,7 @@ impl Rotations {
     }
 
     /// Goes on with what an earlier process began.
-    pub(crate) fn resume(self: &Arc<Self>) {
+    pub fn resume(self: &Arc<Self>) {
         for tenant in self.service.directory.rotating() {
             if let Err(cause) = self.start(tenant) {
                 tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
@@ -128,7 +128,7 @@ impl Rotations {
     }
 
     /// Where a tenant's rotation stands.
-    pub(crate) fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
+    pub fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
         let current = self.service.directory.tenant(tenant)?;
         let ended = self.of().get(tenant).cloned();
         let (oldest, newest) = epochs(&current);

@@ -15,7 +15,7 @@ use trefoil_pipeline::{SessionId, Verdict};
 type CacheSession = <VerdictCache as Cache<Verdict>>::Session;
 
 /// See the module.
-pub(crate) struct Verdicts {
+pub struct Verdicts {
     cache: Arc<VerdictCache>,
     session: Mutex<CacheSession>,
 }
@@ -28,7 +28,7 @@ impl Verdicts {
     }
 
     /// The partition, for the pipeline's workers.
-    pub(crate) fn cache(&self) -> Arc<VerdictCache> {
+    pub fn cache(&self) -> Arc<VerdictCache> {
         Arc::clone(&self.cache)
     }
 
@@ -38,7 +38,7 @@ impl Verdicts {
     }
 
     /// The verdict of a session that is held and has not expired.
-    pub(crate) fn get(&self, id: &SessionId, now: u64) -> Option<Verdict> {
+    pub fn get(&self, id: &SessionId, now: u64) -> Option<Verdict> {
         self.session().get(id, now)
     }
 
@@ -49,7 +49,7 @@ impl Verdicts {
     }
 
     /// As [`Verdicts::insert`], after a look-up that missed at `missed_at`.
-    pub(crate) fn fill(&self, id: SessionId, verdict: Verdict, now: u64, missed_at: Instant) {
+    pub fn fill(&self, id: SessionId, verdict: Verdict, now: u64, missed_at: Instant) {
         self.insert(id, verdict, now);
         self.session().filled(missed_at);
     }
@@ -60,7 +60,7 @@ impl Verdicts {
     }
 
     /// Forgets verdicts that have expired, which bounds how long session keys stay in memory.
-    pub(crate) fn sweep(&self, now: u64) -> usize {
+    pub fn sweep(&self, now: u64) -> usize {
         self.session().sweep(now)
     }
 

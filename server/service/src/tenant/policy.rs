@@ -21,7 +21,7 @@ pub(crate) fn keys(probe: Probe) -> KeyStructure {
 }
 
 /// Refuses an audience that attestations are not made for.
-pub(crate) fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
+pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
     if policy.audiences.iter().any(|known| known == audience) {
         return Ok(());
     }

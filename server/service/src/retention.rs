@@ -25,9 +25,9 @@ use trefoil_storage::disk::Disk;
 use trefoil_storage::store::{SealReader, Store, StoreError};
 
 /// How often it is looked for old seals.
-pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+pub const INTERVAL: Duration = Duration::from_secs(1);
 /// The same after a failure.
-pub(crate) const FAILED_INTERVAL: Duration = Duration::from_secs(30);
+pub const FAILED_INTERVAL: Duration = Duration::from_secs(30);
 /// Seals of one transaction: some 500 KB of the write-ahead log.
 const STEP: u64 = 16;
 /// Free space that stays in the store's file: the next seals need it.

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Room {
+pub struct Room {
     pub(super) taken: AtomicUsize,
     /// The last period in which a request waited or was refused.
     pub(super) crowded: AtomicU64,
@@ -42,14 +42,14 @@ pub(crate) struct Shares {
 }
 
 /// Requests in flight. Given back when it is dropped.
-pub(crate) struct Place {
+pub struct Place {
     pub(super) room: Arc<Room>,
     pub(super) count: usize,
 }
 
 impl Place {
     /// Gives all but `count` back.
-    pub(crate) fn only(&mut self, count: usize) {
+    pub fn only(&mut self, count: usize) {
         let rest = self.count.saturating_sub(count);
         self.count -= rest;
         self.room.taken.fetch_sub(rest, Relaxed);
@@ -63,14 +63,14 @@ impl Drop for Place {
 }
 
 /// Requests that are worked on. The next one that waits follows when it is dropped.
-pub(crate) struct Work {
+pub struct Work {
     room: Arc<Room>,
     count: usize,
 }
 
 impl Work {
     /// Gives all but `count` back.
-    pub(crate) fn only(&mut self, count: usize) {
+    pub fn only(&mut self, count: usize) {
         let rest = self.count.saturating_sub(count);
         self.count -= rest;
         self.room.end(rest);

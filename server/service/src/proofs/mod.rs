@@ -11,8 +11,8 @@
 
 #![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
 
-pub(crate) mod counters;
-pub(crate) mod quota;
+pub mod counters;
+pub mod quota;
 
 use crate::refused::Refused;
 use counters::{Event, ProofCounters};
@@ -45,7 +45,7 @@ enum Unverified {
 
 /// How a pool is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PoolConfig {
+pub struct PoolConfig {
     /// Verifying threads, at least one.
     pub workers: usize,
     /// Statements that may wait.
@@ -55,7 +55,7 @@ pub(crate) struct PoolConfig {
 }
 
 /// See the module.
-pub(crate) struct ProofPool {
+pub struct ProofPool {
     queue: Sender<SessionId>,
     shared: Arc<Shared>,
     per_tenant_max: usize,
@@ -86,7 +86,7 @@ struct Upload {
 
 impl ProofPool {
     /// Starts the threads.
-    pub(crate) fn start(
+    pub fn start(
         config: PoolConfig,
         clock: Arc<dyn Clock>,
         counters: Arc<ProofCounters>,
@@ -120,11 +120,7 @@ impl ProofPool {
     }
 
     /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
-    pub(crate) async fn verify(
-        &self,
-        caller: CallerId,
-        envelope: Arc<ProofEnvelope>,
-    ) -> Result<Verified, Refused> {
+    pub async fn verify(&self, caller: CallerId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
         match self.join(caller, envelope)?.await {
             Ok(Ok(verified)) => Ok(verified),
             Ok(Err(Unverified::Refused(cause))) => Err(Refused::Proof(cause)),
@@ -134,7 +130,7 @@ impl ProofPool {
     }
 
     /// Statements that wait for a thread.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.queue.len()
     }
 

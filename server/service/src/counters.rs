@@ -13,11 +13,11 @@ use trefoil_cache::Histogram;
 use trefoil_pipeline::{Bound, StageTimes};
 
 /// Distribution of durations, of which a quantile is known to 2 %.
-pub(crate) type Durations = Histogram<32>;
+pub type Durations = Histogram<32>;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Counters {
+pub struct Counters {
     /// Of each thread that handles requests.
     submitted: ThreadLocal<AtomicU64>,
     matches: AtomicU64,
@@ -28,12 +28,12 @@ pub(crate) struct Counters {
     /// In the order of [`STAGES`].
     stages: [Durations; 6],
     /// Of the proof intake, which counts for itself.
-    pub(crate) proofs: Arc<ProofCounters>,
+    pub proofs: Arc<ProofCounters>,
 }
 
 /// Counts since the start of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Requests handed to the pipeline.
     pub submitted: u64,
     /// Authentications answered with a match.
@@ -50,13 +50,13 @@ pub(crate) struct Counts {
 
 impl Counters {
     /// A request was handed to the pipeline.
-    pub(crate) fn submitted(&self) {
+    pub fn submitted(&self) {
         let own = self.submitted.get_or_default();
         own.store(own.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Authentications answered.
-    pub(crate) fn answered(&self) -> u64 {
+    pub fn answered(&self) -> u64 {
         self.matches.load(Ordering::Relaxed) + self.denials.load(Ordering::Relaxed)
     }
 
@@ -70,7 +70,7 @@ impl Counters {
     }
 
     /// A seal was made over these batches in `seal_ns`.
-    pub(crate) fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
+    pub fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
         let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
@@ -88,7 +88,7 @@ impl Counters {
     }
 
     /// All counts.
-    pub(crate) fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {
             submitted: self.submitted.iter().map(read).sum(),
@@ -101,7 +101,7 @@ impl Counters {
     }
 
     /// Times of each stage under its name: of each batch in it; `seal`: of each seal; `total`: of a batch with its seal.
-    pub(crate) fn stages(&self) -> impl Iterator<Item = (&'static str, &Durations)> {
+    pub fn stages(&self) -> impl Iterator<Item = (&'static str, &Durations)> {
         STAGES.into_iter().zip(&self.stages)
     }
 }

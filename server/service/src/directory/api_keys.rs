@@ -14,7 +14,7 @@ const PAGE: usize = 256;
 const USE_PERIOD_S: u64 = 3600;
 
 /// An API key as its tenant's operator sees it.
-pub(crate) struct ApiKey {
+pub struct ApiKey {
     /// As it is stored.
     pub record: store::ApiKey,
     /// Whether it is taken.
@@ -25,7 +25,7 @@ pub(crate) struct ApiKey {
 
 /// Whether an API key is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     /// Yes.
     Active,
     /// No, its time is over.
@@ -81,7 +81,7 @@ impl HeldKey {
 impl Directory {
     /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
-    pub(crate) fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, [u8; 8]), Refused> {
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, [u8; 8]), Refused> {
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
         let key: &HeldKey = found.filter(|key: &&HeldKey| key.is_live(now)).ok_or(Refused::Caller)?;
@@ -94,7 +94,7 @@ impl Directory {
     }
 
     /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
-    pub(crate) fn create_api_key(
+    pub fn create_api_key(
         &self,
         tenant: &TenantId,
         (scopes, label, expires_at): (&[Scope], String, Option<u64>),
@@ -117,7 +117,7 @@ impl Directory {
     }
 
     /// A page of a tenant's API keys, from an id on, ordered by id; the ended ones too. And where the next page begins.
-    pub(crate) fn api_keys(
+    pub fn api_keys(
         &self,
         tenant: &TenantId,
         from: [u8; 8],
@@ -134,7 +134,7 @@ impl Directory {
     }
 
     /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
-    pub(crate) fn revoke_api_key(&self, tenant: &TenantId, id: [u8; 8], now: u64) -> Result<ApiKey, Refused> {
+    pub fn revoke_api_key(&self, tenant: &TenantId, id: [u8; 8], now: u64) -> Result<ApiKey, Refused> {
         let _changing = self.change();
         self.tenant(tenant)?;
         let held = self.snapshot.load().api_keys.get(&id).cloned();
@@ -154,7 +154,7 @@ impl Directory {
     }
 
     /// Stores when API keys were last used, where that changed. For a task in the background.
-    pub(crate) fn note_uses(&self) -> Result<(), StoreError> {
+    pub fn note_uses(&self) -> Result<(), StoreError> {
         let snapshot = self.snapshot.load();
         let used = snapshot.api_keys.values().map(|key| (key, key.used.load(Relaxed)));
         let changed: Vec<_> = used.filter(|(key, used)| key.noted.load(Relaxed) < *used).collect();

@@ -45,7 +45,7 @@ pub(crate) type Reply = oneshot::Sender<Result<Answer, Unanswered>>;
 
 /// Why a lane has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unanswered {
+pub enum Unanswered {
     /// The pipeline refused it.
     Refused(Refusal),
     /// It was decided, and the store does not take its seal.
@@ -54,19 +54,19 @@ pub(crate) enum Unanswered {
 
 /// What the rest of the service may know of the seal log.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub struct Standing {
     waiting: AtomicBool,
 }
 
 impl Standing {
     /// Whether a seal waits for the store.
-    pub(crate) fn waits(&self) -> bool {
+    pub fn waits(&self) -> bool {
         self.waiting.load(Ordering::Relaxed)
     }
 }
 
 /// A decided, sealed lane.
-pub(crate) struct Answer {
+pub struct Answer {
     /// What was decided.
     pub decision: Decision,
     /// The attested statement, CBOR.
@@ -80,7 +80,7 @@ pub(crate) struct Answer {
 }
 
 /// The pipeline's way out.
-pub(crate) struct SealLog {
+pub struct SealLog {
     queue: Sender<Sealed<Login>>,
     supervisor: Supervisor,
 }
@@ -88,7 +88,7 @@ pub(crate) struct SealLog {
 impl SealLog {
     /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
     /// [`trefoil_storage::store::Store::put_seal`] does.
-    pub(crate) fn start(
+    pub fn start(
         frontier: Frontier,
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         counters: Arc<Counters>,

@@ -8,7 +8,7 @@ use trefoil_matching::{KeyHolding, Status};
 use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 
 /// See the module.
-pub(crate) struct KeyHolderWatch {
+pub struct KeyHolderWatch {
     status: ArcSwapOption<Status>,
     /// The newest state of each vault that was seen, by this process or by the one that wrote the newest seal. Every seal says it.
     seen: Arc<SeenVaults>,
@@ -33,7 +33,7 @@ pub fn shown(state: trefoil_matching::VaultState) -> VaultState {
 
 impl KeyHolderWatch {
     /// A watch that remembers these states of the vaults, in the order of the seats.
-    pub(crate) fn new(seen: Vec<Option<VaultState>>) -> KeyHolderWatch {
+    pub fn new(seen: Vec<Option<VaultState>>) -> KeyHolderWatch {
         let older = seen.iter().any(Option::is_some).then(|| {
             let why = "the key-holder has not shown its vault since this process started, so it may be an older copy";
             Arc::new(Older { why: why.to_owned(), most: true })
@@ -46,12 +46,12 @@ impl KeyHolderWatch {
     }
 
     /// What seals say of the vaults.
-    pub(crate) fn vaults(&self) -> Arc<SeenVaults> {
+    pub fn vaults(&self) -> Arc<SeenVaults> {
         Arc::clone(&self.seen)
     }
 
     /// What it counted when it was asked last; nothing if it never answered.
-    pub(crate) fn status(&self) -> Option<Arc<Status>> {
+    pub fn status(&self) -> Option<Arc<Status>> {
         self.status.load_full()
     }
 
@@ -68,7 +68,7 @@ impl KeyHolderWatch {
     }
 
     /// Asks, and takes what public keys were renewed.
-    pub(crate) fn look(&self, keyholder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
+    pub fn look(&self, keyholder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
         for tenant in keyholder.stale() {
             match keyholder.public_keys(tenant) {
                 Ok(keys) => tenants.renew_keys(&tenant, &keys),

@@ -21,14 +21,15 @@
 
 mod room;
 
-pub(crate) use room::{Place, Room, Shares, Work};
+use room::Shares;
+pub use room::{Place, Room, Work};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How often the limit is set.
-pub(crate) const PERIOD: Duration = Duration::from_millis(200);
+pub const PERIOD: Duration = Duration::from_millis(200);
 /// Never fewer are worked on: a batch costs the same with one request, and with random lanes it takes more than 32 to fill one. A share below
 /// that would lower the rate from which it is computed. More would stand before other tenants' requests for longer.
 const LEAST: usize = 64;
@@ -43,7 +44,7 @@ const REMEMBERED: u64 = 50;
 const WEIGHT: f64 = 0.3;
 
 /// See the module.
-pub(crate) struct Pace {
+pub struct Pace {
     limit: AtomicUsize,
     share: AtomicUsize,
     batch_share: AtomicUsize,
@@ -59,7 +60,7 @@ pub(crate) struct Pace {
 
 /// What the limit is computed from. One task has it.
 #[derive(Default)]
-pub(crate) struct Measured {
+pub struct Measured {
     answered: u64,
     per_s: f64,
     before_ns: Option<u64>,
@@ -67,7 +68,7 @@ pub(crate) struct Measured {
 
 impl Pace {
     /// At most `most` requests, and as many as are answered within `aim`.
-    pub(crate) fn new(most: usize, aim: Duration) -> Pace {
+    pub fn new(most: usize, aim: Duration) -> Pace {
         Pace {
             limit: AtomicUsize::new(most),
             share: AtomicUsize::new(most.min(LEAST)),
@@ -81,12 +82,12 @@ impl Pace {
     }
 
     /// How many requests of a tenant may be in flight now.
-    pub(crate) fn limit(&self) -> usize {
+    pub fn limit(&self) -> usize {
         self.limit.load(Relaxed)
     }
 
     /// How many of them are worked on.
-    pub(crate) fn share(&self) -> usize {
+    pub fn share(&self) -> usize {
         self.share.load(Relaxed)
     }
 
@@ -95,7 +96,7 @@ impl Pace {
     }
 
     /// A place for one more request, or none.
-    pub(crate) fn place(&self, room: &Arc<Room>) -> Option<Place> {
+    pub fn place(&self, room: &Arc<Room>) -> Option<Place> {
         let place = Place { room: Arc::clone(room), count: 1 };
         if room.taken.fetch_add(1, Relaxed) < self.limit() {
             return Some(place);
@@ -105,7 +106,7 @@ impl Pace {
     }
 
     /// Places for a request of `count` logins, or none. Where the tenant has no other request in flight there are.
-    pub(crate) fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
+    pub fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
         let more = count.saturating_sub(place.count);
         let (others_and_own, own) = (place.room.taken.fetch_add(more, Relaxed), place.count);
         place.count += more;
@@ -118,7 +119,7 @@ impl Pace {
     }
 
     /// Waits until the request is among those that are worked on; none after `timeout`.
-    pub(crate) async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
+    pub async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
         let Place { room, count } = place;
         if let Some(work) = Room::work(room, self.shares(), *count) {
             return Some(work);
@@ -135,7 +136,7 @@ impl Pace {
     }
 
     /// Notes that a request was worked on for so long.
-    pub(crate) fn answered_in(&self, time: Duration) {
+    pub fn answered_in(&self, time: Duration) {
         let ns = time.as_nanos().try_into().unwrap_or(u64::MAX);
         // Written only where it is lower, so that requests do not take turns at it.
         if ns < self.shortest_ns.load(Relaxed) {
@@ -144,7 +145,7 @@ impl Pace {
     }
 
     /// Sets both limits, `elapsed` after the last time. `answered` counts authentications since the start of the process.
-    pub(crate) fn set(&self, measured: &mut Measured, answered: u64, elapsed: Duration) {
+    pub fn set(&self, measured: &mut Measured, answered: u64, elapsed: Duration) {
         let crowded = self.crowded.swap(0, Relaxed);
         let per_s = answered.saturating_sub(measured.answered) as f64 / elapsed.as_secs_f64().max(1e-3);
         measured.answered = answered;

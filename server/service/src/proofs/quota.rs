@@ -14,18 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Cost of an upload that opens a session.
-pub(crate) const COST_ACCEPTED: u32 = 1;
+pub const COST_ACCEPTED: u32 = 1;
 /// Cost of a well-formed upload that does not fit the present root, epoch, policy or audience.
-pub(crate) const COST_STALE: u32 = 8;
+pub const COST_STALE: u32 = 8;
 /// Cost of an upload that is malformed or whose proof is refused. Reading and verifying one costs us about a
 /// millisecond, so that a default refill of 500 a second lets a flooder take under one percent of a core.
-pub(crate) const COST_INVALID: u32 = 64;
+pub const COST_INVALID: u32 = 64;
 
 /// Identifies an API key.
-pub(crate) type CallerId = [u8; 8];
+pub type CallerId = [u8; 8];
 
 /// See the module.
-pub(crate) struct Quota {
+pub struct Quota {
     config: QuotaConfig,
     /// As many entries at most as there are API keys.
     callers: Mutex<HashMap<CallerId, Account>>,
@@ -33,7 +33,7 @@ pub(crate) struct Quota {
 
 /// The bounds of one caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QuotaConfig {
+pub struct QuotaConfig {
     /// Credit that grows back in a second.
     pub per_second: u32,
     /// Largest credit.
@@ -50,7 +50,7 @@ struct Account {
 }
 
 /// An upload that was let in. Dropped without [`Upload::settle`], its caller hung up, which costs [`COST_STALE`].
-pub(crate) struct Upload {
+pub struct Upload {
     quota: Arc<Quota>,
     caller: CallerId,
     settled: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Upload {
 
 /// Why an upload is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Denied {
+pub enum Denied {
     /// The credit is used up; it is positive again after this time.
     Exhausted(Duration),
     /// Too many uploads of the caller are open.
@@ -69,12 +69,12 @@ const NANO: i128 = 1_000_000_000;
 
 impl Quota {
     /// Nobody has spent anything.
-    pub(crate) fn new(config: QuotaConfig) -> Arc<Quota> {
+    pub fn new(config: QuotaConfig) -> Arc<Quota> {
         Arc::new(Quota { config, callers: Mutex::default() })
     }
 
     /// Lets an upload in, or says why not. `now_ns` never goes back.
-    pub(crate) fn enter(self: &Arc<Self>, caller: CallerId, now_ns: u64) -> Result<Upload, Denied> {
+    pub fn enter(self: &Arc<Self>, caller: CallerId, now_ns: u64) -> Result<Upload, Denied> {
         let QuotaConfig { per_second, open_max, .. } = self.config;
         let mut callers = self.callers();
         let account = self.account(&mut callers, caller, now_ns);
@@ -91,7 +91,7 @@ impl Quota {
     }
 
     /// Uploads open now, of all callers.
-    pub(crate) fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.callers().values().map(|account| account.open).sum()
     }
 
@@ -127,7 +127,7 @@ impl Account {
 
 impl Upload {
     /// The upload cost this much.
-    pub(crate) fn settle(mut self, cost: u32) {
+    pub fn settle(mut self, cost: u32) {
         self.settled = true;
         if let Some(account) = self.quota.callers().get_mut(&self.caller) {
             account.settle(cost, &self.quota.config);

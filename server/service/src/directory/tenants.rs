@@ -11,12 +11,12 @@ const PAGE: usize = 256;
 
 impl Directory {
     /// How many tenants there are.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.snapshot.load().tenants.len()
     }
 
     /// A page of the tenants, from an identifier on, ordered by identifier; and where the next one begins.
-    pub(crate) fn tenants(&self, from: TenantId) -> (Vec<Arc<Tenant>>, Option<TenantId>) {
+    pub fn tenants(&self, from: TenantId) -> (Vec<Arc<Tenant>>, Option<TenantId>) {
         let snapshot = self.snapshot.load();
         let mut all: Vec<_> = snapshot.tenants.values().filter(|tenant| tenant.id >= from).cloned().collect();
         all.sort_unstable_by_key(|tenant| tenant.id);
@@ -26,12 +26,7 @@ impl Directory {
     }
 
     /// Disables a tenant or enables it; disabled again it keeps the first time.
-    pub(crate) fn set_disabled(
-        &self,
-        tenant: &TenantId,
-        disabled: bool,
-        now: u64,
-    ) -> Result<Arc<Tenant>, Refused> {
+    pub fn set_disabled(&self, tenant: &TenantId, disabled: bool, now: u64) -> Result<Arc<Tenant>, Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         let disabled_at = disabled.then(|| current.disabled_at.unwrap_or(now));

@@ -13,35 +13,35 @@ use trefoil_zkp::session::verify_request_mac;
 
 /// What a client says of its request, and its MAC. The rest of the header is in the lane.
 #[derive(Default)]
-pub(crate) struct Claim {
+pub struct Claim {
     issued_at: u64,
     probe_digest: [u8; 32],
     mac: [u8; 32],
 }
 
 /// What goes through the pipeline with a login.
-pub(crate) struct Login {
-    pub(crate) claim: Claim,
+pub struct Login {
+    pub claim: Claim,
     /// Nonce and value of the chain were spent at an earlier submission.
-    pub(crate) is_spent: bool,
+    pub is_spent: bool,
     /// Where the answer goes.
-    pub(crate) reply: Reply,
+    pub reply: Reply,
 }
 
 /// See the module.
-pub(crate) struct FrontDoor {
-    pub(crate) replay: ReplayGuard,
-    pub(crate) chains: Arc<Chains>,
+pub struct FrontDoor {
+    pub replay: ReplayGuard,
+    pub chains: Arc<Chains>,
 }
 
 impl Claim {
     /// What a request says whose probe has this digest.
-    pub(crate) fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
+    pub fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
         Claim { issued_at, probe_digest, mac }
     }
 
     /// Whether the MAC is that of `header` under the verdict's session key.
-    pub(crate) fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
+    pub fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
         verify_request_mac(&verdict.session_key(), header, &self.mac).is_ok()
     }
 }

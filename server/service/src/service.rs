@@ -36,7 +36,7 @@ pub const STORE_FILE: &str = "store.sqlite";
 const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
 
 /// Everything in it is shared; what changes is behind its own bounded type.
-pub(crate) struct Service {
+pub struct Service {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Requests dated earlier are refused, because their nonces are not remembered.

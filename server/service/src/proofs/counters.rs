@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What can happen to an upload before and instead of its verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// The caller's credit was used up; nothing was read.
     CreditExhausted,
     /// The caller had too many uploads open; nothing was read.
@@ -42,7 +42,7 @@ const EVENTS: [(Event, &str); 9] = [
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct ProofCounters {
+pub struct ProofCounters {
     accepted: AtomicU64,
     refused: AtomicU64,
     events: [AtomicU64; EVENTS.len()],
@@ -52,12 +52,12 @@ pub(crate) struct ProofCounters {
 
 impl ProofCounters {
     /// One more of these.
-    pub(crate) fn count(&self, event: Event) {
+    pub fn count(&self, event: Event) {
         self.events[event as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// A proof was verified after `wait_ns` in the queue, in `verify_ns`.
-    pub(crate) fn verified(&self, accepted: bool, wait_ns: u64, verify_ns: u64) {
+    pub fn verified(&self, accepted: bool, wait_ns: u64, verify_ns: u64) {
         let counter = if accepted { &self.accepted } else { &self.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         self.wait.record(wait_ns);
@@ -65,17 +65,17 @@ impl ProofCounters {
     }
 
     /// Proofs accepted and refused.
-    pub(crate) fn outcomes(&self) -> [u64; 2] {
+    pub fn outcomes(&self) -> [u64; 2] {
         [&self.accepted, &self.refused].map(|counter| counter.load(Ordering::Relaxed))
     }
 
     /// How often each event happened, under its name.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn events(&self) -> impl Iterator<Item = (&'static str, u64)> {
         EVENTS.iter().map(|(event, name)| (*name, self.events[*event as usize].load(Ordering::Relaxed)))
     }
 
     /// Waits for a verification, and verifications.
-    pub(crate) fn durations(&self) -> [&Durations; 2] {
+    pub fn durations(&self) -> [&Durations; 2] {
         [&self.wait, &self.verify]
     }
 }

@@ -20,7 +20,7 @@ use trefoil_zkp::chain::{ChainTip, Reveal};
 const SHARDS: usize = 16;
 
 /// See the module.
-pub(crate) struct Chains {
+pub struct Chains {
     shards: [Mutex<HashMap<SessionId, Open>>; SHARDS],
     per_shard_max: usize,
 }
@@ -34,19 +34,13 @@ struct Open {
 
 impl Chains {
     /// Room for at least `capacity` sessions of about 140 bytes.
-    pub(crate) fn new(capacity: usize) -> Chains {
+    pub fn new(capacity: usize) -> Chains {
         Chains { shards: Default::default(), per_shard_max: capacity.div_ceil(SHARDS) }
     }
 
     /// Notes where a chain begins. A session that is open keeps its place, so that proving the same statement again
     /// does not take values back.
-    pub(crate) fn open(
-        &self,
-        tenant: &TenantId,
-        id: &SessionId,
-        tip: ChainTip,
-        until: u64,
-    ) -> Result<(), Refused> {
+    pub fn open(&self, tenant: &TenantId, id: &SessionId, tip: ChainTip, until: u64) -> Result<(), Refused> {
         let mut shard = self.shard(id);
         if shard.len() >= self.per_shard_max && !shard.contains_key(id) {
             return Err(Refused::TooManyChains);
@@ -73,7 +67,7 @@ impl Chains {
     }
 
     /// Forgets sessions that are over.
-    pub(crate) fn sweep(&self, now: u64) {
+    pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, open| open.until > now);
         }

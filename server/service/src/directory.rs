@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
-pub(crate) mod api_keys;
+pub mod api_keys;
 mod tenants;
 
 use crate::refused::Refused;
@@ -28,7 +28,7 @@ const ROOT_LOG_PAGE: usize = 64;
 const CLOCK_SKEW_S: u64 = 300;
 
 /// See the module.
-pub(crate) struct Directory {
+pub struct Directory {
     store: Arc<dyn Store>,
     keyholder: Arc<dyn KeyHolding>,
     master: WrapKey,
@@ -43,7 +43,7 @@ pub(crate) struct Directory {
 
 /// How policies are written in the store. It is not for the directory to choose: stores have what was read from their operators.
 #[derive(Clone, Copy)]
-pub(crate) struct PolicyForm {
+pub struct PolicyForm {
     /// Reads one.
     pub read: fn(&str) -> Result<Policy, String>,
     /// Writes one.
@@ -51,7 +51,7 @@ pub(crate) struct PolicyForm {
 }
 
 /// A page of a tenant's root log.
-pub(crate) struct LoggedRoots {
+pub struct LoggedRoots {
     /// Every key that was registered for it, oldest first.
     pub issuer_keys: Vec<IssuerKey>,
     /// Roots in their order.
@@ -68,7 +68,7 @@ struct Snapshot {
 
 impl Directory {
     /// Loads everything from the store.
-    pub(crate) fn load(
+    pub fn load(
         store: Arc<dyn Store>,
         keyholder: Arc<dyn KeyHolding>,
         master: WrapKey,
@@ -101,17 +101,17 @@ impl Directory {
     }
 
     /// The pipeline's view of the tenants, kept up to date.
-    pub(crate) fn registry(&self) -> Registry<VerdictCache> {
+    pub fn registry(&self) -> Registry<VerdictCache> {
         self.registry.clone()
     }
 
     /// A keyed digest for idempotency, see [`Pepper::digest`].
-    pub(crate) fn keyed_digest(&self, domain: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    pub fn keyed_digest(&self, domain: &[u8], parts: &[&[u8]]) -> [u8; 32] {
         self.pepper.digest(domain, parts)
     }
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
-    pub(crate) fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
+    pub fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
         policy.check().map_err(Refused::Policy)?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
@@ -143,7 +143,7 @@ impl Directory {
 
     /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
     /// the newest already may come again.
-    pub(crate) fn publish_root(
+    pub fn publish_root(
         &self,
         tenant: &TenantId,
         signed: SignedRoot,
@@ -176,7 +176,7 @@ impl Directory {
     }
 
     /// Registers the key under which a tenant's roots verify from now on, and names it. The key that signs already may come again.
-    pub(crate) fn register_issuer_key(
+    pub fn register_issuer_key(
         &self,
         tenant: &TenantId,
         key: &[u8],
@@ -198,7 +198,7 @@ impl Directory {
     }
 
     /// A page of a tenant's root log.
-    pub(crate) fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
+    pub fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
         let current = self.tenant(tenant)?;
         let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
         let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
@@ -224,12 +224,12 @@ impl Directory {
     }
 
     /// The present snapshots of all tenants.
-    pub(crate) fn all(&self) -> Vec<Arc<Tenant>> {
+    pub fn all(&self) -> Vec<Arc<Tenant>> {
         self.snapshot.load().tenants.values().cloned().collect()
     }
 
     /// A tenant's present snapshot.
-    pub(crate) fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
+    pub fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
         let current = self.snapshot.load().tenants.get(tenant).cloned();
         current.ok_or(Refused::TenantUnknown)
     }

@@ -41,7 +41,7 @@ const ROWS_PER_WRITE: usize = 1000;
 
 /// When a session that is opened now ends: after the configured life, or when its proof no longer counts if that is earlier, and up to
 /// a tenth of that before. The id says how much before: opened again, a session ends when it would have.
-pub(crate) fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
+pub fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
     let left = proof_ends(statement.epoch).saturating_sub(now).min(life_s);
     let [a, b, c, d, ..] = *id;
     let early = u64::from(u32::from_le_bytes([a, b, c, d])) % (left / SPREAD + 1);
@@ -50,7 +50,7 @@ pub(crate) fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) 
 
 /// What is known of a session whose verdict is not in memory.
 #[derive(Clone, Copy)]
-pub(crate) enum Kept {
+pub enum Kept {
     /// It goes on; its verdict is in memory again.
     Live(Verdict),
     /// It ended, its root was withdrawn, or its row does not open.
@@ -60,7 +60,7 @@ pub(crate) enum Kept {
 }
 
 /// The rows of sessions.
-pub(crate) struct Sessions {
+pub struct Sessions {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
     reviving: Reviving,
@@ -120,28 +120,23 @@ impl Drop for Waiting<'_> {
 
 impl Sessions {
     /// Those in this store, whose places are in these chains while they are open.
-    pub(crate) fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
+    pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
         Sessions { store, chains, reviving: Reviving::default() }
     }
 
     /// Keeps the session of an accepted proof.
-    pub(crate) async fn keep(
-        &self,
-        tenant: &Tenant,
-        id: SessionId,
-        verdict: &Verdict,
-    ) -> Result<(), Refused> {
+    pub async fn keep(&self, tenant: &Tenant, id: SessionId, verdict: &Verdict) -> Result<(), Refused> {
         self.put(seal(tenant, id, verdict, None)).await
     }
 
     /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
-    pub(crate) async fn revive(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+    pub async fn revive(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
         self.reviving.once((tenant.id, *id), self.read(tenant, id, now)).await
     }
 
     /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
     /// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
-    pub(crate) fn warm(&self, directory: &Directory, now: u64) {
+    pub fn warm(&self, directory: &Directory, now: u64) {
         for tenant in directory.all() {
             let (mut after, mut room) = (None, tenant.verdicts.capacity());
             while room > 0 {
@@ -197,7 +192,7 @@ impl Sessions {
     }
 
     /// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
-    pub(crate) fn keep_places(&self, directory: &Directory) {
+    pub fn keep_places(&self, directory: &Directory) {
         let placed = |(tenant, id, tip)| {
             let tenant = directory.tenant(&tenant).ok()?;
             let row = self.store.session(&tenant.id, &id).ok()??;

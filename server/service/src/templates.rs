@@ -23,7 +23,7 @@ const IN_FLIGHT: usize = 1024;
 type Key = (TenantId, Handle);
 
 /// See the module.
-pub(crate) struct Templates {
+pub struct Templates {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
     /// Memory is taken as it is used, so that a structure without tenants takes none.
@@ -39,7 +39,7 @@ struct Generations {
 
 impl Templates {
     /// Holds at most about `capacity` templates.
-    pub(crate) fn new(capacity: usize) -> Templates {
+    pub fn new(capacity: usize) -> Templates {
         let per_generation_max = (capacity / SHARDS / 2).max(1);
         // Both generations of all shards, and as many again as batches may still read after they were dropped.
         let slots = 2 * SHARDS * per_generation_max + IN_FLIGHT;
@@ -53,7 +53,7 @@ impl Templates {
     }
 
     /// The template, if it is held.
-    pub(crate) fn get(&self, tenant: &TenantId, handle: &Handle) -> Option<Template> {
+    pub fn get(&self, tenant: &TenantId, handle: &Handle) -> Option<Template> {
         let key = (*tenant, *handle);
         let mut shard = self.shard(handle);
         if let Some(template) = shard.newer.get(&key) {
@@ -65,7 +65,7 @@ impl Templates {
     }
 
     /// Holds a template.
-    pub(crate) fn insert(&self, template: Template) {
+    pub fn insert(&self, template: Template) {
         let template = match template.structure() {
             KeyStructure::PerSubject => template.stored_in(&self.own_keys),
             KeyStructure::PerTenant => template.stored_in(&self.tenant_keys),
@@ -77,7 +77,7 @@ impl Templates {
     }
 
     /// Forgets a template.
-    pub(crate) fn remove(&self, tenant: &TenantId, handle: &Handle) {
+    pub fn remove(&self, tenant: &TenantId, handle: &Handle) {
         let key = (*tenant, *handle);
         let mut shard = self.shard(handle);
         shard.newer.remove(&key);
@@ -85,7 +85,7 @@ impl Templates {
     }
 
     /// Templates held.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         let count = |shard: &Mutex<Generations>| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.newer.len() + shard.older.len()
@@ -94,7 +94,7 @@ impl Templates {
     }
 
     /// The memory behind them, by key structure.
-    pub(crate) fn arenas(&self) -> [(KeyStructure, ArenaSize); 2] {
+    pub fn arenas(&self) -> [(KeyStructure, ArenaSize); 2] {
         [(KeyStructure::PerSubject, self.own_keys.size()), (KeyStructure::PerTenant, self.tenant_keys.size())]
     }
 

@@ -18,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::SessionId;
 
 /// Accepted age of a request by its `issued_at` and our clock, seconds.
-pub(crate) const FRESHNESS_S: u64 = 60;
+pub const FRESHNESS_S: u64 = 60;
 /// How far a request may be dated ahead of our clock, seconds.
-pub(crate) const AHEAD_S: u64 = 5;
+pub const AHEAD_S: u64 = 5;
 /// How long a nonce is remembered at least.
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Age at which every earlier use of a nonce is still remembered.
@@ -29,7 +29,7 @@ const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
 const SHARDS: usize = 16;
 
 /// See the module.
-pub(crate) struct ReplayGuard {
+pub struct ReplayGuard {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Use {
 
 impl ReplayGuard {
     /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`], 32 bytes each.
-    pub(crate) fn new(capacity: usize) -> ReplayGuard {
+    pub fn new(capacity: usize) -> ReplayGuard {
         ReplayGuard { shards: Default::default(), per_generation_max: capacity.div_ceil(SHARDS) }
     }
 
