@@ -41,7 +41,7 @@ impl App {
             in_flight_limit: service.pace.limit(),
             work_limit: service.pace.share(),
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
-            templates: service.templates.len(),
+            templates: service.templates.held(),
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],

@@ -34,10 +34,10 @@ use trefoil_service::directory::Directory;
 use trefoil_service::door::{FrontDoor, Login};
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::log_store::SealedVaults;
-use trefoil_service::pace::{self, Pace};
+use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
-use trefoil_service::replay::{AHEAD_S, ReplayGuard};
+use trefoil_service::replay::AHEAD_S;
 use trefoil_service::retention::{self, Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
@@ -232,7 +232,7 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor { replay: ReplayGuard::new(NONCES_MAX), chains: Arc::clone(&chains) };
+        let door = FrontDoor::new(NONCES_MAX, Arc::clone(&chains));
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
@@ -243,15 +243,9 @@ impl Server {
             directory: accounts,
             keyholder,
             key_holder: Arc::new(watch),
-            proofs: ProofPool::start(
-                proof_pool(&config.proofs),
-                Arc::clone(&clock),
-                Arc::clone(&counters.proofs),
-                &supervisor,
-            )
-            .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
-            pace: pace_of(&config.limits),
+            pace: config.limits.pace(),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
@@ -608,16 +602,20 @@ fn start_pipeline(
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-fn pace_of(limits: &config::Limits) -> Pace {
-    Pace::new(limits.in_flight_per_tenant, Duration::from_millis(limits.latency_aim_ms))
-}
-
-fn proof_pool(proofs: &config::Proofs) -> PoolConfig {
+fn proof_pool(
+    proofs: &config::Proofs,
+    clock: &Arc<dyn Clock>,
+    counters: &Counters,
+    supervisor: &Supervisor,
+) -> Result<ProofPool, StartError> {
     let workers = match proofs.workers {
         0 => std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2)),
         workers => workers,
     };
-    PoolConfig { workers, queue: proofs.queue, deadline: Duration::from_millis(proofs.deadline_ms) }
+    let deadline = Duration::from_millis(proofs.deadline_ms);
+    let config = PoolConfig { workers, queue: proofs.queue, deadline };
+    ProofPool::start(config, Arc::clone(clock), Arc::clone(&counters.proofs), supervisor)
+        .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
 /// 32 random bytes as hexadecimal, with a newline so that the file reads well.

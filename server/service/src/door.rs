@@ -21,6 +21,7 @@ pub struct Claim {
 
 /// What goes through the pipeline with a login.
 pub struct Login {
+    /// What its client says.
     pub claim: Claim,
     /// Nonce and value of the chain were spent at an earlier submission.
     pub is_spent: bool,
@@ -30,8 +31,15 @@ pub struct Login {
 
 /// See the module.
 pub struct FrontDoor {
-    pub replay: ReplayGuard,
-    pub chains: Arc<Chains>,
+    replay: ReplayGuard,
+    chains: Arc<Chains>,
+}
+
+impl FrontDoor {
+    /// A door that remembers `nonces_max` nonces for each two minutes.
+    pub fn new(nonces_max: usize, chains: Arc<Chains>) -> FrontDoor {
+        FrontDoor { replay: ReplayGuard::new(nonces_max), chains }
+    }
 }
 
 impl Claim {

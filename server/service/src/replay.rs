@@ -56,7 +56,7 @@ pub(crate) enum Use {
 
 impl ReplayGuard {
     /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`], 32 bytes each.
-    pub fn new(capacity: usize) -> ReplayGuard {
+    pub(crate) fn new(capacity: usize) -> ReplayGuard {
         ReplayGuard { shards: Default::default(), per_generation_max: capacity.div_ceil(SHARDS) }
     }
 

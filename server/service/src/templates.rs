@@ -85,7 +85,7 @@ impl Templates {
     }
 
     /// Templates held.
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         let count = |shard: &Mutex<Generations>| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.newer.len() + shard.older.len()

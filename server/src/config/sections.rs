@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_service::pace::Pace;
 use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
 use trefoil_storage::disk::DiskLimits;
@@ -116,6 +117,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// How many requests of a tenant may be in flight, to begin with.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::new(self.in_flight_per_tenant, Duration::from_millis(self.latency_aim_ms))
+    }
+
     /// Deadline for a body.
     pub fn body_timeout(&self) -> Duration {
         Duration::from_secs(self.body_timeout_s)

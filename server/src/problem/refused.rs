@@ -91,11 +91,19 @@ mod tests {
     use trefoil_zkp::ProofError;
 
     /// What callers have read since the first version, to the last letter: programs compare codes, people search for sentences.
+    fn reads(refused: Refused, code: &str, detail: &str) {
+        let problem = Problem::from(refused.clone());
+        assert_eq!((problem.code().name(), &*problem.detail), (code, detail));
+        // `errors` names the field that `detail` begins with.
+        let pointer = detail.strip_prefix('/').and_then(|rest| rest.split_once(": "));
+        let expected = pointer.map(|(pointer, rest)| (format!("/{pointer}"), rest));
+        let named = problem.errors.first().map(|error| (error.pointer.clone(), error.detail.as_str()));
+        assert_eq!(named, expected, "{refused:?}");
+    }
+
     #[test]
-    fn every_refusal_has_the_code_and_the_sentence_that_callers_know() {
+    fn refusals_of_tenants_keys_and_roots_read_as_callers_know_them() {
         let out_of_range = OutOfRange { pointer: "/audiences".to_owned(), detail: "expected one".to_owned() };
-        let away =
-            "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
         for (refused, code, detail) in [
             (
                 Refused::Caller,
@@ -152,6 +160,16 @@ mod tests {
                 "field-invalid",
                 "/statement: at most 16 generations are accepted at once; raise generation_min",
             ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_sessions_stores_and_key_holders_read_as_callers_know_them() {
+        let away =
+            "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
+        for (refused, code, detail) in [
             (
                 Refused::SessionEnded,
                 "session-expired",
@@ -198,13 +216,7 @@ mod tests {
                 "the request failed on our side; retry, and quote request_id if it persists",
             ),
         ] {
-            let problem = Problem::from(refused.clone());
-            assert_eq!((problem.code().name(), &*problem.detail), (code, detail));
-            // `errors` names the field that `detail` begins with.
-            let pointer = detail.strip_prefix('/').and_then(|rest| rest.split_once(": "));
-            let named = problem.errors.first().map(|error| (error.pointer.as_str(), error.detail.as_str()));
-            let expected = pointer.map(|(pointer, rest)| (format!("/{pointer}"), rest));
-            assert_eq!(named.map(|(pointer, rest)| (pointer.to_owned(), rest)), expected, "{refused:?}");
+            reads(refused, code, detail);
         }
     }
 

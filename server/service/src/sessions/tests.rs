@@ -1,4 +1,5 @@
 use super::*;
+use crate::tenant::{Attempts, Policy, Probe, Threshold};
 use crate::verdicts::Verdicts;
 use std::cell::Cell;
 use trefoil_storage::store::wrap::WrapKey;
@@ -25,16 +26,21 @@ fn statement(epoch: u32) -> Statement {
 }
 
 fn tenant(id: u8, key: u8) -> Tenant {
-    let policy = serde_json::json!({
-        "embedder": "test-128", "threshold": {"calibrated": {"score": 18_000, "fmr_class": 3}},
-        "audiences": ["shop.example"], "level_min": 1,
-    });
     Tenant {
         id: [id; 16],
         name: String::new(),
         created_at: 0,
         disabled_at: None,
-        policy: serde_json::from_value(policy).unwrap(),
+        policy: Policy {
+            embedder: "test-128".to_owned(),
+            threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
+            audiences: vec!["shop.example".to_owned()],
+            level_min: 1,
+            attestation_lifetime_s: 60,
+            attempts: Attempts::default(),
+            probe: Probe::Plain,
+            sessions_in_memory: None,
+        },
         key: Arc::new(WrapKey::new(&[key; 32])),
         keys: Vec::new(),
         roots: Vec::new(),
