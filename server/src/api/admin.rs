@@ -1,7 +1,8 @@
 //! The operator's routes.
 
+use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
-use super::{JSON_BYTES_MAX, body};
+use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
 use crate::metrics;

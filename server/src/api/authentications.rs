@@ -2,8 +2,9 @@
 //! anybody's attempt budget before the request is known to be its holder's.
 
 use super::caller::Caller;
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use super::templates::Shown;
-use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
+use super::{body, templates};
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};

@@ -2,8 +2,9 @@
 //! them, which is a head, a caller's look-up and an answer each.
 
 use super::authentications::{late, login};
+use super::body;
 use super::caller::Caller;
-use super::{BATCH_JSON_BYTES_MAX, body};
+use super::sizes::BATCH_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::extract::{Request, State};

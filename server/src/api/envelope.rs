@@ -1,6 +1,6 @@
 //! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
 
-use super::HEAD_BYTES_MAX;
+use super::sizes::HEAD_BYTES_MAX;
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use axum::extract::{MatchedPath, Request, State};

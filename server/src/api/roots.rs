@@ -1,7 +1,8 @@
 //! Credential roots: the issuer's signed statements of who holds a credential, and the log of all of them.
 
+use super::body;
 use super::caller::{Caller, Operator, PathBytes};
-use super::{EMBEDDING_JSON_BYTES_MAX, body};
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
 use crate::problem::{Code, Problem};

@@ -3,8 +3,9 @@
 //! Enrolment is blinded wherever the key-holder runs: the embedding is split, the
 //! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
 
+use super::body;
 use super::caller::{Caller, PathBytes};
-use super::{EMBEDDING_JSON_BYTES_MAX, body};
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};

@@ -5,7 +5,6 @@
 //! Argon2id (RFC 9106) of the passphrase. The cost stands in the file, so that it can rise without a new format; it is
 //! bounded when it is read, so that an altered file cannot exhaust the machine.
 
-use super::Passphrase;
 use thiserror::Error;
 use trefoil_sign::{SECRET_BYTES, SigningKeys};
 use trefoil_storage::store::wrap::WrapKey;
@@ -37,9 +36,8 @@ pub(super) fn is_plain(file: &[u8]) -> bool {
     file.len() == SECRET_BYTES && file.starts_with(PLAIN_MAGIC)
 }
 
-/// The file for these keys.
-pub(super) fn seal(keys: &SigningKeys, passphrase: &Passphrase) -> Vec<u8> {
-    let cost = passphrase.cost();
+/// The file for these keys, under a passphrase that is stretched at this cost.
+pub(super) fn seal(keys: &SigningKeys, passphrase: &[u8], cost: Cost) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     header.extend_from_slice(MAGIC);
     for number in [cost.memory_kib, cost.passes, cost.lanes] {
@@ -52,7 +50,7 @@ pub(super) fn seal(keys: &SigningKeys, passphrase: &Passphrase) -> Vec<u8> {
 }
 
 /// The keys in this file.
-pub(super) fn open(file: &[u8], passphrase: &Passphrase) -> Result<SigningKeys, AtRestError> {
+pub(super) fn open(file: &[u8], passphrase: &[u8]) -> Result<SigningKeys, AtRestError> {
     let (header, sealed) = file.split_at_checked(HEADER_BYTES).ok_or(AtRestError::Format)?;
     let (magic, rest) = header.split_at(MAGIC.len());
     let number = |at: usize| rest[4 * at..4 * at + 4].iter().fold(0, |n, &byte| n << 8 | u32::from(byte));
@@ -65,8 +63,8 @@ pub(super) fn open(file: &[u8], passphrase: &Passphrase) -> Result<SigningKeys, 
     SigningKeys::from_secret_bytes(&bytes).map_err(AtRestError::Keys)
 }
 
-fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> WrapKey {
-    WrapKey::new(&cost.stretch(passphrase.as_bytes(), salt))
+fn derive(passphrase: &[u8], cost: Cost, salt: &[u8]) -> WrapKey {
+    WrapKey::new(&cost.stretch(passphrase, salt))
 }
 
 #[cfg(test)]
@@ -76,18 +74,14 @@ mod tests {
     /// 8 KiB, so that every byte of a file can be tried.
     const CHEAP: Cost = Cost { memory_kib: 8, passes: 1, lanes: 1 };
 
-    fn passphrase(text: &str) -> Passphrase {
-        Passphrase::for_tests(text, CHEAP)
-    }
-
     #[test]
     fn keys_open_under_their_passphrase_only() {
         let keys = SigningKeys::generate(1, 2, &mut rand::rng()).unwrap();
-        let file = seal(&keys, &passphrase("correct horse"));
-        let opened = open(&file, &passphrase("correct horse")).unwrap();
+        let file = seal(&keys, b"correct horse", CHEAP);
+        let opened = open(&file, b"correct horse").unwrap();
         assert_eq!(*opened.to_secret_bytes(), *keys.to_secret_bytes());
-        assert_eq!(open(&file, &passphrase("correct hors")).err(), Some(AtRestError::Passphrase));
-        assert_ne!(seal(&keys, &passphrase("correct horse")), file, "fresh salt and nonce");
+        assert_eq!(open(&file, b"correct hors").err(), Some(AtRestError::Passphrase));
+        assert_ne!(seal(&keys, b"correct horse", CHEAP), file, "fresh salt and nonce");
         let secret = keys.to_secret_bytes();
         for window in secret.windows(16).step_by(16) {
             assert!(!file.windows(16).any(|bytes| bytes == window), "a part of the keys is in the clear");
@@ -97,15 +91,15 @@ mod tests {
     #[test]
     fn altered_and_cut_files_are_refused() {
         let keys = SigningKeys::generate(1, 2, &mut rand::rng()).unwrap();
-        let file = seal(&keys, &passphrase("correct horse"));
+        let file = seal(&keys, b"correct horse", CHEAP);
         for at in (0..file.len()).step_by(5).chain(0..HEADER_BYTES + 12) {
             // Bits that make the cost in the header huge are refused by its bounds, not tried.
             let mut altered = file.clone();
             altered[at] ^= 0x10;
             let expected = if at < 8 { AtRestError::Format } else { AtRestError::Passphrase };
-            let found = open(&altered, &passphrase("correct horse")).err();
+            let found = open(&altered, b"correct horse").err();
             assert!(found == Some(expected) || (at < 20 && found == Some(AtRestError::Format)), "byte {at}");
-            assert!(open(&file[..at], &passphrase("correct horse")).is_err());
+            assert!(open(&file[..at], b"correct horse").is_err());
         }
     }
 

@@ -168,7 +168,7 @@ pub fn make(directory: &DataDir, issuer: &str, source: &Source, now: u64) -> Res
     let passphrase = source.find(directory)?;
     let keys = generate(now)?;
     let trust_root = first(issuer, &keys)?;
-    directory.write(KEYS_FILE, &at_rest::seal(&keys, &passphrase))?;
+    directory.write(KEYS_FILE, &sealed(&keys, &passphrase))?;
     directory.note(KEYS_FILE)?;
     keep(directory, &trust_root)?;
     publish(directory, &trust_root)?;
@@ -186,7 +186,7 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let file = directory.file(KEYS_FILE, missing)?;
     let keys = if at_rest::is_plain(&file) {
         let keys = SigningKeys::from_secret_bytes(&file).map_err(|cause| named(&cause))?;
-        directory.write(KEYS_FILE, &at_rest::seal(&keys, &passphrase))?;
+        directory.write(KEYS_FILE, &sealed(&keys, &passphrase))?;
         tracing::warn!(
             path = %path.display(),
             "the signing keys were stored in the clear and are encrypted now; copies may remain on the disk and in \
@@ -194,7 +194,7 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
         );
         keys
     } else {
-        at_rest::open(&file, &passphrase).map_err(|cause: AtRestError| named(&cause))?
+        at_rest::open(&file, passphrase.as_bytes()).map_err(|cause: AtRestError| named(&cause))?
     };
     let trust_root = trust_root_for(directory, issuer, &keys)?;
     directory.note(KEYS_FILE)?;
@@ -237,7 +237,7 @@ fn replace(
     // The oldest are last; what they sealed no longer verifies, and nothing else can go.
     key_sets.truncate(KEY_SETS_MAX);
     let next = next_version(&trust_root, key_sets, &mut [&mut old, &mut new])?;
-    let sealed = at_rest::seal(&new, &source.find(directory)?);
+    let sealed = sealed(&new, &source.find(directory)?);
     keep(directory, &next)?;
     directory.write(KEYS_FILE, &sealed)?;
     publish(directory, &next)?;
@@ -267,7 +267,7 @@ pub fn reencrypt(
     new: &Passphrase,
 ) -> Result<(), KeysError> {
     let Opened { keys, .. } = open(directory, issuer, source)?;
-    directory.write(KEYS_FILE, &at_rest::seal(&keys, new))?;
+    directory.write(KEYS_FILE, &sealed(&keys, new))?;
     directory.remove(passphrase::GENERATED_FILE)?;
     Ok(())
 }
@@ -279,6 +279,11 @@ pub fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(cause),
     }
+}
+
+/// The file for these keys.
+fn sealed(keys: &SigningKeys, passphrase: &Passphrase) -> Vec<u8> {
+    at_rest::seal(keys, passphrase.as_bytes(), passphrase.cost())
 }
 
 fn generate(now: u64) -> Result<SigningKeys, KeysError> {

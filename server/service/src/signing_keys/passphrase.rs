@@ -98,9 +98,4 @@ impl Passphrase {
     pub(super) fn cost(&self) -> Cost {
         self.cost
     }
-
-    #[cfg(test)]
-    pub(super) fn for_tests(text: &str, cost: Cost) -> Passphrase {
-        Passphrase { text: Zeroizing::new(text.as_bytes().to_vec()), cost }
-    }
 }
