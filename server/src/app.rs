@@ -42,6 +42,7 @@ impl App {
             work_limit: service.pace.share(),
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
             templates: service.templates.held(),
+            tenant_look_ups: service.directory.look_ups(),
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],

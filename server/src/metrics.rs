@@ -41,6 +41,8 @@ pub(crate) struct Gauges<'a> {
     pub proofs: ProofGauges,
     /// Templates in memory.
     pub templates: usize,
+    /// How often requests looked a tenant up.
+    pub tenant_look_ups: u64,
     /// The memory that templates are in.
     pub arenas: [(KeyStructure, ArenaSize); 2],
     /// Whether the service takes requests.
@@ -90,6 +92,8 @@ impl Metrics {
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", matches as f64);
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", denials as f64);
+        let help = "Look-ups of a tenant by an API key or an identifier";
+        text.single("trefoil_tenant_lookups_total", "counter", help, gauges.tenant_look_ups as f64);
         connections::render(&mut text, &gauges.connections);
         proofs::render(&mut text, &counters.proofs, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);

@@ -8,6 +8,7 @@
 pub mod api_keys;
 mod tenants;
 
+use crate::counters::Apart;
 use crate::refused::Refused;
 use crate::tenant::{Pepper, Policy, Tenant, policy};
 use crate::verdicts::Verdicts;
@@ -38,6 +39,8 @@ pub struct Directory {
     verdicts_default: usize,
     policies: PolicyForm,
     snapshot: ArcSwap<Snapshot>,
+    /// How often a request looked its tenant up.
+    look_ups: Apart,
     changing: Mutex<()>,
 }
 
@@ -87,6 +90,7 @@ impl Directory {
             verdicts_default,
             policies,
             snapshot: ArcSwap::default(),
+            look_ups: Apart::default(),
             changing: Mutex::default(),
         };
         let mut snapshot = Snapshot::default();
@@ -228,8 +232,14 @@ impl Directory {
         self.snapshot.load().tenants.values().cloned().collect()
     }
 
+    /// How often a tenant's present snapshot was asked for, by its identifier or an API key.
+    pub fn look_ups(&self) -> u64 {
+        self.look_ups.sum()
+    }
+
     /// A tenant's present snapshot.
     pub fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
+        self.look_ups.add_one();
         let current = self.snapshot.load().tenants.get(tenant).cloned();
         current.ok_or(Refused::TenantUnknown)
     }

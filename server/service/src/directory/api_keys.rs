@@ -82,6 +82,7 @@ impl Directory {
     /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
     pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, [u8; 8]), Refused> {
+        self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
         let key: &HeldKey = found.filter(|key: &&HeldKey| key.is_live(now)).ok_or(Refused::Caller)?;
