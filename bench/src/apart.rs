@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::runtime::Runtime;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::process::run_service;
+use trefoil_service::clock::SystemClock;
 
 use crate::failure::Failure;
 use crate::flood::world::{Reached, config};

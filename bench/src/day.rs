@@ -14,7 +14,7 @@ use trefoil_attest::{
 };
 use trefoil_pipeline::ChainHead;
 use trefoil_server::config::Config;
-use trefoil_server::retention::{Audited, Pruner, Retained, audit, pruned_seal};
+use trefoil_service::retention::{Audited, Pruner, Retained, audit, pruned_seal};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::store::{Session, Sqlite, Store, Tenant};
 
@@ -68,9 +68,9 @@ pub fn day(day: &Day) -> Result<Report, Failure> {
     let path = folder.path().join("store.sqlite");
     let (mut world, trust_root) = World::new(day, &path)?;
     let retained = Retained::default();
-    let mut pruner = Pruner::new(&world.config.retention, &world.store)
-        .map_err(Failure::in_step("prune"))?
-        .ok_or_else(|| Failure::fault("the defaults prune nothing"))?;
+    let keeping = world.config.retention.keeping();
+    let keeping = keeping.ok_or_else(|| Failure::fault("the defaults prune nothing"))?;
+    let mut pruner = Pruner::new(keeping, &world.store).map_err(Failure::in_step("prune"))?;
     let hourly = world.live(day, &mut pruner, &retained, &path)?;
     let bytes = world.bytes(&path)?;
     let World { store, head, logins, waits_ms, sealed_whole, config, mut rng, .. } = world;

@@ -6,33 +6,14 @@
 //! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
 
 mod api;
-pub mod app;
-pub mod backup;
+mod app;
+mod bodies;
 pub mod certificate;
-mod chains;
-pub mod clock;
 pub mod config;
-mod directory;
-mod door;
-pub mod key_holder_watch;
 pub mod listener;
-pub mod log_audit;
-pub mod log_store;
 mod metrics;
-mod pace;
 pub mod problem;
 pub mod process;
-mod proofs;
-mod replay;
-pub mod retention;
-mod rotation;
-mod seal_log;
+mod refusals;
 pub mod server;
-mod sessions;
-pub mod signing_keys;
-mod templates;
-pub mod tenant;
-pub mod time;
 pub mod tls;
-mod verdicts;
-pub mod wiring;

@@ -1,47 +1,31 @@
 //! Counters, and the Prometheus text form. Never labelled by subject, and no score is ever counted.
 //!
-//! Requests are counted by each thread for itself ([`requests`]). Stage times and decisions are written by one thread, the seal log.
-
-#![expect(clippy::disallowed_methods, reason = "the seal log alone counts here")]
+//! Requests are counted by each thread for itself ([`requests`]); what the service counts is in [`trefoil_service::counters`].
 
 pub(crate) mod process;
+pub(crate) mod proofs;
 pub(crate) mod requests;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
-use crate::proofs::metrics::{ProofGauges, ProofMetrics};
+use proofs::ProofGauges;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use thread_local::ThreadLocal;
-use trefoil_attest::Decision;
-use trefoil_cache::Histogram;
+use std::time::Instant;
+use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
-use trefoil_pipeline::{Bound, StageTimes};
+use trefoil_service::counters::{Counters, Counts, Durations};
+use trefoil_service::tenant::Tenant;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
-
-/// Distribution of durations, of which a quantile is known to 2 %.
-pub(crate) type Durations = Histogram<32>;
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Metrics {
     requests: requests::Requests,
-    /// Of each thread that handles requests.
-    submitted: ThreadLocal<AtomicU64>,
-    matches: AtomicU64,
-    denials: AtomicU64,
-    batches: AtomicU64,
-    lanes: AtomicU64,
-    seals: AtomicU64,
     shed: Durations,
-    /// In the order of [`STAGES`].
-    stages: [Durations; 6],
-    /// Counters of the proof intake, which counts for itself.
-    pub(crate) proofs: Arc<ProofMetrics>,
     process: process::Process,
 }
 
@@ -57,6 +41,8 @@ pub(crate) struct Gauges<'a> {
     pub proofs: ProofGauges,
     /// Templates in memory.
     pub templates: usize,
+    /// How often requests looked a tenant up.
+    pub tenant_look_ups: u64,
     /// The memory that templates are in.
     pub arenas: [(KeyStructure, ArenaSize); 2],
     /// Whether the service takes requests.
@@ -91,63 +77,31 @@ impl Metrics {
         self.requests.refused_entry(code);
     }
 
-    /// A request was handed to the pipeline.
-    pub(crate) fn submitted(&self) {
-        let own = self.submitted.get_or_default();
-        own.store(own.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Authentications answered.
-    pub(crate) fn answered(&self) -> u64 {
-        self.matches.load(Ordering::Relaxed) + self.denials.load(Ordering::Relaxed)
-    }
-
-    /// A lane was answered.
-    pub(crate) fn decided(&self, decision: Decision) {
-        let counter = match decision {
-            Decision::Match => &self.matches,
-            Decision::NoMatch => &self.denials,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A seal was made over these batches in `seal_ns`.
-    pub(crate) fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
-        let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
-        add(&self.seals, 1);
-        let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
-        seal.record(seal_ns);
-        for Bound { lanes, times, .. } in batches {
-            let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
-            add(&self.batches, 1);
-            add(&self.lanes, lanes.len() as u64);
-            proof_lookup.record(proof_lookup_ns);
-            r#match.record(match_ns);
-            keyholder.record(keyholder_ns);
-            digest.record(digest_ns);
-            total.record(proof_lookup_ns + match_ns + keyholder_ns + digest_ns + seal_ns);
-        }
-    }
-
     /// The Prometheus text form.
-    pub(crate) fn render(&self, gauges: &Gauges<'_>) -> String {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+    pub(crate) fn render(&self, counters: &Counters, gauges: &Gauges<'_>) -> String {
+        let Counts { submitted, matches, denials, batches, lanes, seals } = counters.counts();
         let mut text = Text(String::with_capacity(4096));
         self.process.render(&mut text);
         self.requests.render(&mut text);
-        let submitted = self.submitted.iter().map(read).fold(0.0, |sum, own| sum + own);
-        text.single("trefoil_submitted_total", "counter", "Requests handed to the pipeline", submitted);
+        text.single(
+            "trefoil_submitted_total",
+            "counter",
+            "Requests handed to the pipeline",
+            submitted as f64,
+        );
         text.family("trefoil_authentications_total", "counter", "Authentications answered");
-        text.sample("trefoil_authentications_total", "{decision=\"match\"}", read(&self.matches));
-        text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", read(&self.denials));
+        text.sample("trefoil_authentications_total", "{decision=\"match\"}", matches as f64);
+        text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", denials as f64);
+        let help = "Look-ups of a tenant by an API key or an identifier";
+        text.single("trefoil_tenant_lookups_total", "counter", help, gauges.tenant_look_ups as f64);
         connections::render(&mut text, &gauges.connections);
-        self.proofs.render(&mut text, &gauges.proofs);
-        text.single("trefoil_batches_total", "counter", "Batches sealed", read(&self.batches));
-        text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", read(&self.lanes));
-        text.single("trefoil_seals_total", "counter", "Seals stored", read(&self.seals));
+        proofs::render(&mut text, &counters.proofs, &gauges.proofs);
+        text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);
+        text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", lanes as f64);
+        text.single("trefoil_seals_total", "counter", "Seals stored", seals as f64);
         let help = "Time of each batch in a stage; seal: of each seal; total: of a batch with its seal";
         text.family("trefoil_stage_seconds", "histogram", help);
-        for (stage, durations) in STAGES.iter().zip(&self.stages) {
+        for (stage, durations) in counters.stages() {
             text.histogram("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
         }
         render_disk(&mut text, gauges);
@@ -170,6 +124,24 @@ impl Metrics {
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
     }
+}
+
+/// Sizes, counts, durations and patterns of the verdict cache, all partitions of it: never a key. Tenants are named by their identifiers,
+/// which only the operator causes.
+pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
+    let caches = tenants.iter().map(|tenant| (hex::encode(tenant.id), tenant.verdicts.cache()));
+    let caches: Vec<_> = caches.collect();
+    let watched: Vec<_> = caches
+        .iter()
+        .map(|(tenant, cache)| Watched {
+            tenant: tenant.clone(),
+            observer: cache.observer(),
+            entries: cache.len(),
+            capacity: cache.capacity(),
+            bytes: cache.table_bytes(),
+        })
+        .collect();
+    exposition(&watched, "trefoil_verdict_cache", Instant::now())
 }
 
 /// Room on the disk, and what is done for it.
@@ -269,8 +241,6 @@ fn render_counted(text: &mut Text, status: Option<&Status>) {
     }
 }
 
-const STAGES: [&str; 6] = ["proof_lookup", "match", "key_holder", "digest", "seal", "total"];
-
 /// Prometheus text in the making.
 #[derive(Default)]
 pub(crate) struct Text(String);
@@ -329,12 +299,13 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trefoil_pipeline::BoundLane;
+    use trefoil_attest::Decision;
+    use trefoil_pipeline::{Bound, BoundLane, StageTimes};
 
     /// To the last digit: what a scraper has stored stays comparable.
     #[test]
     fn durations_are_shown_by_buckets_quantiles_and_exact_sums() {
-        let metrics = Metrics::default();
+        let counters = Counters::default();
         for n in 1..=1000u64 {
             let times = StageTimes {
                 proof_lookup_ns: n / 20,
@@ -344,15 +315,14 @@ mod tests {
             };
             let lane =
                 || BoundLane { reply: (), decision: Decision::Match, statement: vec![], digest: [0; 32] };
-            metrics
+            counters
                 .sealed(&[Bound { lanes: vec![lane(), lane()], refused: Vec::new(), times }], 1_000_000 * n);
         }
-        assert_eq!(
-            [&metrics.batches, &metrics.lanes].map(|count| count.load(Ordering::Relaxed)),
-            [1_000, 2_000]
-        );
+        let Counts { batches, lanes, .. } = counters.counts();
+        assert_eq!([batches, lanes], [1_000, 2_000]);
+        let (_, matching) = counters.stages().find(|(stage, _)| *stage == "match").unwrap();
         let mut text = Text::default();
-        text.histogram("seconds", "stage=\"match\"", &metrics.stages[1]);
+        text.histogram("seconds", "stage=\"match\"", matching);
         let text = text.into_string();
         // 1 to 1,000 us, one of each.
         for line in [
@@ -367,7 +337,7 @@ mod tests {
         }
         assert_eq!(text.lines().count(), 22 * 4 + 3);
         let mut text = Text::default();
-        text.summary("seconds", "stage=\"match\"", &metrics.stages[1]);
+        text.summary("seconds", "stage=\"match\"", matching);
         let expected = "seconds{stage=\"match\",quantile=\"0.5\"} 0.0005038075\nseconds{stage=\"match\",quantile=\"0.99\"} 0.0009912315\n\
                         seconds_sum{stage=\"match\"} 0.5005\nseconds_count{stage=\"match\"} 1000\n";
         assert_eq!(text.into_string(), expected);

@@ -6,6 +6,7 @@
 //! API contract and never change meaning.
 
 mod cure;
+mod refused;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -286,6 +287,11 @@ impl Problem {
     /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.
     pub fn internal(cause: impl std::fmt::Display) -> Problem {
         tracing::error!(%cause, "internal error");
+        Problem::fault()
+    }
+
+    /// A fault of ours whose cause is in the log already.
+    fn fault() -> Problem {
         Problem::new(
             Code::Internal,
             "the request failed on our side; retry, and quote request_id if it persists",

@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
 use crate::server::{Server, Standing};
-use crate::time;
 use crate::tls::Pair;
 use std::net::TcpListener;
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::{Logging, filter_refused};
 use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
+use trefoil_service::time;
 
 /// Version and commit.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");

@@ -2,29 +2,14 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
-use crate::app::{App, InFlight, STORE_FILE};
-use crate::chains::Chains;
+use crate::app::{App, InFlight};
 use crate::config::{self, Config, ConfigError, Place};
-use crate::directory::Directory;
-use crate::door::{FrontDoor, Login};
-use crate::key_holder_watch::{self, KeyHolderWatch};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
-use crate::log_store::SealedVaults;
 use crate::metrics::Metrics;
-use crate::pace::{self, Pace};
-use crate::proofs::quota::Quota;
-use crate::proofs::{PoolConfig, ProofPool};
-use crate::replay::{AHEAD_S, ReplayGuard};
-use crate::retention::{self, Pruner, Retained};
-use crate::rotation::{self, Rotations};
-use crate::seal_log::{self, SealLog};
-use crate::sessions::Reviving;
-use crate::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
-use crate::templates::Templates;
-use crate::tenant::Pepper;
+use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
-use crate::{api, log_store, sessions, signing_keys};
+use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::resume_unwind;
@@ -42,7 +27,26 @@ use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, Service};
+use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
+use trefoil_service::chains::Chains;
+use trefoil_service::counters::Counters;
+use trefoil_service::directory::Directory;
+use trefoil_service::door::{FrontDoor, Login};
+use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
+use trefoil_service::log_store::SealedVaults;
+use trefoil_service::pace;
+use trefoil_service::proofs::quota::Quota;
+use trefoil_service::proofs::{PoolConfig, ProofPool};
+use trefoil_service::replay::AHEAD_S;
+use trefoil_service::retention::{self, Pruner, Retained};
+use trefoil_service::rotation::Rotations;
+use trefoil_service::seal_log::{self, SealLog};
+use trefoil_service::sessions::Sessions;
+use trefoil_service::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
+use trefoil_service::templates::Templates;
+use trefoil_service::tenant::Pepper;
+use trefoil_service::{STORE_FILE, Service};
+use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -123,7 +127,7 @@ pub enum StartError {
 /// A running service. Call [`Server::shutdown`]: dropping it abandons requests in flight.
 pub struct Server {
     app: Arc<App>,
-    pipeline: Service<Login>,
+    pipeline: trefoil_pipeline::Service<Login>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
     death: watch::Receiver<Option<Death>>,
@@ -208,65 +212,65 @@ impl Server {
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
             config.proofs.cache_capacity,
+            bodies::POLICIES,
         )
         .map_err(|cause| stored("tenants", &cause))?;
 
-        let metrics = Arc::new(Metrics::default());
+        let counters = Arc::<Counters>::default();
         let standing = Arc::<seal_log::Standing>::default();
-        let pruner =
-            Pruner::new(&config.retention, store.as_ref()).map_err(|cause| stored("seals", &cause))?;
+        let pruner = config.retention.keeping().map(|keeping| Pruner::new(keeping, store.as_ref()));
+        let pruner = pruner.transpose().map_err(|cause| stored("seals", &cause))?;
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&keyholder), Tier::detected());
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
             move |number, bytes, completed| log_store::put_seal(seals.as_ref(), number, bytes, completed),
-            Arc::clone(&metrics),
+            Arc::clone(&counters),
             Arc::clone(&standing),
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor { replay: ReplayGuard::new(NONCES_MAX), chains: Arc::clone(&chains) };
+        let door = FrontDoor::new(NONCES_MAX, Arc::clone(&chains));
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
-        let app = Arc::new(App {
+        let service = Arc::new(Service {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
+            sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains)),
             store,
+            store_path: directory.join(STORE_FILE),
             directory: accounts,
-            certificate: Arc::clone(&certificate),
             keyholder,
             key_holder: Arc::new(watch),
-            reviving: Reviving::default(),
-            proofs: ProofPool::start(
-                proof_pool(&config.proofs),
-                Arc::clone(&clock),
-                Arc::clone(&metrics.proofs),
-                &supervisor,
-            )
-            .map_err(|cause| StartError::Thread(cause.to_string()))?,
+            proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
-            pace: Pace::of(&config.limits),
+            pace: config.limits.pace(),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
-            metrics,
+            counters,
             trust_root,
-            admin_token: admin_token(&directory)?,
             draining: AtomicBool::new(false),
             supervisor,
             seal_log: standing,
             disk,
             retained: Retained::default(),
+            enrolling: RwLock::default(),
+            witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
+            clock,
+        });
+        let app = Arc::new(App {
+            rotations: Arc::new(Rotations::new(Arc::clone(&service))),
+            service,
+            certificate: Arc::clone(&certificate),
+            metrics: Metrics::default(),
+            admin_token: admin_token(&directory)?,
             public_connections: Connections::new(&config.limits),
             admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
-            enrolling: RwLock::default(),
-            rotations: Rotations::default(),
-            refusals: api::Refusals::default(),
-            witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
+            refusals: Refusals::default(),
             config,
-            clock,
         });
         Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
     }
@@ -274,7 +278,7 @@ impl Server {
     async fn listen(
         [public_socket, admin_socket]: [Option<TcpListener>; 2],
         app: Arc<App>,
-        pipeline: Service<Login>,
+        pipeline: trefoil_pipeline::Service<Login>,
         seal_log: std::thread::JoinHandle<()>,
         pruner: Option<Pruner>,
         certificate: Arc<Pair>,
@@ -282,7 +286,7 @@ impl Server {
     ) -> Result<Server, StartError> {
         let tls = tls::server_config(Arc::clone(&certificate))?;
         let (stop, stopped) = watch::channel(false);
-        let supervisor = &app.supervisor;
+        let supervisor = &app.service.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
         let bind = async |socket, address, connections| {
@@ -299,9 +303,10 @@ impl Server {
             bind(admin_socket, app.config.server.admin_listen, &app.admin_connections).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
-            resumed.key_holder.look(&*resumed.keyholder, &resumed.directory.registry());
-            rotation::resume(&resumed);
-            sessions::warm(&resumed);
+            let service = &resumed.service;
+            service.key_holder.look(&*service.keyholder, &service.directory.registry());
+            resumed.rotations.resume();
+            service.sessions.warm(&service.directory, service.now());
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
         let public_router = api::public(Arc::clone(&app));
@@ -317,15 +322,15 @@ impl Server {
                 admin,
                 watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
             ),
-            sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app), stopped.clone())),
-            pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app), stopped.clone())),
+            sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app.service), stopped.clone())),
+            pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
                 "key-holder watch",
-                watch_key_holder(Arc::clone(&app), stopped.clone()),
+                watch_key_holder(Arc::clone(&app.service), stopped.clone()),
             ),
-            disk: watched(supervisor, "disk watch", watch_disk(Arc::clone(&app), stopped.clone())),
-            retention: watched(supervisor, "retention", retain(Arc::clone(&app), pruner, stopped)),
+            disk: watched(supervisor, "disk watch", watch_disk(Arc::clone(&app.service), stopped.clone())),
+            retention: watched(supervisor, "retention", retain(Arc::clone(&app.service), pruner, stopped)),
             stop,
             death,
             app,
@@ -337,20 +342,20 @@ impl Server {
 
     /// What is worth knowing of it at its start.
     pub fn standing(&self) -> Standing {
-        let App { config, trust_root, directory, .. } = &*self.app;
+        let App { config, service, .. } = &*self.app;
         Standing {
             directory: std::path::absolute(self.directory.path())
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
-            issuer: trust_root.issuer().to_owned(),
+            issuer: service.trust_root.issuer().to_owned(),
             public_url: config.server.public_url.clone(),
             key_holder: match config.keyholder.place() {
                 Ok(Place::Here) | Err(_) => "in this process".to_owned(),
                 Ok(Place::One(address)) => address.authority,
                 Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
             },
-            tenants: directory.count(),
+            tenants: service.directory.count(),
             certificate_until: self.certificate.until(),
-            keys_until: self.app.keys_until(),
+            keys_until: service.keys_until(),
         }
     }
 
@@ -371,7 +376,7 @@ impl Server {
 
     /// What relying parties pin.
     pub fn trust_root(&self) -> &TrustRoot {
-        &self.app.trust_root
+        &self.app.service.trust_root
     }
 
     /// The certificate that clients pin when it is self-signed.
@@ -413,7 +418,7 @@ impl Server {
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
-        app.draining.store(true, Ordering::Relaxed);
+        app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
@@ -423,15 +428,16 @@ impl Server {
         let _ = watcher.await;
         let _ = disk.await;
         let _ = retention.await;
-        app.intake.store(None);
+        app.service.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
-            sessions::keep_places(&app);
-            if let Err(cause) = app.directory.note_uses() {
+            app.service.sessions.keep_places(&app.service.directory);
+            if let Err(cause) = app.service.directory.note_uses() {
                 tracing::warn!(%cause, "the last uses of API keys were not noted");
             }
-            let checkpoints = [app.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
+            let checkpoints =
+                [app.service.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
             for cause in checkpoints.into_iter().filter_map(Result::err) {
                 tracing::warn!(%cause, "a database is complete only together with its -wal file: copy both");
             }
@@ -558,13 +564,13 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 
 fn start_pipeline(
     config: &Config,
-    pipeline: Pipeline<crate::wiring::VerdictCache>,
+    pipeline: Pipeline<trefoil_service::wiring::VerdictCache>,
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,
     (door, release): (FrontDoor, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
-) -> Result<Service<Login>, StartError> {
+) -> Result<trefoil_pipeline::Service<Login>, StartError> {
     let config::Pipeline {
         workers,
         cadence,
@@ -592,16 +598,24 @@ fn start_pipeline(
         restored,
     };
     let (clock, door, release) = (Arc::clone(clock), Arc::new(door), Arc::new(release));
-    Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
+    trefoil_pipeline::Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-fn proof_pool(proofs: &config::Proofs) -> PoolConfig {
+fn proof_pool(
+    proofs: &config::Proofs,
+    clock: &Arc<dyn Clock>,
+    counters: &Counters,
+    supervisor: &Supervisor,
+) -> Result<ProofPool, StartError> {
     let workers = match proofs.workers {
         0 => std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2)),
         workers => workers,
     };
-    PoolConfig { workers, queue: proofs.queue, deadline: Duration::from_millis(proofs.deadline_ms) }
+    let deadline = Duration::from_millis(proofs.deadline_ms);
+    let config = PoolConfig { workers, queue: proofs.queue, deadline };
+    ProofPool::start(config, Arc::clone(clock), Arc::clone(&counters.proofs), supervisor)
+        .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
 /// 32 random bytes as hexadecimal, with a newline so that the file reads well.
@@ -641,14 +655,14 @@ fn watched<T: Send + 'static>(
     })
 }
 
-async fn watch_key_holder(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
-        let app = Arc::clone(&app);
-        let look = move || app.key_holder.look(&*app.keyholder, &app.directory.registry());
+        let service = Arc::clone(&service);
+        let look = move || service.key_holder.look(&*service.keyholder, &service.directory.registry());
         blocking(look).await;
     }
 }
@@ -663,34 +677,38 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     }
 }
 
-async fn keep_pace(app: Arc<App>, mut stop: watch::Receiver<bool>) {
-    let (mut measured, mut before) = (pace::Measured::default(), app.clock.monotonic_ns());
+async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    let (mut measured, mut before) = (pace::Measured::default(), service.clock.monotonic_ns());
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(pace::PERIOD) => {}
         }
-        let now = app.clock.monotonic_ns();
-        app.pace.set(&mut measured, app.metrics.answered(), Duration::from_nanos(now.saturating_sub(before)));
+        let now = service.clock.monotonic_ns();
+        service.pace.set(
+            &mut measured,
+            service.counters.answered(),
+            Duration::from_nanos(now.saturating_sub(before)),
+        );
         before = now;
     }
 }
 
-async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
-        let now = app.now();
-        let app = Arc::clone(&app);
+        let now = service.now();
+        let service = Arc::clone(&service);
         let swept = blocking(move || {
-            for tenant in app.directory.all() {
+            for tenant in service.directory.all() {
                 tenant.verdicts.sweep(now);
             }
-            app.chains.sweep(now);
-            let noted = app.directory.note_uses();
-            app.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)
+            service.chains.sweep(now);
+            let noted = service.directory.note_uses();
+            service.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
@@ -698,19 +716,19 @@ async fn sweep(app: Arc<App>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-async fn watch_disk(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(disk::INTERVAL) => {}
         }
-        let app = Arc::clone(&app);
-        blocking(move || app.disk.look()).await;
+        let service = Arc::clone(&service);
+        blocking(move || service.disk.look()).await;
     }
 }
 
 /// Prunes old seals, one step after the other, and rests for as long as each took: requests come first.
-async fn retain(app: Arc<App>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
+async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
     let Some(mut pruner) = pruner else { return };
     let mut rest = retention::INTERVAL;
     loop {
@@ -718,9 +736,12 @@ async fn retain(app: Arc<App>, pruner: Option<Pruner>, mut stop: watch::Receiver
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(rest) => {}
         }
-        let (begun, app) = (Instant::now(), Arc::clone(&app));
+        let (begun, service) = (Instant::now(), Arc::clone(&service));
         let stepped;
-        (stepped, pruner) = blocking(move || (retention::step(&app, &mut pruner), pruner)).await;
+        (stepped, pruner) = blocking(move || {
+            (pruner.tend(service.store.as_ref(), &service.disk, service.now(), &service.retained), pruner)
+        })
+        .await;
         rest = match stepped {
             Ok(true) => begun.elapsed(),
             Ok(false) => retention::INTERVAL,

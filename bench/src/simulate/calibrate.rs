@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 use serde_json::{Map, Value};
 use trefoil_cache::Key;
 
-use super::chains::{CHAINS, Chain, LINES, SINGLE};
+use super::chains::{Both, CHAINS, Chain, LINES, SINGLE};
 use crate::distribution::Distribution;
 use crate::peers::{Handle as _, Payload, Peer as _, RawDashMap, key};
 use crate::processor::{allowed, pin, thread_cpu_ns};
@@ -38,20 +38,6 @@ pub(super) struct Primitives {
     pub(super) call: f64,
     /// From then until the woken thread runs.
     pub(super) wake: f64,
-}
-
-/// The time of the same on two cores, with lines of each one's own and with lines that both write. Nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Both {
-    pub(super) own: f64,
-    pub(super) shared: f64,
-}
-
-impl Both {
-    /// What sharing adds.
-    pub(super) fn added(self) -> f64 {
-        (self.shared - self.own).max(0.0)
-    }
 }
 
 impl Primitives {

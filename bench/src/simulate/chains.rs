@@ -6,10 +6,22 @@
 //! depends on how early in a transfer a line is taken from its owner, which nothing shows directly: [`request`] is the
 //! share with which the model gives the chains that were measured. No part of the ladder is among them.
 
-use super::calibrate::Both;
-use super::machine::{Core, Machine};
+use super::machine::{Core, Machine, shards};
 use super::model::{self, Program, Step};
-use super::programs::shards;
+
+/// The time of the same on two cores, with lines of each one's own and with lines that both write. Nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Both {
+    pub(super) own: f64,
+    pub(super) shared: f64,
+}
+
+impl Both {
+    /// What sharing adds.
+    pub(super) fn added(self) -> f64 {
+        (self.shared - self.own).max(0.0)
+    }
+}
 
 /// Increments of lines in this order, after about so many of an own line, or in every second turn of so many more.
 #[derive(Clone, Copy, Debug)]

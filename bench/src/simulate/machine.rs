@@ -50,6 +50,11 @@ pub(super) struct Waiting {
 /// `spin_until`).
 pub(super) const POLLS_MAX: f64 = 100.0;
 
+/// Shards of a map on so many processors, by DashMap's own rule: four for each, rounded up to a power of two.
+pub(super) fn shards(processors: usize) -> usize {
+    (4 * processors).next_power_of_two()
+}
+
 impl Machine {
     pub(super) fn cores(&self) -> usize {
         self.sockets * self.cores_per_socket

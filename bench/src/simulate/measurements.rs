@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::calibrate::{Calibrator, Primitives};
+use super::chains;
+use super::prediction::{Calibration, Simulate, host, name, predicted_rungs};
 use super::programs::Alone;
-use super::{Calibration, Simulate, chains, host, predicted_rungs};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::ladder::{Asked, LADDER, LockFamily, Lookups, PARTS, Rung, Stand};
@@ -137,8 +138,5 @@ fn places_json(places: &Places, subjects: &[Option<Rung>]) -> Value {
         places.iter().map(|place| place.get(index).copied().flatten().map(rounded)).collect()
     };
     let named = subjects.iter().enumerate();
-    named
-        .map(|(index, rung)| (super::name(*rung).to_owned(), json!(runs(index))))
-        .collect::<Map<_, _>>()
-        .into()
+    named.map(|(index, rung)| (name(*rung).to_owned(), json!(runs(index)))).collect::<Map<_, _>>().into()
 }

@@ -2,6 +2,7 @@
 //! how long they take from the part's cost when one worker runs alone.
 
 use super::calibrate::Primitives;
+use super::machine::shards;
 use super::model::{Program, Step};
 use crate::ladder::Rung;
 
@@ -35,11 +36,6 @@ const LOCKS: usize = 4;
 
 /// Times in which a gated log is reached once.
 const GATE_PERIOD: usize = 64;
-
-/// DashMap's own rule: four shards for each processor, rounded up to a power of two.
-pub(super) fn shards(processors: usize) -> usize {
-    (4 * processors).next_power_of_two()
-}
 
 /// The program of the map on a machine with `processors`; of the raw one without a rung. `think` nanoseconds of other work
 /// precede each look-up.

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::calibrate::Both;
-use super::chains::{CHAINS, Chain};
+use super::chains::{Both, CHAINS, Chain};
 use super::measurements::Measurements;
-use super::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
+use super::prediction::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
 use crate::chart::{Chart, Series};
 use crate::distribution::rounded;
 use crate::paired::Interval;

@@ -15,7 +15,7 @@ use table::table;
 use trefoil_api::{ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, RotationStatus, TenantSummary};
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
-use trefoil_server::tenant::{Policy, Probe, Scope, Threshold};
+use trefoil_service::tenant::{Policy, Probe, Scope, Threshold};
 
 #[derive(clap::Args)]
 #[command(
@@ -251,7 +251,7 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
         threshold: Threshold::FmrClass(fmr_class),
         audiences,
         level_min,
-        attempts: trefoil_server::tenant::Attempts::default(),
+        attempts: trefoil_service::tenant::Attempts::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         sessions_in_memory: None,
         probe: Probe::Plain,

@@ -7,8 +7,8 @@ use trefoil_api::trust;
 use trefoil_key_holder::backup::PassphraseArgs;
 use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::backup;
-use trefoil_server::clock::SystemClock;
+use trefoil_service::backup;
+use trefoil_service::clock::SystemClock;
 
 #[derive(clap::Args)]
 #[command(

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trefoil_key_holder::output;
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
+use trefoil_service::clock::SystemClock;
 
 #[derive(clap::Args)]
 #[command(

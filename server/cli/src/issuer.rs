@@ -49,7 +49,7 @@ enum Command {
         #[arg(long, value_name = "HEX", value_parser = tenant)]
         tenant: Hex<16>,
         /// Number of the tenant's policy.
-        #[arg(long, value_name = "N", default_value_t = trefoil_server::tenant::POLICY_ID)]
+        #[arg(long, value_name = "N", default_value_t = trefoil_service::tenant::POLICY_ID)]
         policy_id: u32,
         #[command(flatten)]
         passphrase: Passphrase,
@@ -258,7 +258,7 @@ fn publish(
     let client = remote.client()?;
     if withdraw || !issuer.is_published() {
         let passphrase = passphrase.read("the issuer key")?;
-        let now = trefoil_server::clock::SystemClock::default().unix_s();
+        let now = trefoil_service::clock::SystemClock::default().unix_s();
         issuer.publish(passphrase.as_bytes(), withdraw, now, &mut rand::rng()).map_err(text)?;
     }
     // The last page is enough to know what the service lacks, unless it lacks more than that.

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use trefoil_api::trust::{self, Pin};
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides};
-use trefoil_server::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
+use trefoil_service::clock::SystemClock;
+use trefoil_service::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
 use trefoil_storage::data_dir::DataDir;
 
 #[derive(clap::Args)]

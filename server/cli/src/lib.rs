@@ -19,7 +19,8 @@ mod wallet;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use trefoil_key_holder::output::while_somebody_reads;
-use trefoil_server::{process::VERSION, time};
+use trefoil_server::process::VERSION;
+use trefoil_service::time;
 
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;

@@ -1,5 +1,7 @@
 //! `trefoil log`: what auditors and witnesses do.
 
+mod head_file;
+
 use super::{fail, remote};
 use clap::Subcommand;
 use std::io::Write as _;
@@ -12,8 +14,8 @@ use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{Restoration, TrustRoot};
 use trefoil_client::PublicLog;
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
-use trefoil_server::log_audit::{self, AuditError, Audited, Head, Source};
+use trefoil_service::clock::SystemClock;
+use trefoil_service::log_audit::{self, AuditError, Audited, Head, Source};
 use trefoil_sign::WitnessKey;
 use trefoil_storage::store::SealReader;
 use zeroize::Zeroizing;
@@ -174,7 +176,7 @@ impl Audit {
         }
         if let Some(path) = &self.head {
             let draft = path.with_extension("draft");
-            std::fs::write(&draft, head.to_json(trust_root.issuer()))
+            std::fs::write(&draft, head_file::write(&head, trust_root.issuer()))
                 .map_err(|cause| named(&draft, &cause))?;
             std::fs::rename(&draft, path).map_err(|cause| named(path, &cause))?;
         }
@@ -313,7 +315,7 @@ fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
 
 fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {
     let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
-    Head::from_json(&bytes, trust_root.issuer()).map_err(|cause| named(path, &cause))
+    head_file::read(&bytes, trust_root.issuer()).map_err(|cause| named(path, &cause))
 }
 
 fn named(path: &Path, cause: &dyn std::fmt::Display) -> Failure {

@@ -15,7 +15,7 @@ use trefoil_dataset::{EmbeddingSet, Protocol, Row};
 use trefoil_key_holder::output;
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
+use trefoil_service::clock::SystemClock;
 
 /// The relying party of the example.
 const AUDIENCE: &str = "https://shop.example";

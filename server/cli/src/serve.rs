@@ -4,9 +4,9 @@ use super::{USAGE, fail};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, DEFAULTS, Overrides};
 use trefoil_server::process::run_service;
+use trefoil_service::clock::SystemClock;
 
 #[derive(clap::Args)]
 #[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\

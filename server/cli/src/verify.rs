@@ -147,7 +147,7 @@ impl Verify {
             }
         };
         let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
-        let now = self.at.unwrap_or_else(|| trefoil_server::clock::SystemClock::default().unix_s());
+        let now = self.at.unwrap_or_else(|| trefoil_service::clock::SystemClock::default().unix_s());
         let policy = match self.policy(root, &bytes) {
             Ok(policy) => policy,
             Err(cause) => return Ok(refused(&cause)),

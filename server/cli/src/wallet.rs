@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use trefoil_api::{Enrolment, Hex, Nonce, ProofSession, Vector};
 use trefoil_client::OpenRequest;
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
+use trefoil_service::clock::SystemClock;
 use trefoil_wallet::credentials::CredentialFile;
 use trefoil_wallet::wallet::{Session, Wallet};
 use trefoil_zkp::envelope::ProofEnvelope;

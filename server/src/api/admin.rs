@@ -1,18 +1,20 @@
 //! The operator's routes.
 
+use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
-use super::{JSON_BYTES_MAX, body};
+use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
+use crate::bodies;
 use crate::metrics;
-use crate::problem::{Code, Problem};
-use crate::rotation;
-use crate::verdicts;
+use crate::problem::Problem;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use trefoil_api::{CreateApiKey, CreateTenant};
+use trefoil_api::{ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, TenantPage};
 use trefoil_matching::{KeyHolderError, Status};
+use trefoil_service::Refused;
+use trefoil_service::tenant::POLICY_ID;
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
@@ -22,8 +24,9 @@ pub(super) async fn create_tenant(
 ) -> Result<Response, Problem> {
     let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
     let created = blocking(move || {
-        app.check_vaults()?;
-        app.directory.create_tenant(request, app.now())
+        app.service.check_vaults()?;
+        let tenant = app.service.directory.create_tenant(request.name, request.policy, app.service.now())?;
+        Ok(CreatedTenant { tenant_id: Hex(tenant), policy_id: POLICY_ID })
     })
     .await?;
     body::answer(StatusCode::CREATED, &created)
@@ -37,7 +40,13 @@ pub(super) async fn create_api_key(
     request: Request,
 ) -> Result<Response, Problem> {
     let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.config.limits).await?;
-    let created = blocking(move || app.directory.create_api_key(&tenant, request, app.now())).await?;
+    let CreateApiKey { scopes, label, expires_at } = request;
+    let created = blocking(move || {
+        let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
+        let (text, id) = app.service.directory.create_api_key(&tenant, key, app.service.now())?;
+        Ok(CreatedApiKey { api_key: text.to_string(), id: Hex(id), expires_at })
+    })
+    .await?;
     body::answer(StatusCode::CREATED, &created)
 }
 
@@ -48,7 +57,9 @@ pub(super) async fn api_keys(
     PathBytes(tenant): PathBytes<16>,
     Cursor(from): Cursor<8>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &app.directory.api_keys(&tenant, from, app.now())?)
+    let (keys, next) = app.service.directory.api_keys(&tenant, from, app.service.now())?;
+    let api_keys = keys.into_iter().map(bodies::api_key).collect();
+    body::answer(StatusCode::OK, &ApiKeyPage { api_keys, next: next.map(Hex) })
 }
 
 /// `DELETE /v1/tenants/{tenant}/api-keys/{id}`: from the answer on the key is refused, also after a restart.
@@ -58,8 +69,9 @@ pub(super) async fn revoke_api_key(
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
-    let revoked = blocking(move || app.directory.revoke_api_key(&tenant, id, app.now())).await?;
-    body::answer(StatusCode::OK, &revoked)
+    let revoked =
+        blocking(move || Ok(app.service.directory.revoke_api_key(&tenant, id, app.service.now())?)).await?;
+    body::answer(StatusCode::OK, &bodies::api_key(revoked))
 }
 
 /// `GET /v1/tenants?from={tenant}`
@@ -68,7 +80,9 @@ pub(super) async fn tenants(
     _: Operator,
     Cursor(from): Cursor<16>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &app.directory.tenants(from))
+    let (tenants, next) = app.service.directory.tenants(from);
+    let tenants = tenants.iter().map(|tenant| bodies::summary(tenant)).collect();
+    body::answer(StatusCode::OK, &TenantPage { tenants, next: next.map(Hex) })
 }
 
 /// `GET /v1/tenants/{tenant}`
@@ -77,7 +91,7 @@ pub(super) async fn tenant(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &app.directory.show_tenant(&tenant)?)
+    body::answer(StatusCode::OK, &bodies::shown(&*app.service.directory.tenant(&tenant)?))
 }
 
 /// `POST /v1/tenants/{tenant}/disable`: all of its API keys are refused with `tenant-disabled`. Nothing is deleted.
@@ -104,8 +118,10 @@ async fn set_disabled(
     PathBytes(tenant): PathBytes<16>,
     disabled: bool,
 ) -> Result<Response, Problem> {
-    let summary = blocking(move || app.directory.set_disabled(&tenant, disabled, app.now())).await?;
-    body::answer(StatusCode::OK, &summary)
+    let tenant =
+        blocking(move || Ok(app.service.directory.set_disabled(&tenant, disabled, app.service.now())?))
+            .await?;
+    body::answer(StatusCode::OK, &bodies::summary(&tenant))
 }
 
 /// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a
@@ -116,12 +132,10 @@ pub(super) async fn reset_malformed(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<StatusCode, Problem> {
     blocking(move || {
-        app.check_vaults()?;
-        match app.keyholder.forgive_malformed(tenant) {
+        app.service.check_vaults()?;
+        match app.service.keyholder.forgive_malformed(tenant) {
             Ok(()) => Ok(StatusCode::NO_CONTENT),
-            Err(KeyHolderError::UnknownTenant) => {
-                Err(Problem::new(Code::TenantUnknown, "no tenant has this identifier"))
-            }
+            Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
             Err(cause) => Err(cause.into()),
         }
     })
@@ -136,9 +150,9 @@ pub(super) async fn rotate_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     // It writes every template anew.
-    app.check_room()?;
-    let status = blocking(move || rotation::start(&app, tenant)).await?;
-    body::answer(StatusCode::ACCEPTED, &status)
+    app.service.check_room()?;
+    let standing = blocking(move || Ok(app.rotations.start(tenant)?)).await?;
+    body::answer(StatusCode::ACCEPTED, &bodies::rotation(tenant, standing))
 }
 
 /// `GET /v1/tenants/{tenant}/key-rotation`: where it stands.
@@ -147,8 +161,8 @@ pub(super) async fn key_rotation(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let status = blocking(move || rotation::status(&app, &tenant)).await?;
-    body::answer(StatusCode::OK, &status)
+    let standing = blocking(move || Ok(app.rotations.status(&tenant)?)).await?;
+    body::answer(StatusCode::OK, &bodies::rotation(tenant, standing))
 }
 
 /// `GET /livez`: the process answers.
@@ -158,13 +172,13 @@ pub(super) async fn live() -> &'static str {
 
 /// `GET /readyz`: whether the service takes requests, and if not why.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
-    match app.undecided() {
+    match app.service.undecided() {
         None => {
-            let away = app.keyholder.seats().into_iter().filter_map(|holder| {
+            let away = app.service.keyholder.seats().into_iter().filter_map(|holder| {
                 let (seat, address) = (holder.seat, holder.address);
                 holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
             });
-            let counted = app.key_holder.status().as_deref().map(counted);
+            let counted = app.service.key_holder.status().as_deref().map(counted);
             std::iter::once("ready\n".to_owned())
                 .chain(away)
                 .chain(counted)
@@ -189,6 +203,7 @@ fn counted(status: &Status) -> String {
 
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.render(&app.gauges()) + &verdicts::observations(&app.directory.all());
+    let page = app.metrics.render(&app.service.counters, &app.gauges())
+        + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }

@@ -2,16 +2,11 @@
 //! anybody's attempt budget before the request is known to be its holder's.
 
 use super::caller::Caller;
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use super::templates::Shown;
-use super::{EMBEDDING_JSON_BYTES_MAX, body, templates};
+use super::{body, templates};
 use crate::app::App;
-use crate::directory::KEY_HOLDER_UNAVAILABLE;
-use crate::door::{Claim, Login};
 use crate::problem::{Code, Problem};
-use crate::replay::{AHEAD_S, FRESHNESS_S};
-use crate::seal_log::{Answer, Unanswered};
-use crate::sessions::{self, Kept};
-use crate::tenant::{Scope, Tenant, policy};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -23,13 +18,19 @@ use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     AudienceId, LaneRequest, Probe, Refusal, RevealRefused, SealedTree, Stale, SubmitError, Verdict,
 };
+use trefoil_service::Refused;
+use trefoil_service::door::{Claim, Login};
+use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};
+use trefoil_service::seal_log::{Answer, Unanswered};
+use trefoil_service::sessions::Kept;
+use trefoil_service::tenant::{Scope, Tenant, policy};
 
 /// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
 /// the template was renewed while the request waited.
 const SUBMISSIONS_MAX: usize = 4;
 
 /// `POST /v1/authentications`. The worker that decides looks the session's verdict up, once, and checks the MAC beside it
-/// ([`crate::door`]); here is what needs no verdict.
+/// ([`trefoil_service::door`]); here is what needs no verdict.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -37,13 +38,13 @@ pub(super) async fn authenticate(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let _work = caller.work(&app).await?;
-    let began_ns = app.clock.monotonic_ns();
-    app.check_room()?;
+    let began_ns = app.service.clock.monotonic_ns();
+    app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let login = login(&app, &caller.tenant, &bytes);
     let answer = tokio::time::timeout(app.config.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
-    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
+    app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     body::answer(StatusCode::OK, &answer)
 }
 
@@ -56,11 +57,11 @@ pub(super) async fn login(
     let mut request: Authentication = body::parse(json)?;
     policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
-    if app.keyholder.unready().is_some() {
-        return Err(Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE));
+    if app.service.keyholder.unready().is_some() {
+        return Err(Refused::KeyHolderAway.into());
     }
-    app.check_decidable()?;
-    check_fresh(app, request.issued_at, app.now())?;
+    app.service.check_decidable()?;
+    check_fresh(app, request.issued_at, app.service.now())?;
     let probe_digest = request.probe_digest();
     let probe = probe(tenant, &mut request)?;
     let template = match templates::load(app, tenant, &request.handle.0).await {
@@ -95,9 +96,9 @@ fn probe(tenant: &Tenant, request: &mut Authentication) -> Result<Probe, Problem
 
 /// The verdict of a session that is not in memory.
 async fn revived(app: &App, tenant: &Tenant, request: &Authentication, now: u64) -> Result<Verdict, Problem> {
-    match sessions::revive(app, tenant, &request.session_id.0, now).await? {
+    match app.service.sessions.revive(tenant, &request.session_id.0, now).await? {
         Kept::Live(verdict) => Ok(verdict),
-        Kept::Over => Err(sessions::ended()),
+        Kept::Over => Err(Refused::SessionEnded.into()),
         Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
     }
 }
@@ -110,17 +111,17 @@ fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
         );
         return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
     }
-    if issued_at < app.started_at {
+    if issued_at < app.service.started_at {
         let detail = "issued before this process started, which cannot know its nonce; issue a new request";
         return Err(Problem::field(Code::RequestNotFresh, "/issued_at", detail));
     }
-    if issued_at <= app.attested_until {
+    if issued_at <= app.service.attested_until {
         // The same request may have been attested by the process before, whose nonces are gone.
         let detail = format!(
             "the service was restarted and takes requests issued after {}; nothing was attempted, so sign it again with a later \
              issued_at in {} s",
-            app.attested_until,
-            (app.attested_until + 1).saturating_sub(now)
+            app.service.attested_until,
+            (app.service.attested_until + 1).saturating_sub(now)
         );
         return Err(Problem::field(Code::BeforeRestart, "/issued_at", detail));
     }
@@ -135,9 +136,11 @@ async fn without_template(
     request: &Authentication,
     probe_digest: [u8; 32],
 ) -> Result<(), Problem> {
-    let now = app.now();
+    let now = app.service.now();
     let verdict = revived(app, tenant, request, now).await?;
-    if !Claim::of(request, probe_digest).is_made_with(&verdict, &request.header(&probe_digest)) {
+    if !Claim::new(request.issued_at, probe_digest, request.mac.0)
+        .is_made_with(&verdict, &request.header(&probe_digest))
+    {
         return Err(refusal(Refusal::Mac));
     }
     let audience = AudienceId::of(&request.audience);
@@ -167,19 +170,23 @@ async fn decide(
             request_digest,
             reveal: request.reveal(),
             revived: revived_verdict.take(),
-            reply: Login { claim: Claim::of(request, probe_digest), is_spent, reply },
+            reply: Login {
+                claim: Claim::new(request.issued_at, probe_digest, request.mac.0),
+                is_spent,
+                reply,
+            },
         };
         submit(app, tenant, lane)?;
-        app.metrics.submitted();
+        app.service.counters.submitted();
         match answer.await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing)))) => {
-                revived_verdict = Some(Box::new(revived(app, tenant, request, app.now()).await?));
+                revived_verdict = Some(Box::new(revived(app, tenant, request, app.service.now()).await?));
             }
             Ok(Err(Unanswered::Refused(Refusal::Template))) => {
                 // Deleted, or renewed under other keys while it waited. Its nonce is spent.
                 is_spent = true;
-                app.templates.remove(&tenant.id, &request.handle.0);
+                app.service.templates.remove(&tenant.id, &request.handle.0);
                 let present = templates::load(app, tenant, &request.handle.0).await?;
                 if present.generation == template.generation {
                     return Err(refusal(Refusal::Template));
@@ -202,7 +209,7 @@ async fn decide(
 
 fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Login>) -> Result<(), Problem> {
     let draining = || Problem::new(Code::Draining, "retry at another instance");
-    let intake = app.intake.load();
+    let intake = app.service.intake.load();
     let intake = intake.as_ref().ok_or_else(draining)?;
     intake.submit(tenant.id, lane).map_err(|error| match error {
         SubmitError::Busy => Problem::new(Code::Overloaded, "too many requests wait; retry after a second"),
@@ -213,7 +220,7 @@ fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Login>) -> Result<(), Pr
 fn refusal(why: Refusal) -> Problem {
     match why {
         Refusal::Session(Stale::Expired | Stale::Root | Stale::Missing | Stale::Verifier) => {
-            sessions::ended()
+            Refused::SessionEnded.into()
         }
         Refusal::Session(Stale::Scope) => Problem::new(
             Code::SessionScope,
@@ -234,7 +241,7 @@ fn refusal(why: Refusal) -> Problem {
         Refusal::NoncesFull => {
             Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
         }
-        Refusal::Reveal(RevealRefused::Unknown) => sessions::ended(),
+        Refusal::Reveal(RevealRefused::Unknown) => Refused::SessionEnded.into(),
         Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
         Refusal::Template => Problem::new(
             Code::SubjectUnknown,
@@ -249,7 +256,7 @@ fn refusal(why: Refusal) -> Problem {
             Code::Undecided,
             "the key-holder gave no decision, and nothing is accepted without one",
         ),
-        Refusal::KeyHolderUnavailable => Problem::new(Code::KeyHolderUnavailable, KEY_HOLDER_UNAVAILABLE),
+        Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }
 }

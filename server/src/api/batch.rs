@@ -2,11 +2,11 @@
 //! them, which is a head, a caller's look-up and an answer each.
 
 use super::authentications::{late, login};
+use super::body;
 use super::caller::Caller;
-use super::{BATCH_JSON_BYTES_MAX, body};
+use super::sizes::BATCH_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::problem::Problem;
-use crate::tenant::Scope;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -22,6 +22,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
+use trefoil_service::tenant::Scope;
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own; what is refused of the whole is refused before any is begun.
 pub(super) async fn authenticate(
@@ -33,8 +34,8 @@ pub(super) async fn authenticate(
     // As many as it may have, until it is known how many it has.
     caller.widen(&app, BATCH_MAX)?;
     let mut work = caller.work(&app).await?;
-    let began_ns = app.clock.monotonic_ns();
-    app.check_room()?;
+    let began_ns = app.service.clock.monotonic_ns();
+    app.service.check_room()?;
     let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.config.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
     caller.only(authentications.len());
@@ -44,7 +45,7 @@ pub(super) async fn authenticate(
     let all = together(logins, &mut answers);
     // Without an answer in time are those that have none then.
     let _ = tokio::time::timeout(app.config.limits.answer_timeout(), all).await;
-    app.pace.answered_in(Duration::from_nanos(app.clock.monotonic_ns() - began_ns));
+    app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
     let results = answers.iter().map(|answer| match answer {
         Ok(answer) => Outcome::Answered(answer),

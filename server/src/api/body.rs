@@ -41,8 +41,11 @@ pub(super) async fn bytes(
     check_media_type(&parts.headers, media_type)?;
     let too_large = || {
         // What most often is too large is an embedding of another model.
-        let embedding =
-            if bytes_max == super::EMBEDDING_JSON_BYTES_MAX { ": an embedding has 128 numbers" } else { "" };
+        let embedding = if bytes_max == super::sizes::EMBEDDING_JSON_BYTES_MAX {
+            ": an embedding has 128 numbers"
+        } else {
+            ""
+        };
         Problem::new(
             Code::BodyTooLarge,
             format!("the body has more than the {bytes_max} bytes that this route takes{embedding}"),

@@ -1,14 +1,14 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
-use crate::directory::unauthenticated;
-use crate::pace::{Place, Work};
 use crate::problem::{Code, Problem};
-use crate::tenant::{Scope, Scopes, Tenant};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
+use trefoil_service::Refused;
+use trefoil_service::pace::{Place, Work};
+use trefoil_service::tenant::{Scope, Scopes, Tenant};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
 pub(super) struct Caller {
@@ -31,12 +31,12 @@ pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 impl Caller {
     /// Waits until the tenant has room for one more request that is worked on. Call it before the body is read.
     pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
-        app.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
+        app.service.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
     /// Counts this request as so many logins in flight, from now on.
     pub(super) fn widen(&mut self, app: &App, logins: usize) -> Result<(), Problem> {
-        app.pace.widen(&mut self.place, logins).ok_or_else(crowded)
+        app.service.pace.widen(&mut self.place, logins).ok_or_else(crowded)
     }
 
     /// Counts it as no more than so many.
@@ -57,12 +57,12 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
-        if let Some(why) = app.unready() {
+        if let Some(why) = app.service.unready() {
             return Err(Problem::new(Code::Draining, why));
         }
-        let key = bearer(&parts.headers).ok_or_else(unauthenticated)?;
-        let (tenant, scopes, id) = app.directory.caller(key, app.now())?;
-        let place = app.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
+        let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
+        let (tenant, scopes, id) = app.service.directory.caller(key, app.service.now())?;
+        let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
         Ok(Caller { tenant, scopes, id, place })
     }
 }

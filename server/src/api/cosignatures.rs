@@ -5,7 +5,6 @@
 
 use super::body;
 use crate::app::{App, blocking};
-use crate::log_store;
 use crate::problem::{Code, Problem};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
@@ -15,6 +14,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::LogEntry;
 use trefoil_attest::witness::{Checkpoint, Cosigned, Witness, WitnessError};
+use trefoil_service::log_store;
 use trefoil_storage::store::{Store, StoreError};
 
 /// Largest checkpoint: 16 cosignatures of 3.5 KB, with names of 255 bytes.
@@ -27,7 +27,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
     let (size, witnesses) = blocking(move || {
         let note = std::str::from_utf8(&note)
             .map_err(|_| Problem::new(Code::MalformedRequest, WitnessError::Note.to_string()))?;
-        take(app.store.as_ref(), &app.witnesses, note)
+        take(app.service.store.as_ref(), &app.service.witnesses, note)
     })
     .await?;
     body::answer(StatusCode::OK, &json!({ "size": size, "witnesses": witnesses }))
@@ -36,7 +36,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
 /// `GET /v1/log/checkpoint`: the largest head that a witness has cosigned, with all cosignatures of it.
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let note = blocking(move || {
-        let size = app.store.last_cosigned()?.ok_or_else(uncosigned)?;
+        let size = app.service.store.last_cosigned()?.ok_or_else(uncosigned)?;
         note(&app, size)
     });
     Ok(answer(note.await?))
@@ -81,8 +81,8 @@ fn take(store: &dyn Store, witnesses: &[Witness], note: &str) -> Result<(u64, Ve
 }
 
 fn note(app: &App, size: u64) -> Result<String, Problem> {
-    log_store::checkpoint(app.store.as_ref(), size)
-        .map_err(|cause| app.unlogged(cause))?
+    log_store::checkpoint(app.service.store.as_ref(), size)
+        .map_err(|cause| app.service.unlogged(cause))?
         .ok_or_else(uncosigned)
 }
 

@@ -1,6 +1,6 @@
 //! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
 
-use super::HEAD_BYTES_MAX;
+use super::sizes::HEAD_BYTES_MAX;
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use axum::extract::{MatchedPath, Request, State};
@@ -11,7 +11,6 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -22,7 +21,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let method = request.method().clone();
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let started = app.clock.monotonic_ns();
+    let started = app.service.clock.monotonic_ns();
     let mut response = match head_bytes(&request) {
         ..=HEAD_BYTES_MAX => contain(next.run(request)).await,
         bytes => {
@@ -44,7 +43,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hexadecimal is a header value"));
     let status = response.status().as_u16();
     let code = problem.as_ref().map(Problem::code);
-    let took_ns = app.clock.monotonic_ns() - started;
+    let took_ns = app.service.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);
@@ -62,20 +61,6 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     response
 }
 
-/// Lets one refusal a second of each status into the log: strangers make as many as they like.
-#[derive(Default)]
-pub(crate) struct Refusals([AtomicU64; 2]);
-
-impl Refusals {
-    fn takes(&self, status: u16, now_ns: u64) -> bool {
-        let last = &self.0[usize::from(status == 403)];
-        // The first second counts as a new one.
-        let (second, before) = (now_ns / 1_000_000_000 + 1, last.load(Ordering::Relaxed));
-        second != before
-            && last.compare_exchange(before, second, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-}
-
 /// The size of a request's head. HTTP/2 counts 32 bytes for each header besides its name and value.
 fn head_bytes(request: &Request) -> usize {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
@@ -91,18 +76,4 @@ async fn contain(response: impl Future<Output = Response>) -> Response {
             .unwrap_or_else(|_| Poll::Ready(Problem::internal("a handler panicked").into_response()))
     })
     .await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_refusal_a_second_of_each_status_is_taken() {
-        let (refusals, second) = (Refusals::default(), 1_000_000_000);
-        let taken = |status, times: &[u64]| times.iter().filter(|now| refusals.takes(status, **now)).count();
-        assert_eq!(taken(401, &[0, 1, second - 1]), 1);
-        assert_eq!(taken(403, &[5, 6]), 1);
-        assert_eq!(taken(401, &[second, second + 1, 3 * second]), 2);
-    }
 }

@@ -6,7 +6,6 @@
 use super::body;
 use super::public::IMMUTABLE;
 use crate::app::{App, blocking};
-use crate::log_store::{self, LogError};
 use crate::problem::{Code, Problem};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -15,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
+use trefoil_service::log_store::{self, LogError};
 use trefoil_storage::store::Store;
 
 /// Two numbers of a path.
@@ -22,7 +22,7 @@ type Numbers = Result<Path<(u64, u64)>, PathRejection>;
 
 /// `GET /v1/log/head`: the newest seal, CBOR. It signs the log of all seals before it.
 pub(super) async fn head(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let (number, seal) = blocking(move || newest(app.store.as_ref())).await?;
+    let (number, seal) = blocking(move || newest(app.service.store.as_ref())).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/cbor".to_owned()),
         (header::CONTENT_LOCATION, format!("/v1/seals/{number}")),
@@ -57,12 +57,12 @@ async fn prove(
     proof: impl FnOnce(&dyn Store) -> Result<Option<Vec<Hash>>, LogError> + Send + 'static,
 ) -> Result<Vec<String>, Problem> {
     blocking(move || {
-        let (signed, _) = newest(app.store.as_ref())?;
+        let (signed, _) = newest(app.service.store.as_ref())?;
         if size > signed {
             let detail = format!("the newest seal signs a log of {signed}; ask for at most that size");
             return Err(Problem::new(Code::SealUnknown, detail));
         }
-        let proof = proof(app.store.as_ref()).map_err(|cause| app.unlogged(cause))?;
+        let proof = proof(app.service.store.as_ref()).map_err(|cause| app.service.unlogged(cause))?;
         let proof = proof.ok_or_else(|| {
             let detail = "a seal is below its log's size, and an old size is between 1 and the new one";
             Problem::new(Code::MalformedRequest, detail)

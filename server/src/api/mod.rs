@@ -37,13 +37,11 @@ mod page;
 mod proof_sessions;
 mod public;
 mod roots;
+mod sizes;
 mod templates;
 
-/// Bytes of a request head: path and headers, as HTTP/2 counts them (RFC 9113 section 10.5.1).
-pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
-
-pub(crate) use envelope::Refusals;
-pub(crate) use templates::{IDEMPOTENCY_LIFETIME_S, opened};
+pub(crate) use sizes::HEAD_BYTES_MAX;
+pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
 
 use crate::app::App;
 use crate::problem::{Code, Problem};
@@ -51,14 +49,6 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post, put};
 use std::sync::Arc;
-
-/// Largest JSON body without an embedding.
-const JSON_BYTES_MAX: usize = 4 * 1024;
-/// Largest JSON body with an embedding (128 numbers of 24 digits) or an ML-DSA-65 signature (4.4 KB in base64).
-const EMBEDDING_JSON_BYTES_MAX: usize = 8 * 1024;
-
-/// Largest JSON body with as many authentications as it may have.
-const BATCH_JSON_BYTES_MAX: usize = trefoil_api::BATCH_MAX * EMBEDDING_JSON_BYTES_MAX;
 
 /// Routes of the public listener.
 pub(crate) fn public(app: Arc<App>) -> Router {

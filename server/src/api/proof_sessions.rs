@@ -7,10 +7,6 @@
 use super::{body, caller::Caller};
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::proofs::metrics::Event;
-use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
-use crate::sessions::{self, Kept};
-use crate::tenant::{POLICY_ID, Scope, Tenant, policy};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -19,6 +15,10 @@ use std::time::Duration;
 use std::time::Instant;
 use trefoil_api::{Hex, PROOF_MEDIA_TYPE, ProofSession};
 use trefoil_pipeline::Verdict;
+use trefoil_service::proofs::counters::Event;
+use trefoil_service::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
+use trefoil_service::sessions::{self, Kept};
+use trefoil_service::tenant::{POLICY_ID, Scope, Tenant, policy};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
@@ -35,12 +35,12 @@ pub(super) async fn open(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    app.check_room()?;
+    app.service.check_room()?;
     let (upload, caller) = enter(&app, caller).await?;
     let opened = match read(&app, request).await {
         Ok(envelope) => session(&app, &caller, envelope).await,
         Err(problem) => {
-            app.metrics.proofs.count(Event::Malformed);
+            app.service.counters.proofs.count(Event::Malformed);
             Err(problem)
         }
     };
@@ -50,7 +50,7 @@ pub(super) async fn open(
 
 /// Lets an upload in, before a byte of its body is read.
 async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
-    let (event, detail) = match app.quota.enter(caller.id, app.clock.monotonic_ns()) {
+    let (event, detail) = match app.service.quota.enter(caller.id, app.service.clock.monotonic_ns()) {
         Ok(upload) => return Ok((upload, caller)),
         Err(Denied::Exhausted(wait)) => (
             Event::CreditExhausted,
@@ -63,7 +63,7 @@ async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
             (Event::TooManyOpen, "too many uploads of this API key are open; retry after a second".to_owned())
         }
     };
-    app.metrics.proofs.count(event);
+    app.service.counters.proofs.count(event);
     // The place among the tenant's requests is given back first: waiting must not keep others out.
     drop(caller);
     tokio::time::sleep(REFUSAL_DELAY).await;
@@ -88,26 +88,26 @@ async fn read(app: &App, request: Request) -> Result<ProofEnvelope, Problem> {
 /// The session of an envelope, opened now or before.
 async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Result<ProofSession, Problem> {
     let tenant = &caller.tenant;
-    let now = app.now();
-    check(&envelope, tenant, now).inspect_err(|_| app.metrics.proofs.count(Event::Stale))?;
+    let now = app.service.now();
+    check(&envelope, tenant, now).inspect_err(|_| app.service.counters.proofs.count(Event::Stale))?;
     let id = envelope.statement.digest();
     // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
     let missed_at = Instant::now();
     let known = match tenant.verdicts.get(&id, now) {
         Some(verdict) => Kept::Live(verdict),
-        None => sessions::revive(app, tenant, &id, now).await?,
+        None => app.service.sessions.revive(tenant, &id, now).await?,
     };
     if let Kept::Live(verdict) = known {
-        app.metrics.proofs.count(Event::Known);
+        app.service.counters.proofs.count(Event::Known);
         return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
     }
     let tip = chain_tip(&envelope);
     let expires_at = sessions::end(&envelope.statement, &id, now, app.config.proofs.session_life_s);
     let verdict = verify(app, caller.id, envelope, expires_at).await?;
     if let Some(tip) = tip {
-        app.chains.open(&tenant.id, &id, tip, expires_at).map_err(sessions::too_many_chains)?;
+        app.service.chains.open(&tenant.id, &id, tip, expires_at)?;
     }
-    sessions::keep(app, tenant, id, &verdict).await?;
+    app.service.sessions.keep(tenant, id, &verdict).await?;
     tenant.verdicts.fill(id, verdict, now, missed_at);
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
@@ -127,7 +127,7 @@ async fn verify(
     expires_at: u64,
 ) -> Result<Verdict, Problem> {
     let envelope = Arc::new(envelope);
-    let verified = app.proofs.verify(caller, Arc::clone(&envelope)).await?;
+    let verified = app.service.proofs.verify(caller, Arc::clone(&envelope)).await?;
     Verdict::new(&verified, &envelope, expires_at)
         .ok_or_else(|| Problem::internal("a proof was verified for another statement"))
 }

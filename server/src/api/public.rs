@@ -4,7 +4,6 @@ use super::body;
 use super::caller::PathBytes;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
-use crate::{log_store, signing_keys};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,7 @@ use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
+use trefoil_service::{log_store, signing_keys};
 
 /// For answers that never change: a year, the longest that caches honour.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -23,7 +23,7 @@ pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    (headers, trust::to_json(&app.trust_root)).into_response()
+    (headers, trust::to_json(&app.service.trust_root)).into_response()
 }
 
 /// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Anybody who pinned the
@@ -34,7 +34,7 @@ pub(super) async fn keys_version(
 ) -> Result<Response, Problem> {
     let Path(number) = number
         .map_err(|_| Problem::new(Code::MalformedRequest, "a trust root's version is a whole number"))?;
-    let newest = app.trust_root.version();
+    let newest = app.service.trust_root.version();
     let unknown = || Problem::new(Code::TrustRootUnknown, format!("the newest version is {newest}"));
     if number > newest {
         return Err(unknown());
@@ -72,8 +72,10 @@ pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> 
 /// [`trefoil_attest::PrunedSeal`]. As time goes by it is another later seal.
 pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let number = parse(number)?;
-    let pruned =
-        blocking(move || log_store::pruned(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    let pruned = blocking(move || {
+        Ok(log_store::pruned(app.service.store.as_ref(), number)
+            .map_err(|cause| app.service.unlogged(cause))?)
+    });
     let none = || {
         let detail =
             format!("no later seal of the same keys signs seal {number}; /v1/seals/{number} may have it");
@@ -91,8 +93,10 @@ fn parse(number: Number) -> Result<u64, Problem> {
 
 async fn entry(app: Arc<App>, number: Number) -> Result<LogEntry, Problem> {
     let number = parse(number)?;
-    let entry =
-        blocking(move || log_store::entry(app.store.as_ref(), number).map_err(|cause| app.unlogged(cause)));
+    let entry = blocking(move || {
+        Ok(log_store::entry(app.service.store.as_ref(), number)
+            .map_err(|cause| app.service.unlogged(cause))?)
+    });
     entry.await?.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))
 }
 
@@ -125,8 +129,8 @@ pub(super) async fn fhe_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let keys = blocking(move || {
-        let tenant = app.directory.tenant(&tenant)?;
-        let key = app.keyholder.sealing_key()?;
+        let tenant = app.service.directory.tenant(&tenant)?;
+        let key = app.service.keyholder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id),
             probe_mode: tenant.policy.probe,
@@ -141,7 +145,7 @@ pub(super) async fn fhe_keys(
 
 /// `GET /.well-known/trefoil-configuration`
 pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let issuer = app.trust_root.issuer();
+    let issuer = app.service.trust_root.issuer();
     let configuration = json!({
         "issuer": issuer,
         "api_version": "v1",
@@ -164,7 +168,7 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact"],
-        "request_freshness_s": crate::replay::FRESHNESS_S,
+        "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
         "session_life_s": app.config.proofs.session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,
         "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,

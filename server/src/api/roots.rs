@@ -1,15 +1,19 @@
 //! Credential roots: the issuer's signed statements of who holds a credential, and the log of all of them.
 
+use super::body;
 use super::caller::{Caller, Operator, PathBytes};
-use super::{EMBEDDING_JSON_BYTES_MAX, body};
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, blocking};
+use crate::bodies;
 use crate::problem::{Code, Problem};
-use crate::tenant::Scope;
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{PublishRoot, RegisterIssuerKey};
+use trefoil_api::{Base64, Hex, PublishRoot, RegisterIssuerKey, RegisteredIssuerKey};
+use trefoil_service::Refused;
+use trefoil_service::tenant::Scope;
+use trefoil_wallet::credentials::SignedRoot;
 
 /// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at
 /// their next look-up.
@@ -19,15 +23,18 @@ pub(super) async fn publish(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Issue)?;
-    let root: PublishRoot = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let PublishRoot { statement: Base64(statement), signature: Base64(signature) } =
+        body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = caller.tenant.id;
     // It may revoke somebody, which a full disk must not prevent.
     let publish = move || {
-        let failed = |problem: &Problem| problem.code() == Code::Internal;
-        app.disk.with_reserve(|| app.directory.publish_root(&tenant, root.clone(), app.now()), failed)
+        let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
+        let failed = |refused: &Refused| *refused == Refused::Fault;
+        let publish = || app.service.directory.publish_root(&tenant, root(), app.service.now());
+        Ok(app.service.disk.with_reserve(publish, failed)?)
     };
     let published = blocking(publish).await?;
-    body::answer(StatusCode::CREATED, &published)
+    body::answer(StatusCode::CREATED, &bodies::published(&published))
 }
 
 /// What `GET /v1/credentials/roots/{tenant}` takes.
@@ -48,8 +55,8 @@ pub(super) async fn log(
     let Query(Page { from }) = page.map_err(|_| {
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
-    let page = blocking(move || app.directory.root_log(&tenant, from)).await?;
-    body::answer(StatusCode::OK, &page)
+    let page = blocking(move || Ok(app.service.directory.root_log(&tenant, from)?)).await?;
+    body::answer(StatusCode::OK, &bodies::root_log(tenant, page))
 }
 
 /// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Sessions go on; the next root must be signed by the new key.
@@ -60,6 +67,8 @@ pub(super) async fn register_key(
     request: Request,
 ) -> Result<Response, Problem> {
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
-    let registered = blocking(move || app.directory.register_issuer_key(&tenant, &key, app.now())).await?;
-    body::answer(StatusCode::OK, &registered)
+    let register = move || {
+        Ok(app.service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, app.service.now())?)
+    };
+    body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id: Hex(blocking(register).await?) })
 }

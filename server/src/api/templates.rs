@@ -3,12 +3,11 @@
 //! Enrolment is blinded wherever the key-holder runs: the embedding is split, the
 //! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
 
+use super::body;
 use super::caller::{Caller, PathBytes};
-use super::{EMBEDDING_JSON_BYTES_MAX, body};
+use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
-use crate::replay::FRESHNESS_S;
-use crate::tenant::{Probe, Scope, Tenant};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +17,8 @@ use trefoil_matching::{
     Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
     SealedTemplate, TemplateName, split, unblind,
 };
+use trefoil_service::replay::FRESHNESS_S;
+use trefoil_service::tenant::{Probe, Scope, Tenant};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, Idempotency, StoreError, Template};
 
@@ -34,7 +35,7 @@ pub(super) async fn enrol(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
-    app.check_room()?;
+    app.service.check_room()?;
     let key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let Body { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
@@ -46,24 +47,24 @@ pub(super) async fn enrol(
         }
         Shown::Shared { open, sealed } => {
             let blind = Blind::from_bytes(&open).map_err(|cause| refused_share("/shares/open", cause))?;
-            let issued_at = fresh(issued_at, app.now())?;
+            let issued_at = fresh(issued_at, app.service.now())?;
             let idempotency_key = key.clone().into_bytes();
             (ForKeyHolder::Sealed(SealedTemplate { sealed, idempotency_key, issued_at }), blind)
         }
     };
-    let digest = app.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
+    let digest = app.service.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
     drop(bytes);
     let running = InFlight::claim(&app, tenant.id, &key)?;
     let (body, replayed) = blocking(move || {
         let _running = running;
-        match app.store.idempotency(&tenant.id, &key)? {
+        match app.service.store.idempotency(&tenant.id, &key)? {
             Some(answer) if answer.request_digest == digest => Ok((answer.body, true)),
             Some(_) => Err(Problem::new(
                 Code::IdempotencyKeyReused,
                 "this Idempotency-Key was used with another request; use a fresh one",
             )),
             None => {
-                app.check_vaults()?;
+                app.service.check_vaults()?;
                 store(&app, &tenant, handle, face, consent_ref, (key, digest)).map(|body| (body, false))
             }
         }
@@ -87,22 +88,22 @@ pub(super) async fn delete(
     caller.require(Scope::Enrol)?;
     let tenant = caller.tenant.id;
     blocking(move || {
-        app.check_vaults()?;
-        let template = app.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
+        app.service.check_vaults()?;
+        let template = app.service.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
         let name = |generation| TemplateName { tenant, handle, generation };
         let shred = |generation| {
             let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
-            app.disk.with_reserve(|| app.keyholder.shred(name(generation)), in_vault)
+            app.service.disk.with_reserve(|| app.service.keyholder.shred(name(generation)), in_vault)
         };
         shred(template.generation)?;
         // A rotation may have renewed it in the meantime.
-        let delete = || app.store.delete_template(&tenant, &handle);
-        if let Some(deleted) = app.disk.with_reserve(delete, StoreError::is_fault)?
+        let delete = || app.service.store.delete_template(&tenant, &handle);
+        if let Some(deleted) = app.service.disk.with_reserve(delete, StoreError::is_fault)?
             && deleted != template.generation
         {
             shred(deleted)?;
         }
-        app.templates.remove(&tenant, &handle);
+        app.service.templates.remove(&tenant, &handle);
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -114,38 +115,17 @@ pub(super) async fn load(
     tenant: &Arc<Tenant>,
     handle: &Handle,
 ) -> Result<trefoil_matching::Template, Problem> {
-    if let Some(template) = app.templates.get(&tenant.id, handle) {
+    if let Some(template) = app.service.templates.get(&tenant.id, handle) {
         return Ok(template);
     }
     let (app, tenant, handle) = (Arc::clone(app), Arc::clone(tenant), *handle);
     blocking(move || {
-        let record = app.store.template(&tenant.id, &handle)?.ok_or_else(unknown)?;
-        let template = opened(&app, &tenant, &record)?;
-        app.templates.insert(template.clone());
+        let record = app.service.store.template(&tenant.id, &handle)?.ok_or_else(unknown)?;
+        let template = app.service.opened(&tenant, &record)?;
+        app.service.templates.insert(template.clone());
         Ok(template)
     })
     .await
-}
-
-/// A template from its record.
-pub(crate) fn opened(
-    app: &App,
-    tenant: &Tenant,
-    record: &Template,
-) -> Result<trefoil_matching::Template, Problem> {
-    let Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
-    let name = wrap::TemplateName {
-        tenant: tenant.id,
-        handle: *handle,
-        generation: *generation,
-        lane: *lane,
-        keys: tenant.structure(),
-        epoch: *epoch,
-    };
-    let damaged =
-        |cause: &dyn std::fmt::Display| app.damaged(format_args!("a template does not open: {cause}"));
-    let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
-    trefoil_matching::Template::from_bytes(&bytes).map_err(|cause| damaged(&cause))
 }
 
 /// A face as a request brings it, in the tenant's probe mode.
@@ -218,12 +198,12 @@ fn store(
         other => other.into(),
     };
     let mut rng = rand::rng();
-    let generation = app.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
+    let generation = app.service.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
     let lane = Lane::random(&mut rng);
     // Until it is stored no rotation of the tenant's keys takes stock.
-    let _enrolling = app.enrolling.read().unwrap_or_else(PoisonError::into_inner);
+    let _enrolling = app.service.enrolling.read().unwrap_or_else(PoisonError::into_inner);
     let name = TemplateName { tenant: tenant.id, handle, generation };
-    let encrypted = app.keyholder.enrol(Enrolment { name, lane, template: for_keyholder });
+    let encrypted = app.service.keyholder.enrol(Enrolment { name, lane, template: for_keyholder });
     let encrypted = encrypted.map_err(|cause| match cause {
         KeyHolderError::SealedShares(_) => refused_share("/shares/sealed", SEALED_FOR_ANOTHER),
         other => other.into(),
@@ -232,7 +212,7 @@ fn store(
     let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
     let place = wrap::TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
     let wrapped = tenant.key.wrap_template(&place, &template.to_bytes());
-    let now = app.now();
+    let now = app.service.now();
     let record = Template {
         tenant: tenant.id,
         handle,
@@ -247,12 +227,12 @@ fn store(
     let body =
         serde_json::to_string(&Enrolled { handle: Hex(handle), generation }).map_err(Problem::internal)?;
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
-    if let Err(cause) = app.store.enrol(record, answer) {
+    if let Err(cause) = app.service.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
-        app.keyholder.shred(name)?;
+        app.service.keyholder.shred(name)?;
         return Err(exists(cause));
     }
-    app.templates.insert(template);
+    app.service.templates.insert(template);
     Ok(body)
 }
 

@@ -1,13 +1,15 @@
 //! The sections of the configuration, each under its name in `default.toml`.
 
 use super::ConfigError;
-use crate::proofs::quota::QuotaConfig;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_service::pace::Pace;
+use trefoil_service::proofs::quota::QuotaConfig;
+use trefoil_service::retention::Keeping;
 use trefoil_storage::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 
@@ -115,6 +117,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// How many requests of a tenant may be in flight, to begin with.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::new(self.in_flight_per_tenant, Duration::from_millis(self.latency_aim_ms))
+    }
+
     /// Deadline for a body.
     pub fn body_timeout(&self) -> Duration {
         Duration::from_secs(self.body_timeout_s)
@@ -266,6 +273,18 @@ pub struct Retention {
     pub checkpoint_s: u64,
     /// Where old seals are written to.
     pub archive_dir: PathBuf,
+}
+
+impl Retention {
+    /// What becomes of old seals; nothing where they are kept.
+    pub fn keeping(&self) -> Option<Keeping> {
+        let archive = match self.old_seals {
+            OldSeals::Keep => return None,
+            OldSeals::Prune => None,
+            OldSeals::Archive => Some(self.archive_dir.clone()),
+        };
+        Some(Keeping { full_s: self.full_s, checkpoint_s: self.checkpoint_s, archive })
+    }
 }
 
 /// What becomes of the signatures of old seals.

@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 22] = [
+const MAY_NAME: [(&str, &[&str]); 23] = [
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
     // A wallet links it: no server code, and of the scheme only what splits a vector.
@@ -40,16 +40,32 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
     ("trefoil-wallet", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-zkp"]),
     ("trefoil-client", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-wallet"]),
     ("trefoil-issuer", &["trefoil-api", "trefoil-sign", "trefoil-storage", "trefoil-wallet", "trefoil-zkp"]),
+    // The service without the protocol that it is spoken to in.
+    (
+        "trefoil-service",
+        &[
+            "trefoil-api",
+            "trefoil-attest",
+            "trefoil-cache",
+            "trefoil-key-holder",
+            "trefoil-matching",
+            "trefoil-pipeline",
+            "trefoil-sign",
+            "trefoil-storage",
+            "trefoil-wallet",
+            "trefoil-zkp",
+        ],
+    ),
     (
         "trefoil-server",
         &[
             "trefoil-api",
             "trefoil-attest",
             "trefoil-cache",
-            "trefoil-kernels",
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
+            "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
             "trefoil-wallet",
@@ -68,6 +84,7 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-server",
+            "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
             "trefoil-split",
@@ -91,6 +108,7 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-server",
+            "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
             "trefoil-wallet",
@@ -103,7 +121,7 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
 
 /// What the tests of a crate may name on top of that. Never more for the pipeline and the server.
 const TESTS_MAY_NAME: [(&str, &str); 4] = [
-    ("trefoil-server", "trefoil-issuer"),
+    ("trefoil-service", "trefoil-issuer"),
     ("trefoil-dataset", "trefoil-bfv"),
     // A wallet's tests need somebody who signs roots and gives credentials.
     ("trefoil-wallet", "trefoil-issuer"),
@@ -113,7 +131,7 @@ const TESTS_MAY_NAME: [(&str, &str); 4] = [
 const OF_TESTS: &str = "trefoil-testing";
 
 /// What must not be linked, directly or through others, by each crate (development dependencies aside).
-const MUST_NOT_LINK: [(&str, &[&str]); 6] = [
+const MUST_NOT_LINK: [(&str, &[&str]); 7] = [
     // A client links it.
     ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
     // A browser can link it.
@@ -123,13 +141,30 @@ const MUST_NOT_LINK: [(&str, &[&str]); 6] = [
     // Whose program logs people in links no server.
     (
         "trefoil-client",
-        &["axum", "rusqlite", "trefoil-key-holder", "trefoil-matching", "trefoil-pipeline", "trefoil-server"],
+        &[
+            "axum",
+            "rusqlite",
+            "trefoil-key-holder",
+            "trefoil-matching",
+            "trefoil-pipeline",
+            "trefoil-service",
+        ],
     ),
     // Another operator runs it: no template store, no signer, no HTTP.
-    ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-server", "trefoil-sign", "trefoil-zkp"]),
+    ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
+    // It is spoken to in HTTP by the crate above, and knows nothing of it.
+    (
+        "trefoil-service",
+        &["axum", "h2", "http", "http-body", "hyper", "hyper-util", "tower", "trefoil-server"],
+    ),
 ];
+
+/// What a crate must not name in any table of its manifest, though crates below it link it: Rust code can name only what its manifest
+/// declares. The service stores and decides; who reads JSON and who speaks TLS are the layers around it.
+const MUST_NOT_NAME: [(&str, &[&str]); 1] =
+    [("trefoil-service", &["rustls", "serde", "serde_json", "tokio-rustls", "toml"])];
 
 /// Checks the workspace described by `metadata`.
 pub(super) fn check(metadata: &Value) -> Result<Vec<Finding>, String> {
@@ -156,6 +191,10 @@ fn named(metadata: &Value) -> Result<Vec<Finding>, String> {
             let other = text(&dependency["name"])?;
             let for_tests =
                 dependency["kind"] == "dev" && (other == OF_TESTS || TESTS_MAY_NAME.contains(&(name, other)));
+            if MUST_NOT_NAME.iter().any(|(crate_name, banned)| *crate_name == name && banned.contains(&other))
+            {
+                findings.push(Finding::error(name, 0, format!("must not name {other}")));
+            }
             if other.starts_with("trefoil-") && !allowed.contains(&other) && !for_tests {
                 findings.push(Finding::error(name, 0, format!("must not depend on {other}")));
             }
@@ -242,6 +281,8 @@ mod tests {
         for (from, to) in [
             ("trefoil-pipeline", "trefoil-bfv"),
             ("trefoil-server", "trefoil-bfv"),
+            ("trefoil-service", "trefoil-bfv"),
+            ("trefoil-service", "trefoil-client"),
             ("trefoil-zkp", "trefoil-cache"),
             ("trefoil-cache", "trefoil-attest"),
             ("trefoil-attest", "trefoil-zkp"),
@@ -266,6 +307,20 @@ mod tests {
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-pipeline", "tokio", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", json!("dev"))), 0);
+    }
+
+    #[test]
+    fn the_service_links_no_http_and_names_no_json() {
+        for library in ["axum", "h2", "http", "hyper", "tower"] {
+            assert_eq!(count(&edge("trefoil-service", library, Value::Null)), 1, "{library}");
+        }
+        for library in ["serde", "serde_json", "rustls"] {
+            assert_eq!(count(&edge("trefoil-service", library, Value::Null)), 1, "{library}");
+            assert_eq!(count(&edge("trefoil-service", library, json!("dev"))), 1, "{library} (dev)");
+            assert_eq!(count(&edge("trefoil-server", library, Value::Null)), 0, "{library}");
+        }
+        // It would be refused as a name already, and is as a link.
+        assert_eq!(count(&edge("trefoil-service", "trefoil-server", Value::Null)), 2);
     }
 
     #[test]

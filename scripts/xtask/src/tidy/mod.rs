@@ -1,5 +1,6 @@
 //! The rules of the source tree that the compiler does not hold.
 
+mod bodies;
 mod dependencies;
 mod evidence;
 mod manifests;
@@ -57,6 +58,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     }
     findings.extend(manifests::check(repo, &files)?);
     findings.extend(dependencies::check(&repo.metadata()?)?);
+    findings.extend(bodies::check(repo)?);
     findings.extend(evidence::check(repo)?);
     let claims = bound::misplaced_claims(repo)?;
     findings.extend(claims.into_iter().map(|(path, line, message)| Finding::error(&path, line, message)));

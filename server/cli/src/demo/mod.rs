@@ -32,10 +32,10 @@ use trefoil_api::{CreateTenant, CreatedTenant, Decision};
 use trefoil_client::{Admin, Client, ClientError};
 use trefoil_pipeline::Clock as _;
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold, policy};
+use trefoil_service::clock::SystemClock;
+use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold, policy};
 
 /// Arguments of `trefoil demo`.
 #[derive(Clone, Debug, clap::Args)]

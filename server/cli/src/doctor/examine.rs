@@ -20,8 +20,8 @@ use trefoil_matching::{KeyHolding as _, Status};
 use trefoil_server::config::{Config, ConfigError, Place};
 use trefoil_server::process::SOON_S;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
-use trefoil_server::signing_keys::TRUST_ROOT_FILE;
-use trefoil_server::time::format as time;
+use trefoil_service::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::time::format as time;
 use trefoil_storage::data_dir;
 use trefoil_storage::disk::RESERVE_FILE;
 
@@ -239,7 +239,7 @@ fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec
         }
     };
     let mut found = counted(place, &status);
-    let vault = status.vaults.first().copied().flatten().map(trefoil_server::key_holder_watch::shown);
+    let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
     {

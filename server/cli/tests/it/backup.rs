@@ -11,7 +11,7 @@ use trefoil_api::Decision;
 use trefoil_attest::{Attestation, Evidence, LogError, Restoration, SealHeader, verify_same_log};
 use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::backup;
+use trefoil_service::backup;
 use trefoil_testing::volume;
 use zeroize::Zeroizing;
 

@@ -83,6 +83,35 @@ fn mixed(service: &Service, people: &[Person], count: usize, nonces: u64) -> Vec
     (0..count).map(one).collect()
 }
 
+/// One snapshot of its tenant serves a request from its API key to its answer, however many logins it brings and wherever their sessions are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_looks_its_tenant_up_once_alone_or_with_many_logins() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = service::config(&directory.path().join("data"));
+    let mut policy = policy();
+    policy["attempts"] = service::unlimited();
+    let mut service = Service::with_policy(config.clone(), policy).await;
+    let people = service.people(2, 1, 2).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    for nonces in [0, 1_000] {
+        let look_ups = async || service.metric("trefoil_tenant_lookups_total").await;
+        let before = look_ups().await;
+        let logins = mixed(&service, &people, 12, nonces);
+        for (request, decision) in &logins[..5] {
+            assert_eq!(answer(&service.authenticate(request).await).decision, *decision);
+        }
+        assert_eq!(look_ups().await - before, 5, "one for each login");
+        let entries: Vec<Value> = logins[5..].iter().map(|(request, _)| entry(request)).collect();
+        results(&service, &entries).await;
+        assert_eq!(look_ups().await - before, 6, "and one for seven in a batch");
+        // Now sessions are read from their rows, and templates from the store.
+        service = service.restart(config.clone()).await;
+    }
+    assert!(service.server.shutdown().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
     let directory = tempfile::tempdir().unwrap();

@@ -7,9 +7,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use trefoil_api::CreateTenant;
 use trefoil_client::{Admin, Client};
-use trefoil_server::clock::SystemClock;
 use trefoil_server::server::Server;
-use trefoil_server::tenant::Scope;
+use trefoil_service::clock::SystemClock;
+use trefoil_service::tenant::Scope;
 
 const AUDIENCE: &str = "shop.example";
 const NONCE: &str = "00112233445566778899aabbccddeeff";

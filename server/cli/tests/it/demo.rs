@@ -10,10 +10,10 @@ use trefoil_cli::demo::{Arguments, run};
 use trefoil_client::{Admin, Client, ClientError, Holder, Membership, attested_digest};
 use trefoil_issuer::{public_key, sign};
 use trefoil_pipeline::Clock;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
-use trefoil_server::tenant::{Attempts, Policy, Probe, Scope, Threshold};
+use trefoil_service::clock::SystemClock;
+use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use trefoil_zkp::{

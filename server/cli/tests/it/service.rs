@@ -15,9 +15,9 @@ use trefoil_api::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Ve
 use trefoil_attest::TrustRoot;
 use trefoil_issuer::{public_key, sign as sign_root};
 use trefoil_pipeline::Clock;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::{Config, Overrides, Precompute};
 use trefoil_server::server::Server;
+use trefoil_service::clock::SystemClock;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 use trefoil_zkp::envelope::ProofEnvelope;

@@ -7,7 +7,7 @@ use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::vault;
 use trefoil_matching::MALFORMED_MAX;
-use trefoil_server::app::STORE_FILE;
+use trefoil_service::STORE_FILE;
 use trefoil_storage::store;
 
 /// How far a clock may be behind the newest seal before it matters, seconds: a step of NTP.

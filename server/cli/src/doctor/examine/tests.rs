@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::{Arc, OnceLock};
 use trefoil_pipeline::Clock as _;
-use trefoil_server::clock::SystemClock;
 use trefoil_server::config::Precompute;
 use trefoil_server::server::Server;
+use trefoil_service::clock::SystemClock;
 
 /// What a service left behind that ran once and made one tenant.
 fn template() -> &'static Path {

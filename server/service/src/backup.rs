@@ -1,0 +1,132 @@
+//! What a service adds to a backup of its data directory: the store, the end of the log of seals, and the restoration that every later seal tells of.
+
+use crate::log_store;
+use crate::service::STORE_FILE;
+use crate::signing_keys::TRUST_ROOT_FILE;
+use std::path::Path;
+use trefoil_api::trust;
+use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
+use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Passphrase, VAULT};
+use trefoil_storage::Supervisor;
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::database::Pinned;
+use trefoil_storage::store::{Sqlite, Store as _};
+
+/// The store of a service.
+const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };
+
+/// The databases that a service may have; the vault where its key-holder is in its process.
+const DATABASES: [Kept; 2] = [STORE, VAULT];
+
+/// Makes a backup of a service's data directory, which may be in use.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn make(
+    data: &Path,
+    to: &Path,
+    passphrase: &Passphrase,
+    now: u64,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Manifest, BackupError> {
+    backup::make(data, to, passphrase, &DATABASES, end_of_log, now, tell)
+}
+
+/// Restores a service's backup into a new directory, from which the log of seals goes on as restored at `now`. With `newest`, a trust root
+/// that was published later than the backup may be: refuses signing keys that it does not list as active.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn restore(
+    from: &Path,
+    into: &Path,
+    passphrase: &Passphrase,
+    newest: Option<&TrustRoot>,
+    now: u64,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(Manifest, Restoration), BackupError> {
+    let mut restoration = None;
+    let finish = |directory: &DataDir, manifest: &Manifest| {
+        if let Some(newest) = newest {
+            check_keys(directory, newest)?;
+        }
+        restoration = Some(go_on(directory, manifest, now)?);
+        Ok(())
+    };
+    let manifest = backup::restore(from, into, passphrase, &DATABASES, now, tell, finish)?;
+    let none = || BackupError::Role("the restoration was not noted".to_owned());
+    Ok((manifest, restoration.ok_or_else(none)?))
+}
+
+fn end_of_log(pinned: &[Pinned]) -> Result<Option<LogEnd>, String> {
+    let is_store = |pinned: &&Pinned| pinned.path().file_name().is_some_and(|name| name == STORE_FILE);
+    let Some(store) = pinned.iter().find(is_store) else {
+        return Err(format!(
+            "{STORE_FILE} is missing; a key-holder is backed up with `trefoil key-holder backup`"
+        ));
+    };
+    let newest = "SELECT bytes FROM seals ORDER BY number DESC LIMIT 1";
+    let bytes: Option<Vec<u8>> = store
+        .read(|connection| connection.prepare(newest)?.query_map([], |row| row.get(0))?.next().transpose())
+        .map_err(|cause| cause.to_string())?;
+    bytes.map(|bytes| end(&bytes)).transpose()
+}
+
+fn end(seal: &[u8]) -> Result<LogEnd, String> {
+    let header = Seal::decode(seal).map_err(|cause| format!("the newest seal: {cause}"))?.header;
+    Ok(LogEnd { seal: header.seal_number, digest: hex::encode(header.digest()) })
+}
+
+/// Notes the restoration, and forgets sessions: of one that was closed or revoked since the backup nothing is known.
+fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restoration, String> {
+    let text = |cause: &dyn ToString| cause.to_string();
+    let secret = directory.secret::<32>(STORE.secret).map_err(|cause| text(&cause))?;
+    let file = directory.database(STORE_FILE).map_err(|cause| text(&cause))?.migrating(true);
+    let store = Sqlite::open_under(&Supervisor::default(), file, &secret).map_err(|cause| text(&cause))?;
+    let last = store.last_seal().map_err(|cause| text(&cause))?;
+    let found = last.as_ref().map(|(_, bytes)| end(bytes)).transpose()?;
+    if found != manifest.log {
+        return Err(format!("{STORE_FILE} does not end with the seal of the manifest; use another backup"));
+    }
+    let earlier = store.last_restoration().map_err(|cause| text(&cause))?.map(|earlier| earlier.time);
+    let sealed = log_store::last_time(&store).map_err(|cause| text(&cause))?;
+    if let Some(before) = earlier.max(sealed).filter(|before| *before >= now) {
+        return Err(format!(
+            "this machine's clock says {now} (Unix seconds), and the backup has a seal or a restoration of {before}: set the clock, or wait, \
+             remove this directory and repeat"
+        ));
+    }
+    let restoration = Restoration { time: now, first: last.map_or(0, |(number, _)| number + 1) };
+    store.put_restoration(restoration).map_err(|cause| text(&cause))?;
+    store.expire(i64::MAX as u64, 0).map_err(|cause| text(&cause))?;
+    store.checkpoint().map_err(|cause| text(&cause))?;
+    Ok(restoration)
+}
+
+/// Refuses keys that were retired or revoked after the backup.
+fn check_keys(directory: &DataDir, newest: &TrustRoot) -> Result<(), String> {
+    let path = directory.join(TRUST_ROOT_FILE);
+    let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
+    let bytes = std::fs::read(&path).map_err(|cause| named(&cause))?;
+    let backed_up = trust::read(&bytes).map_err(|cause| named(&cause))?;
+    if backed_up.issuer() != newest.issuer() {
+        let (one, other) = (backed_up.issuer(), newest.issuer());
+        return Err(format!(
+            "the backup is of issuer {one}, and the trust root that was given is of {other}"
+        ));
+    }
+    let of_backup = backed_up.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+    for set in of_backup {
+        let id = set.keys.id();
+        if newest.key_set(&id).map(|set| set.status) != Some(KeySetStatus::Active) {
+            return Err(format!(
+                "the backup has the signing keys {}, which version {} of the trust root does not list as active: they were rotated or revoked \
+                 after the backup, and what they seal verifies for nobody who follows the trust root. Use a backup that was made after that, or \
+                 restore without --trust-root, revoke these keys, and deliver the new trust root as you delivered the first one",
+                hex::encode(id),
+                newest.version()
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Where the hash chains of open sessions stand.
+//!
+//! A session whose proof commits to a chain reveals one value with each request. The last accepted value is state that
+//! changes with every request, so it is not part of the cached verdict. It lives in memory, and between two runs in the session's
+//! row (see [`crate::sessions`]); where it is in neither, the session ends and its holder proves again, because a service
+//! that lost its place could be shown the same value twice.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "on the path of a login whose session has a hash chain, see ARCHITECTURE.md"
+)]
+
+use crate::refused::Refused;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trefoil_pipeline::{RevealRefused, SessionId, TenantId};
+use trefoil_zkp::chain::{ChainTip, Reveal};
+
+/// Locks, so that I/O threads seldom meet.
+const SHARDS: usize = 16;
+
+/// See the module.
+pub struct Chains {
+    shards: [Mutex<HashMap<SessionId, Open>>; SHARDS],
+    per_shard_max: usize,
+}
+
+struct Open {
+    tenant: TenantId,
+    tip: ChainTip,
+    /// Unix seconds after which nobody asks for it.
+    until: u64,
+}
+
+impl Chains {
+    /// Room for at least `capacity` sessions of about 140 bytes.
+    pub fn new(capacity: usize) -> Chains {
+        Chains { shards: Default::default(), per_shard_max: capacity.div_ceil(SHARDS) }
+    }
+
+    /// Notes where a chain begins. A session that is open keeps its place, so that proving the same statement again
+    /// does not take values back.
+    pub fn open(&self, tenant: &TenantId, id: &SessionId, tip: ChainTip, until: u64) -> Result<(), Refused> {
+        let mut shard = self.shard(id);
+        if shard.len() >= self.per_shard_max && !shard.contains_key(id) {
+            return Err(Refused::TooManyChains);
+        }
+        shard.entry(*id).or_insert(Open { tenant: *tenant, tip, until });
+        Ok(())
+    }
+
+    /// Accepts one of the next values; an error changes nothing.
+    pub(crate) fn accept(&self, id: &SessionId, reveal: &Reveal) -> Result<(), RevealRefused> {
+        let mut shard = self.shard(id);
+        let open = shard.get_mut(id).ok_or(RevealRefused::Unknown)?;
+        Ok(open.tip.accept(reveal)?)
+    }
+
+    /// Takes the places of all open sessions.
+    pub(crate) fn take(&self) -> Vec<(TenantId, SessionId, ChainTip)> {
+        let mut places = Vec::new();
+        for shard in &self.shards {
+            let open = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+            places.extend(open.into_iter().map(|(id, open)| (open.tenant, id, open.tip)));
+        }
+        places
+    }
+
+    /// Forgets sessions that are over.
+    pub fn sweep(&self, now: u64) {
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, open| open.until > now);
+        }
+    }
+
+    fn shard(&self, id: &SessionId) -> MutexGuard<'_, HashMap<SessionId, Open>> {
+        self.shards[usize::from(id[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng as _;
+    use rand::rngs::StdRng;
+    use trefoil_zkp::chain::{Chain, ChainError};
+
+    const CONTEXT: [u8; 32] = [1; 32];
+    const TENANT: TenantId = [3; 16];
+
+    fn chain() -> (Chain, ChainTip) {
+        let chain = Chain::random(CONTEXT, 100, &mut StdRng::seed_from_u64(1)).unwrap();
+        let tip = ChainTip::new(CONTEXT, chain.commitment());
+        (chain, tip)
+    }
+
+    #[test]
+    fn each_value_is_accepted_once_and_in_order() {
+        let (mut chain, tip) = chain();
+        let chains = Chains::new(16);
+        let id = [2; 32];
+        let mut next = || chain.reveal().unwrap();
+        let (first, second) = (next(), next());
+        assert_eq!(chains.accept(&id, &first), Err(RevealRefused::Unknown));
+        chains.open(&TENANT, &id, tip, 50).unwrap();
+        chains.accept(&id, &first).unwrap();
+        assert_eq!(
+            chains.accept(&id, &first),
+            Err(RevealRefused::Value(ChainError::Used { position: 1, last: 1 }))
+        );
+        let third = next();
+        chains.accept(&id, &third).unwrap();
+        assert!(chains.accept(&id, &second).is_err(), "a value that was passed over is gone");
+        chains.open(&TENANT, &id, tip, 50).unwrap();
+        assert!(chains.accept(&id, &first).is_err(), "opening again takes nothing back");
+        let forged = Reveal { position: 4, value: [0; 32] };
+        assert_eq!(chains.accept(&id, &forged), Err(RevealRefused::Value(ChainError::Mismatch)));
+        chains.sweep(50);
+        assert_eq!(chains.accept(&id, &next()), Err(RevealRefused::Unknown));
+    }
+
+    #[test]
+    fn open_chains_are_bounded() {
+        let (_, tip) = chain();
+        let chains = Chains::new(SHARDS);
+        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()));
+        assert_eq!(chains.open(&TENANT, &[16; 32], tip, 50), Err(Refused::TooManyChains));
+        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()), "one that is open needs no room");
+        assert_eq!(chains.open(&TENANT, &[1; 32], tip, 50), Ok(()));
+    }
+}

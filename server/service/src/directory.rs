@@ -1,0 +1,418 @@
+//! Tenants, API keys and credential roots in memory: snapshots that requests read without a lock.
+//!
+//! Changes are rare. Each takes the one lock, becomes durable, and then replaces the snapshot, so a reader sees either
+//! the state before or the state after. Calls that change something block; async code makes them on the blocking pool.
+
+#![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
+
+pub mod api_keys;
+mod tenants;
+
+use crate::counters::Apart;
+use crate::refused::Refused;
+use crate::tenant::{Pepper, Policy, Tenant, policy};
+use crate::verdicts::Verdicts;
+use crate::wiring::VerdictCache;
+use api_keys::HeldKey;
+use arc_swap::ArcSwap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trefoil_matching::{KeyHolding, PublicKey};
+use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
+use trefoil_wallet::credentials::{IssuerKeyId, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
+
+/// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
+const ROOT_LOG_PAGE: usize = 64;
+/// How far an issuer's clock may be ahead, seconds.
+const CLOCK_SKEW_S: u64 = 300;
+
+/// See the module.
+pub struct Directory {
+    store: Arc<dyn Store>,
+    keyholder: Arc<dyn KeyHolding>,
+    master: WrapKey,
+    pepper: Pepper,
+    registry: Registry<VerdictCache>,
+    /// Verdicts that are held of a tenant whose policy does not say how many.
+    verdicts_default: usize,
+    policies: PolicyForm,
+    snapshot: ArcSwap<Snapshot>,
+    /// How often a request looked its tenant up.
+    look_ups: Apart,
+    changing: Mutex<()>,
+}
+
+/// How policies are written in the store. It is not for the directory to choose: stores have what was read from their operators.
+#[derive(Clone, Copy)]
+pub struct PolicyForm {
+    /// Reads one.
+    pub read: fn(&str) -> Result<Policy, String>,
+    /// Writes one.
+    pub write: fn(&Policy) -> Result<String, String>,
+}
+
+/// A page of a tenant's root log.
+pub struct LoggedRoots {
+    /// Every key that was registered for it, oldest first.
+    pub issuer_keys: Vec<IssuerKey>,
+    /// Roots in their order.
+    pub roots: Vec<Root>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<u32>,
+}
+
+#[derive(Clone, Default)]
+struct Snapshot {
+    tenants: HashMap<TenantId, Arc<Tenant>>,
+    api_keys: HashMap<[u8; 8], Arc<HeldKey>>,
+}
+
+impl Directory {
+    /// Loads everything from the store.
+    pub fn load(
+        store: Arc<dyn Store>,
+        keyholder: Arc<dyn KeyHolding>,
+        master: WrapKey,
+        pepper: Pepper,
+        verdicts_default: usize,
+        policies: PolicyForm,
+    ) -> Result<Directory, String> {
+        let store::Registry { tenants, api_keys, roots, issuer_keys } =
+            store.registry().map_err(|cause| cause.to_string())?;
+        let directory = Directory {
+            store,
+            keyholder,
+            master,
+            pepper,
+            registry: Registry::default(),
+            verdicts_default,
+            policies,
+            snapshot: ArcSwap::default(),
+            look_ups: Apart::default(),
+            changing: Mutex::default(),
+        };
+        let mut snapshot = Snapshot::default();
+        for record in tenants {
+            let tenant = directory.open(&record, &roots, &issuer_keys)?;
+            directory.registry.put(tenant.attested(), tenant.verdicts.cache());
+            snapshot.tenants.insert(tenant.id, Arc::new(tenant));
+        }
+        snapshot.api_keys = api_keys.into_iter().map(|key| (key.id, Arc::new(HeldKey::new(key)))).collect();
+        directory.snapshot.store(Arc::new(snapshot));
+        Ok(directory)
+    }
+
+    /// The pipeline's view of the tenants, kept up to date.
+    pub fn registry(&self) -> Registry<VerdictCache> {
+        self.registry.clone()
+    }
+
+    /// A keyed digest for idempotency, see [`Pepper::digest`].
+    pub fn keyed_digest(&self, domain: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+        self.pepper.digest(domain, parts)
+    }
+
+    /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
+    pub fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
+        policy.check().map_err(Refused::Policy)?;
+        let mut id = [0; 16];
+        aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
+        let _changing = self.change();
+        let public_key = self
+            .keyholder
+            .create_tenant(id, policy::keys(policy.probe), policy::decision(&policy))?
+            .to_bytes();
+        let (_, wrapped_key) = self.master.new_tenant_key(&id);
+        let policy = (self.policies.write)(&policy).map_err(Refused::fault)?;
+        let record = store::Tenant {
+            id,
+            name,
+            policy,
+            public_key,
+            next_key: None,
+            wrapped_key,
+            created_at: now,
+            disabled_at: None,
+        };
+        let tenant = self.open(&record, &[], &[]).map_err(Refused::fault)?;
+        self.store.create_tenant(record).map_err(|cause| match cause {
+            StoreError::Conflict => Refused::TenantExists,
+            other => other.into(),
+        })?;
+        self.publish(tenant);
+        Ok(id)
+    }
+
+    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
+    /// the newest already may come again.
+    pub fn publish_root(
+        &self,
+        tenant: &TenantId,
+        signed: SignedRoot,
+        now: u64,
+    ) -> Result<RootStatement, Refused> {
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        if let Some(newest) = current.roots.last()
+            && newest.statement == signed.statement
+        {
+            return published(newest);
+        }
+        let record = next_root(&current, signed, now)?;
+        let mut roots = current.roots.clone();
+        roots.retain(|root| root.generation >= record.generation_min);
+        roots.push(record.clone());
+        if roots.len() > LIVE_ROOTS_MAX {
+            return Err(Refused::TooManyRoots);
+        }
+        let answer = published(&record)?;
+        self.store.publish_root(record).map_err(stale)?;
+        let withdrew = roots.len() <= current.roots.len();
+        let next = Tenant { roots, ..Tenant::clone(&current) };
+        self.publish(next.clone());
+        if withdrew {
+            // No batch from now on takes what was proven under them; their places and their session keys are given up.
+            next.verdicts.withdraw(|generation| next.accepts(generation));
+        }
+        Ok(answer)
+    }
+
+    /// Registers the key under which a tenant's roots verify from now on, and names it. The key that signs already may come again.
+    pub fn register_issuer_key(
+        &self,
+        tenant: &TenantId,
+        key: &[u8],
+        now: u64,
+    ) -> Result<IssuerKeyId, Refused> {
+        let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
+            return Ok(key.id());
+        }
+        let number = current.issuer_keys.last().map_or(0, |last| last.number + 1);
+        let record = IssuerKey { tenant: *tenant, number, key: key.as_bytes().to_vec(), registered_at: now };
+        self.store.add_issuer_key(record.clone())?;
+        let mut issuer_keys = current.issuer_keys.clone();
+        issuer_keys.push(record);
+        self.publish(Tenant { issuer_keys, ..Tenant::clone(&current) });
+        Ok(key.id())
+    }
+
+    /// A page of a tenant's root log.
+    pub fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
+        let current = self.tenant(tenant)?;
+        let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
+        let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
+        roots.truncate(ROOT_LOG_PAGE);
+        Ok(LoggedRoots { issuer_keys: current.issuer_keys.clone(), roots, next })
+    }
+
+    /// Tenants whose keys are being rotated.
+    pub(crate) fn rotating(&self) -> Vec<TenantId> {
+        let snapshot = self.snapshot.load();
+        snapshot.tenants.values().filter(|tenant| tenant.keys.len() > 1).map(|tenant| tenant.id).collect()
+    }
+
+    /// Replaces a tenant's public keys, oldest first.
+    pub(crate) fn set_keys(&self, tenant: &TenantId, keys: Vec<PublicKey>) -> Result<(), Refused> {
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        let mut bytes = keys.iter().map(PublicKey::to_bytes);
+        let public_key = bytes.next().ok_or_else(|| Refused::fault("a tenant has no keys"))?;
+        self.store.set_tenant_keys(tenant, public_key, bytes.next())?;
+        self.publish(Tenant { keys, ..Tenant::clone(&current) });
+        Ok(())
+    }
+
+    /// The present snapshots of all tenants.
+    pub fn all(&self) -> Vec<Arc<Tenant>> {
+        self.snapshot.load().tenants.values().cloned().collect()
+    }
+
+    /// How often a tenant's present snapshot was asked for, by its identifier or an API key.
+    pub fn look_ups(&self) -> u64 {
+        self.look_ups.sum()
+    }
+
+    /// A tenant's present snapshot.
+    pub fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
+        self.look_ups.add_one();
+        let current = self.snapshot.load().tenants.get(tenant).cloned();
+        current.ok_or(Refused::TenantUnknown)
+    }
+
+    fn change(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, tenant: Tenant) {
+        self.registry.put(tenant.attested(), tenant.verdicts.cache());
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.tenants.insert(tenant.id, Arc::new(tenant));
+        self.snapshot.store(Arc::new(snapshot));
+    }
+
+    fn open(
+        &self,
+        record: &store::Tenant,
+        roots: &[Root],
+        issuer_keys: &[IssuerKey],
+    ) -> Result<Tenant, String> {
+        let store::Tenant { id, policy, public_key, next_key, wrapped_key, name, created_at, disabled_at } =
+            record;
+        let policy: Policy = (self.policies.read)(policy)
+            .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
+        let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
+        let keys = std::iter::once(public_key).chain(next_key);
+        let keys: Vec<PublicKey> = keys
+            .map(|key| PublicKey::from_bytes(key).map_err(|cause| wrong(&cause)))
+            .collect::<Result<_, _>>()?;
+        if keys.iter().any(|key| key.structure() != policy::keys(policy.probe)) {
+            return Err(wrong(&"its keys are not those of its probe mode"));
+        }
+        let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
+        let quota = policy.sessions_in_memory.map_or(self.verdicts_default, |quota| quota as usize);
+        Ok(Tenant {
+            id: *id,
+            name: name.clone(),
+            created_at: *created_at,
+            disabled_at: *disabled_at,
+            policy,
+            key: Arc::new(key),
+            keys,
+            roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
+            issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
+            in_flight: Arc::default(),
+            verdicts: Arc::new(Verdicts::new(quota)),
+        })
+    }
+}
+
+/// A tenant's roots as their signed statements say, and not as the columns beside them do: who can write to the store alone makes nobody a
+/// member.
+fn of_statements(roots: &[Root], tenant: &TenantId, keys: &[IssuerKey]) -> Result<Vec<Root>, String> {
+    roots
+        .iter()
+        .filter(|root| root.tenant == *tenant)
+        .map(|record| {
+            let altered = |cause: &dyn std::fmt::Display| {
+                format!("credential root {}: {cause}; restore the database from a backup", record.generation)
+            };
+            let statement = RootStatement::decode(&record.statement).map_err(|cause| altered(&cause))?;
+            let mut own = keys.iter().filter(|key| key.tenant == *tenant);
+            let key = own.find_map(|key| {
+                IssuerPublicKey::from_bytes(&key.key).filter(|key| key.id() == statement.key_id)
+            });
+            let key = key.ok_or_else(|| altered(&"signed by no key that was registered for it"))?;
+            let Root { statement: bytes, signature, .. } = record.clone();
+            SignedRoot { statement: bytes, signature }.verify(&key).map_err(|cause| altered(&cause))?;
+            let RootStatement { generation, generation_min, root, .. } = statement;
+            let signed = Root { generation, generation_min, root: root.to_bytes(), ..record.clone() };
+            match signed == *record && statement.tenant == *tenant {
+                true => Ok(signed),
+                false => Err(altered(&"the record says something else than its signed statement")),
+            }
+        })
+        .collect()
+}
+
+/// The record of a root that is the next of its tenant's chain, signed by the registered key.
+fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Refused> {
+    let key = current.issuer_keys.last().and_then(|key| IssuerPublicKey::from_bytes(&key.key));
+    let key = key.ok_or(Refused::IssuerKeyMissing)?;
+    let last = current.roots.last().map(|root| RootStatement::decode(&root.statement));
+    let last = last.transpose().map_err(Refused::fault)?;
+    let mut log = RootLog::new(current.id, last);
+    let statement = log.append(&signed, &key).map_err(Refused::Root)?.clone();
+    if statement.issued_at > now.saturating_add(CLOCK_SKEW_S) {
+        return Err(Refused::RootEarly);
+    }
+    let SignedRoot { statement: bytes, signature } = signed;
+    Ok(Root {
+        tenant: current.id,
+        root: statement.root.to_bytes(),
+        generation: statement.generation,
+        generation_min: statement.generation_min,
+        statement: bytes,
+        signature,
+        published_at: now,
+    })
+}
+
+fn published(root: &Root) -> Result<RootStatement, Refused> {
+    RootStatement::decode(&root.statement).map_err(Refused::fault)
+}
+
+fn stale(cause: StoreError) -> Refused {
+    match cause {
+        StoreError::Conflict => Refused::RootOvertaken,
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng as _;
+    use rand::rngs::StdRng;
+    use trefoil_issuer::{public_key, sign};
+    use trefoil_sign::{MlDsa65, SignatureFamily as _};
+    use trefoil_zkp::Digest;
+
+    const TENANT: TenantId = [1; 16];
+
+    /// A root as it is published, and the key that signed it.
+    fn published_root() -> (Root, IssuerKey) {
+        let mut rng = StdRng::seed_from_u64(2);
+        let mut key = MlDsa65::generate(&mut rng).unwrap();
+        let public = public_key(&key);
+        let root = Digest::from_bytes(&[4; 32]).unwrap();
+        let statement = RootStatement {
+            tenant: TENANT,
+            generation: 5,
+            generation_min: 3,
+            root,
+            issued_at: 10,
+            previous: [0; 32],
+            key_id: public.id(),
+        };
+        let SignedRoot { statement: bytes, signature } = sign(&statement, &mut key, &mut rng).unwrap();
+        let record = Root {
+            tenant: TENANT,
+            root: root.to_bytes(),
+            generation: 5,
+            generation_min: 3,
+            statement: bytes,
+            signature,
+            published_at: 11,
+        };
+        let key = IssuerKey { tenant: TENANT, number: 0, key: public.as_bytes().to_vec(), registered_at: 9 };
+        (record, key)
+    }
+
+    /// Who can write to the store, and even to what vouches for its rows, makes himself no member.
+    #[test]
+    fn a_root_is_what_its_signed_statement_says() {
+        let (root, key) = published_root();
+        let keys = [key];
+        let read = |root: &Root| of_statements(std::slice::from_ref(root), &TENANT, &keys);
+        assert_eq!(read(&root), Ok(vec![root.clone()]));
+        let changes: [fn(&mut Root); 6] = [
+            |root| root.root[0] ^= 1,
+            |root| root.generation = 6,
+            |root| root.generation_min = 1,
+            |root| root.statement[30] ^= 1,
+            |root| root.signature[0] ^= 1,
+            |root| root.statement.truncate(100),
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            let mut altered = root.clone();
+            change(&mut altered);
+            assert!(read(&altered).unwrap_err().contains("restore the database"), "change {index}");
+        }
+        assert!(of_statements(&[root], &TENANT, &[]).unwrap_err().contains("no key that was registered"));
+    }
+}

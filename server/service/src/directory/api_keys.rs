@@ -1,0 +1,175 @@
+//! API keys over their life: made, used, listed, expired, revoked.
+
+use super::{Directory, Snapshot};
+use crate::refused::Refused;
+use crate::tenant::{Scope, Scopes, Tenant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_storage::store::{self, StoreError, TenantId};
+use zeroize::Zeroizing;
+
+/// API keys in one page of a list.
+const PAGE: usize = 256;
+/// How exactly the last use of a key is known, seconds. A key's first request in each such period writes to memory.
+const USE_PERIOD_S: u64 = 3600;
+
+/// An API key as its tenant's operator sees it.
+pub struct ApiKey {
+    /// As it is stored.
+    pub record: store::ApiKey,
+    /// Whether it is taken.
+    pub state: State,
+    /// The hour of its last use, Unix seconds; none if it was never used.
+    pub last_used_at: Option<u64>,
+}
+
+/// Whether an API key is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Yes.
+    Active,
+    /// No, its time is over.
+    Expired,
+    /// No, an operator revoked it.
+    Revoked,
+}
+
+/// An API key in memory.
+pub(super) struct HeldKey {
+    record: store::ApiKey,
+    /// The period of the last use, Unix seconds, 0 if never.
+    used: AtomicU64,
+    /// What the store has of it.
+    noted: AtomicU64,
+}
+
+impl AsRef<store::ApiKey> for HeldKey {
+    fn as_ref(&self) -> &store::ApiKey {
+        &self.record
+    }
+}
+
+impl HeldKey {
+    pub(super) fn new(record: store::ApiKey) -> HeldKey {
+        let used = record.last_used_at.unwrap_or(0);
+        HeldKey { record, used: used.into(), noted: used.into() }
+    }
+
+    fn is_live(&self, now: u64) -> bool {
+        self.record.revoked_at.is_none() && self.record.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// One load, but for the first use in a period.
+    fn touch(&self, now: u64) {
+        let period = now - now % USE_PERIOD_S;
+        if self.used.load(Relaxed) < period {
+            self.used.store(period, Relaxed);
+        }
+    }
+
+    fn shown(&self, now: u64) -> ApiKey {
+        let state = match self.record.revoked_at {
+            Some(_) => State::Revoked,
+            None if self.is_live(now) => State::Active,
+            None => State::Expired,
+        };
+        let used = self.used.load(Relaxed);
+        ApiKey { record: self.record.clone(), state, last_used_at: (used > 0).then_some(used) }
+    }
+}
+
+impl Directory {
+    /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
+    /// answer, after the same work.
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, [u8; 8]), Refused> {
+        self.look_ups.add_one();
+        let snapshot = self.snapshot.load();
+        let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
+        let key: &HeldKey = found.filter(|key: &&HeldKey| key.is_live(now)).ok_or(Refused::Caller)?;
+        let tenant = snapshot.tenants.get(&key.record.tenant).ok_or(Refused::Caller)?;
+        if tenant.disabled_at.is_some() {
+            return Err(Refused::TenantDisabled);
+        }
+        key.touch(now);
+        Ok((Arc::clone(tenant), Scopes::from_bits(key.record.scopes), key.record.id))
+    }
+
+    /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
+    pub fn create_api_key(
+        &self,
+        tenant: &TenantId,
+        (scopes, label, expires_at): (&[Scope], String, Option<u64>),
+        now: u64,
+    ) -> Result<(Zeroizing<String>, [u8; 8]), Refused> {
+        if scopes.is_empty() {
+            return Err(Refused::NoScope);
+        }
+        if let Some(end) = expires_at.filter(|&end| end <= now) {
+            return Err(Refused::Over { end, now });
+        }
+        let _changing = self.change();
+        self.tenant(tenant)?;
+        let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(scopes), now);
+        let record = store::ApiKey { label, expires_at, ..record };
+        self.store.add_api_key(record.clone())?;
+        let id = record.id;
+        self.hold(HeldKey::new(record));
+        Ok((text, id))
+    }
+
+    /// A page of a tenant's API keys, from an id on, ordered by id; the ended ones too. And where the next page begins.
+    pub fn api_keys(
+        &self,
+        tenant: &TenantId,
+        from: [u8; 8],
+        now: u64,
+    ) -> Result<(Vec<ApiKey>, Option<[u8; 8]>), Refused> {
+        self.tenant(tenant)?;
+        let snapshot = self.snapshot.load();
+        let own = snapshot.api_keys.values();
+        let mut own: Vec<_> =
+            own.filter(|key| key.record.tenant == *tenant && key.record.id >= from).collect();
+        own.sort_unstable_by_key(|key| key.record.id);
+        let next = own.get(PAGE).map(|key| key.record.id);
+        Ok((own.into_iter().take(PAGE).map(|key| key.shown(now)).collect(), next))
+    }
+
+    /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
+    pub fn revoke_api_key(&self, tenant: &TenantId, id: [u8; 8], now: u64) -> Result<ApiKey, Refused> {
+        let _changing = self.change();
+        self.tenant(tenant)?;
+        let held = self.snapshot.load().api_keys.get(&id).cloned();
+        let held = held.filter(|key| key.record.tenant == *tenant).ok_or(Refused::ApiKeyUnknown)?;
+        if held.record.revoked_at.is_some() {
+            return Ok(held.shown(now));
+        }
+        self.store.revoke_api_key(&id, now)?;
+        let revoked = HeldKey {
+            record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
+            used: held.used.load(Relaxed).into(),
+            noted: held.noted.load(Relaxed).into(),
+        };
+        let shown = revoked.shown(now);
+        self.hold(revoked);
+        Ok(shown)
+    }
+
+    /// Stores when API keys were last used, where that changed. For a task in the background.
+    pub fn note_uses(&self) -> Result<(), StoreError> {
+        let snapshot = self.snapshot.load();
+        let used = snapshot.api_keys.values().map(|key| (key, key.used.load(Relaxed)));
+        let changed: Vec<_> = used.filter(|(key, used)| key.noted.load(Relaxed) < *used).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.store.note_api_key_uses(changed.iter().map(|(key, used)| (key.record.id, *used)).collect())?;
+        changed.iter().for_each(|(key, used)| key.noted.store(*used, Relaxed));
+        Ok(())
+    }
+
+    fn hold(&self, key: HeldKey) {
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.api_keys.insert(key.record.id, Arc::new(key));
+        self.snapshot.store(Arc::new(snapshot));
+    }
+}

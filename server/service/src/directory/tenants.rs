@@ -1,0 +1,39 @@
+//! Tenants as the operator sees them.
+
+use super::Directory;
+use crate::refused::Refused;
+use crate::tenant::Tenant;
+use std::sync::Arc;
+use trefoil_storage::store::TenantId;
+
+/// Tenants in one page of the list.
+const PAGE: usize = 256;
+
+impl Directory {
+    /// How many tenants there are.
+    pub fn count(&self) -> usize {
+        self.snapshot.load().tenants.len()
+    }
+
+    /// A page of the tenants, from an identifier on, ordered by identifier; and where the next one begins.
+    pub fn tenants(&self, from: TenantId) -> (Vec<Arc<Tenant>>, Option<TenantId>) {
+        let snapshot = self.snapshot.load();
+        let mut all: Vec<_> = snapshot.tenants.values().filter(|tenant| tenant.id >= from).cloned().collect();
+        all.sort_unstable_by_key(|tenant| tenant.id);
+        let next = all.get(PAGE).map(|tenant| tenant.id);
+        all.truncate(PAGE);
+        (all, next)
+    }
+
+    /// Disables a tenant or enables it; disabled again it keeps the first time.
+    pub fn set_disabled(&self, tenant: &TenantId, disabled: bool, now: u64) -> Result<Arc<Tenant>, Refused> {
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        let disabled_at = disabled.then(|| current.disabled_at.unwrap_or(now));
+        if disabled_at != current.disabled_at {
+            self.store.set_tenant_disabled(tenant, disabled_at)?;
+            self.publish(Tenant { disabled_at, ..Tenant::clone(&current) });
+        }
+        self.tenant(tenant)
+    }
+}

@@ -1,0 +1,88 @@
+//! What this service checks of a login beside its verdict, on the pipeline's workers: the MAC, and what can be used once.
+//!
+//! The worker that looks a session's verdict up checks the MAC beside it and then spends the nonce and the value of the hash chain, so
+//! that a login is looked up once and nothing of it is spent before it is known to be its session holder's.
+
+use crate::chains::Chains;
+use crate::replay::{ReplayGuard, Use};
+use crate::seal_log::Reply;
+use std::sync::Arc;
+use trefoil_attest::RequestHeader;
+use trefoil_pipeline::{Door, LaneRequest, Refusal, Verdict};
+use trefoil_zkp::session::verify_request_mac;
+
+/// What a client says of its request, and its MAC. The rest of the header is in the lane.
+#[derive(Default)]
+pub struct Claim {
+    issued_at: u64,
+    probe_digest: [u8; 32],
+    mac: [u8; 32],
+}
+
+/// What goes through the pipeline with a login.
+pub struct Login {
+    /// What its client says.
+    pub claim: Claim,
+    /// Nonce and value of the chain were spent at an earlier submission.
+    pub is_spent: bool,
+    /// Where the answer goes.
+    pub reply: Reply,
+}
+
+/// See the module.
+pub struct FrontDoor {
+    replay: ReplayGuard,
+    chains: Arc<Chains>,
+}
+
+impl FrontDoor {
+    /// A door that remembers `nonces_max` nonces for each two minutes.
+    pub fn new(nonces_max: usize, chains: Arc<Chains>) -> FrontDoor {
+        FrontDoor { replay: ReplayGuard::new(nonces_max), chains }
+    }
+}
+
+impl Claim {
+    /// What a request says whose probe has this digest.
+    pub fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
+        Claim { issued_at, probe_digest, mac }
+    }
+
+    /// Whether the MAC is that of `header` under the verdict's session key.
+    pub fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
+        verify_request_mac(&verdict.session_key(), header, &self.mac).is_ok()
+    }
+}
+
+impl Door<Login> for FrontDoor {
+    fn is_holders(&self, request: &LaneRequest<Login>, verdict: &Verdict) -> bool {
+        let claim = &request.reply.claim;
+        let header = RequestHeader {
+            session_id: &request.session,
+            handle: &request.template.handle,
+            audience: &request.audience,
+            nonce: &request.nonce,
+            issued_at: claim.issued_at,
+            probe_digest: &claim.probe_digest,
+            reveal: request.reveal,
+        };
+        claim.is_made_with(verdict, &header)
+    }
+
+    /// A value of a chain that was accepted is used, even if the request is refused afterwards: the holder then reveals the next one.
+    fn spend(&self, request: &LaneRequest<Login>, now: u64) -> Result<(), Refusal> {
+        if request.reply.is_spent {
+            return Ok(());
+        }
+        match self.replay.note(&request.session, &request.nonce, request.reply.claim.issued_at, now) {
+            Use::First => {}
+            Use::Repeated => return Err(Refusal::NonceUsed),
+            Use::Full => return Err(Refusal::NoncesFull),
+            Use::TooOld => return Err(Refusal::TooOld),
+        }
+        match &request.reveal {
+            None => Ok(()),
+            Some(reveal) => self.chains.accept(&request.session, reveal).map_err(Refusal::Reveal),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Trefoil as a service, without the protocol that it is spoken to in: tenants, sessions, logins, the log of seals.
+//!
+//! It knows no HTTP, no JSON and no problem documents: what it refuses is a [`Refused`], and the crate above says how
+//! callers read it. Decisions leave it; scores, embeddings and keys never do.
+//!
+//! Start reading at [`Service`] (its parts), [`door`] (what a login is checked for) and [`seal_log`] (when it is answered).
+
+pub mod backup;
+pub mod chains;
+pub mod clock;
+pub mod counters;
+pub mod directory;
+pub mod door;
+pub mod key_holder_watch;
+pub mod log_audit;
+pub mod log_store;
+pub mod pace;
+pub mod proofs;
+mod refused;
+pub mod replay;
+pub mod retention;
+pub mod rotation;
+pub mod seal_log;
+mod service;
+pub mod sessions;
+pub mod signing_keys;
+pub mod templates;
+pub mod tenant;
+pub mod time;
+pub mod verdicts;
+pub mod wiring;
+
+pub use refused::Refused;
+pub use service::{STORE_FILE, Service};

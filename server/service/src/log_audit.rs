@@ -1,0 +1,386 @@
+//! An audit of the log of seals by somebody who trusts only a trust root and what was seen before.
+//!
+//! The auditor keeps a [`Head`]: how many seals it has seen, the digest of the last, and the right edge of the tree over
+//! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
+//! to. A log that was cut, or that shows another history than before, cannot pass. Nor can one whose seals show an older copy
+//! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one. A log that goes on from a
+//! backup says so in every seal; such a log passes, and what was seen of the part that it lost is told (see [`restorations`]).
+//!
+//! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
+
+use std::convert::Infallible;
+use thiserror::Error;
+use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::{Hash, verify_consistency};
+use trefoil_attest::witness::Checkpoint;
+use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
+
+mod restorations;
+mod signers;
+mod stored;
+mod vaults;
+
+use restorations::Marks;
+use signers::Signers;
+pub use vaults::{Notice, Vaults};
+
+/// Where the seals come from.
+pub trait Source {
+    /// The number of the newest seal; none where nothing has been sealed.
+    fn newest(&self) -> Result<Option<u64>, String>;
+    /// The bytes of a seal, or of the header of one that was pruned.
+    fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
+    /// The largest head that witnesses have cosigned, a note; none where there is none.
+    fn checkpoint(&self) -> Result<Option<String>, String>;
+    /// A consistency proof between two sizes, where the source offers proofs.
+    fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String>;
+}
+
+/// What an auditor has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The tree over all seals seen.
+    pub log: Frontier,
+    /// Digest of the last of them.
+    pub last: [u8; 32],
+    /// The log that the last of them signs: all seals before it.
+    pub signed: Option<(u64, Hash)>,
+    /// What they say of the key-holders' vaults.
+    pub vaults: Vaults,
+    /// What restorations are compared with.
+    pub end: Option<Last>,
+    /// Every restoration of the log so far, oldest first.
+    pub restorations: Vec<Restoration>,
+    /// Places on the way.
+    marks: Marks,
+}
+
+/// A log that passed.
+#[derive(Debug)]
+pub struct Audited {
+    /// What was seen then.
+    pub head: Head,
+    /// The first seal that was checked: less than were seen before where the log was restored.
+    pub from: u64,
+    /// What an auditor should know besides.
+    pub notices: Vec<Notice>,
+}
+
+/// Why a log did not pass, or could not be audited.
+#[derive(Debug, Error)]
+pub enum AuditError {
+    /// The source does not answer.
+    #[error("{0}")]
+    Source(String),
+    /// Fewer seals than were seen before.
+    #[error(
+        "the log was cut: {seen} seals were seen before, and now there are {found}. A service that was restored from a backup says so in its \
+         next seal: audit again after that"
+    )]
+    Truncated {
+        /// Seals seen before.
+        seen: u64,
+        /// Seals found.
+        found: u64,
+    },
+    /// Another seal under a number that was seen before.
+    #[error("the log has forked: seal {0} is not the one that was seen before")]
+    Forked(u64),
+    /// A seal is missing in the middle.
+    #[error("seal {0} is missing although later ones exist")]
+    Missing(u64),
+    /// A seal is no seal, has another number, or does not verify.
+    #[error("seal {number}: {cause}")]
+    Seal {
+        /// The seal.
+        number: u64,
+        /// Reason.
+        cause: String,
+    },
+    /// A seal does not follow the one before.
+    #[error("the chain is broken at seal {0}: it does not name the seal before it")]
+    Chain(u64),
+    /// A seal commits to another tree than the one over the seals before it.
+    #[error("seal {0} commits to another log than the seals before it")]
+    LogRoot(u64),
+    /// A seal shows an older copy of a vault than seals before it.
+    #[error(
+        "seal {seal} shows an older vault of key-holder {seat} than seals before it: {} transactions and {} restorations, after {} and {}. \
+         The service went on with old attempt budgets and with templates that were deleted",
+        now.generation, now.restored, before.generation, before.restored
+    )]
+    OlderVault {
+        /// The seal.
+        seal: u64,
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// What was seen before.
+        before: VaultState,
+        /// What this seal says.
+        now: VaultState,
+    },
+    /// Nobody signs for a seal whose signatures were pruned.
+    #[error(
+        "seal {0} was pruned and no later seal of the same keys is signed, so nothing shows that they sealed it; ask the operator for the \
+         archive, or for the backup that has the last seal of these keys"
+    )]
+    Unsigned(u64),
+    /// A seal forgets a restoration, or dates one wrongly.
+    #[error(
+        "seal {0} says otherwise than the seals before it when the log was restored: a restoration begins with its own seal, is later than \
+         every seal before it, and is never forgotten"
+    )]
+    Restoration(u64),
+    /// More restorations than anybody has backups.
+    #[error("the log was restored more than {} times", restorations::RESTORATIONS_MAX)]
+    TooOften,
+    /// Witnesses cosigned what this log never was, or does not have any more.
+    #[error(
+        "witnesses have cosigned a head of {size} seals that is not of this log. It may be of the part that was lost when the log was restored \
+         at {time} and went on at seal {first}: ask a witness for a newer one. A head that they saw after that time shows a fork"
+    )]
+    WitnessedLost {
+        /// Size of the checkpoint.
+        size: u64,
+        /// Where the log went on.
+        first: u64,
+        /// When it was restored.
+        time: u64,
+    },
+    /// The proof of the source is wrong.
+    #[error("the consistency proof from {old_size} to {size} seals does not verify")]
+    Consistency {
+        /// Size seen before.
+        old_size: u64,
+        /// Size signed now.
+        size: u64,
+    },
+    /// A cosigned checkpoint is of another log.
+    #[error("witnesses have cosigned another log: at {0} seals their root is not that of these seals")]
+    Witnessed(u64),
+    /// A cosigned checkpoint cannot be compared.
+    #[error(
+        "the cosigned checkpoint of {size} seals is not between those seen before ({seen}) and those signed now ({signed}); \
+         ask a witness for a newer one"
+    )]
+    CheckpointAge {
+        /// Size of the checkpoint.
+        size: u64,
+        /// Seals seen before.
+        seen: u64,
+        /// Seals signed now.
+        signed: u64,
+    },
+    /// The checkpoint is of another issuer.
+    #[error("the cosigned checkpoint is of the log {0}, another issuer")]
+    CheckpointOrigin(String),
+}
+
+/// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
+/// lie between what was seen and what is signed now, and be on this log.
+pub fn audit(
+    source: &dyn Source,
+    trust_root: &TrustRoot,
+    seen: &Head,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Audited, AuditError> {
+    let newest = source.newest().map_err(AuditError::Source)?;
+    let found = newest.map_or(0, |number| number.saturating_add(1));
+    let mut notices = Vec::new();
+    let lost = match same_history(source, seen, found) {
+        Ok(()) => None,
+        Err(other @ (AuditError::Truncated { .. } | AuditError::Forked(_))) => {
+            Some(restorations::go_back(source, trust_root, seen, found)?.ok_or(other)?)
+        }
+        Err(cause) => return Err(cause),
+    };
+    let start = lost.as_ref().map_or(seen, |lost| &lost.start);
+    let before = start.log.size();
+    check_checkpoint(checkpoint, trust_root, before, found.saturating_sub(1))?;
+    let mut head = start.clone();
+    let (mut signers, mut number, mut found) = (Signers::default(), before, found);
+    while number < found {
+        compare(checkpoint, &head)?;
+        let entry = fetch(source, number)?;
+        signers.follow(number, &entry, trust_root)?;
+        head.follow(number, entry.header())?;
+        lost.as_ref().map_or(Ok(()), |lost| lost.passes(&head))?;
+        head.vaults.follow(number, &entry.header().vaults, &mut notices)?;
+        number += 1;
+        // What was the newest seal when the audit began may have been pruned meanwhile; a newer one signs for it.
+        if number == found && signers.wait_for_one() {
+            found =
+                source.newest().map_err(AuditError::Source)?.map_or(found, |newest| newest.saturating_add(1));
+        }
+    }
+    notices.extend(signers.finish()?);
+    compare(checkpoint, &head)?;
+    check_proof(source, start, &head)?;
+    if let Some(lost) = &lost {
+        lost.finish(seen, &head, &mut notices)?;
+    }
+    head.marks.put(head.log.size(), head.last);
+    Ok(Audited { head, from: before, notices })
+}
+
+/// Whether `source` has what was seen.
+fn same_history(source: &dyn Source, seen: &Head, found: u64) -> Result<(), AuditError> {
+    let before = seen.log.size();
+    if found < before {
+        return Err(AuditError::Truncated { seen: before, found });
+    }
+    match before.checked_sub(1) {
+        Some(last) if fetch(source, last)?.header().digest() != seen.last => Err(AuditError::Forked(last)),
+        _ => Ok(()),
+    }
+}
+
+fn fetch(source: &dyn Source, number: u64) -> Result<LogEntry, AuditError> {
+    let bytes = source.entry(number).map_err(AuditError::Source)?.ok_or(AuditError::Missing(number))?;
+    LogEntry::decode(&bytes).map_err(|cause| AuditError::Seal { number, cause: cause.to_string() })
+}
+
+fn check_checkpoint(
+    checkpoint: Option<&Checkpoint>,
+    trust_root: &TrustRoot,
+    seen: u64,
+    signed: u64,
+) -> Result<(), AuditError> {
+    let Some(Checkpoint { origin, size, .. }) = checkpoint else { return Ok(()) };
+    if origin != trust_root.issuer() {
+        return Err(AuditError::CheckpointOrigin(origin.clone()));
+    }
+    match (seen..=signed).contains(size) {
+        true => Ok(()),
+        false => Err(AuditError::CheckpointAge { size: *size, seen, signed }),
+    }
+}
+
+fn compare(checkpoint: Option<&Checkpoint>, head: &Head) -> Result<(), AuditError> {
+    let Some(Checkpoint { size, root, .. }) = checkpoint else { return Ok(()) };
+    if *size != head.log.size() || *root == head.log.root() {
+        return Ok(());
+    }
+    // The log of `size` seals ends with seal `size - 1`.
+    match head.restorations.iter().find(|restored| restored.first < *size) {
+        Some(&Restoration { first, time }) => Err(AuditError::WitnessedLost { size: *size, first, time }),
+        None => Err(AuditError::Witnessed(*size)),
+    }
+}
+
+/// A source that offers proofs must offer true ones.
+fn check_proof(source: &dyn Source, seen: &Head, head: &Head) -> Result<(), AuditError> {
+    let old_size = seen.log.size();
+    let Some((size, root)) = head.signed else { return Ok(()) };
+    if old_size == 0 || size < old_size {
+        return Ok(());
+    }
+    let Some(proof) = source.consistency(old_size, size).map_err(AuditError::Source)? else { return Ok(()) };
+    match verify_consistency(old_size, &seen.log.root(), size, &root, &proof) {
+        true => Ok(()),
+        false => Err(AuditError::Consistency { old_size, size }),
+    }
+}
+
+impl Head {
+    fn follow(&mut self, number: u64, header: &SealHeader) -> Result<(), AuditError> {
+        if header.seal_number != number {
+            let cause = format!("it has the number {}", header.seal_number);
+            return Err(AuditError::Seal { number, cause });
+        }
+        if header.previous != self.last {
+            return Err(AuditError::Chain(number));
+        }
+        if header.log_root != self.log.root() {
+            return Err(AuditError::LogRoot(number));
+        }
+        if !Restoration::follows(self.end, header) {
+            return Err(AuditError::Restoration(number));
+        }
+        if let Some(restored) = header.restored.filter(|restored| restored.first == number) {
+            self.restorations.push(restored);
+            if self.restorations.len() > restorations::RESTORATIONS_MAX {
+                return Err(AuditError::TooOften);
+            }
+        }
+        self.end = Some(Last::of(header));
+        self.signed = Some((number, header.log_root));
+        self.last = header.digest();
+        self.log.push(&self.last);
+        self.marks.pass(self.log.size(), self.last);
+        Ok(())
+    }
+
+    /// The head that the issuer has signed, for witnesses; none before the second seal.
+    pub fn checkpoint(&self, issuer: &str) -> Option<Checkpoint> {
+        let (size, root) = self.signed.filter(|(size, _)| *size > 0)?;
+        Some(Checkpoint { origin: issuer.to_owned(), size, root })
+    }
+
+    /// What an auditor keeps of it until the next audit.
+    pub fn kept(&self) -> KeptHead {
+        KeptHead {
+            seals: self.log.size(),
+            last: self.last,
+            signed_root: self.signed.map(|(_, root)| root),
+            nodes: self.log.roots().to_vec(),
+            vaults: self.vaults.0.clone(),
+            sealed_at: self.end.map(|end| end.time),
+            restorations: self.restorations.clone(),
+            marks: self.marks.kept(),
+        }
+    }
+}
+
+/// A [`Head`] as it is kept, of which nothing is known to belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptHead {
+    /// Seals seen.
+    pub seals: u64,
+    /// Digest of the last of them.
+    pub last: [u8; 32],
+    /// The root that it signs.
+    pub signed_root: Option<Hash>,
+    /// The right edge of the tree over all seals seen.
+    pub nodes: Vec<Hash>,
+    /// What they say of the key-holders' vaults.
+    pub vaults: Vec<Option<VaultState>>,
+    /// When the last seal was made, Unix seconds.
+    pub sealed_at: Option<u64>,
+    /// Every restoration of the log.
+    pub restorations: Vec<Restoration>,
+    /// Sizes, and the digest of the last seal of each.
+    pub marks: Vec<(u64, [u8; 32])>,
+}
+
+impl TryFrom<KeptHead> for Head {
+    type Error = String;
+
+    fn try_from(kept: KeptHead) -> Result<Head, String> {
+        let KeptHead { seals, last, signed_root, nodes, vaults, sealed_at, restorations, marks } = kept;
+        if nodes.len() != seals.count_ones() as usize || signed_root.is_some() != (seals > 0) {
+            return Err(format!("{} nodes do not belong to {seals} seals", nodes.len()));
+        }
+        let mut nodes = nodes.into_iter();
+        let next = |_, _| Ok::<_, Infallible>(nodes.next().unwrap_or_default());
+        let Ok(log) = Frontier::load(seals, next);
+        if vaults.len() > VAULTS_MAX {
+            return Err(format!("{} vaults, at most {VAULTS_MAX} are known", vaults.len()));
+        }
+        if restorations.len() > restorations::RESTORATIONS_MAX || sealed_at.is_some() != (seals > 0) {
+            return Err("its restorations do not belong to its seals".to_owned());
+        }
+        Ok(Head {
+            log,
+            last,
+            signed: signed_root.map(|root| (seals - 1, root)),
+            vaults: Vaults(vaults),
+            end: sealed_at.map(|time| Last { time, restored: restorations.last().copied() }),
+            restorations,
+            marks: Marks::of(marks, seals)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

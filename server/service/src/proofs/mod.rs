@@ -1,0 +1,265 @@
+//! The pool that verifies proofs: few threads, a bounded queue, a deadline, and one verification for one statement.
+//!
+//! A proof costs about a millisecond, a thousand times a request's other checks, so it never runs on an I/O thread or a
+//! matching worker, and when the queue is full the caller is told to come back. Three more rules keep a flood outside:
+//! a tenant holds at most half of the queue and an API key a quarter; a proof that waited longer than the deadline, or whose caller has gone,
+//! is not verified at all; and the threads run at a lower priority than those that answer requests. Refused proofs are
+//! not remembered: one changed byte makes another proof, so what is remembered is the caller, see [`quota`].
+//!
+//! Uploads of one statement wait for each other. An accepted proof answers all of them, because the verdict is about
+//! the statement; a refused one answers only those that sent the same bytes.
+
+#![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
+
+pub mod counters;
+pub mod quota;
+
+use crate::refused::Refused;
+use counters::{Event, ProofCounters};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use quota::CallerId;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use trefoil_pipeline::{Clock, SessionId, TenantId};
+use trefoil_storage::Supervisor;
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::{ProofError, Verified};
+
+/// Uploads that may wait for another upload of the same statement; each holds a proof.
+const FOLLOWERS_MAX: usize = 16;
+/// Added to the niceness of a verifying thread, so that a flood of proofs takes what requests leave over.
+const NICENESS: i32 = 5;
+
+type Outcome = Result<Verified, Unverified>;
+type Verifier = dyn Fn(&ProofEnvelope) -> Result<Verified, ProofError> + Send + Sync;
+
+/// Why a proof has no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unverified {
+    Refused(ProofError),
+    Late,
+}
+
+/// How a pool is started.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolConfig {
+    /// Verifying threads, at least one.
+    pub workers: usize,
+    /// Statements that may wait.
+    pub queue: usize,
+    /// Longest wait before a proof is given up unverified.
+    pub deadline: Duration,
+}
+
+/// See the module.
+pub struct ProofPool {
+    queue: Sender<SessionId>,
+    shared: Arc<Shared>,
+    per_tenant_max: usize,
+    per_caller_max: usize,
+}
+
+struct Shared {
+    flights: Mutex<HashMap<SessionId, Flight>>,
+    verify: Box<Verifier>,
+    deadline: Duration,
+    clock: Arc<dyn Clock>,
+    counters: Arc<ProofCounters>,
+}
+
+/// The uploads of one statement, in the order of their arrival.
+struct Flight {
+    tenant: TenantId,
+    /// Who sent the first one.
+    caller: CallerId,
+    uploads: Vec<Upload>,
+}
+
+struct Upload {
+    envelope: Arc<ProofEnvelope>,
+    arrived_ns: u64,
+    answer: oneshot::Sender<Outcome>,
+}
+
+impl ProofPool {
+    /// Starts the threads.
+    pub fn start(
+        config: PoolConfig,
+        clock: Arc<dyn Clock>,
+        counters: Arc<ProofCounters>,
+        supervisor: &Supervisor,
+    ) -> std::io::Result<ProofPool> {
+        let verify = |envelope: &ProofEnvelope| trefoil_zkp::verify(&envelope.statement, &envelope.proof);
+        ProofPool::start_with(Box::new(verify), config, clock, counters, supervisor)
+    }
+
+    fn start_with(
+        verify: Box<Verifier>,
+        config: PoolConfig,
+        clock: Arc<dyn Clock>,
+        counters: Arc<ProofCounters>,
+        supervisor: &Supervisor,
+    ) -> std::io::Result<ProofPool> {
+        let PoolConfig { workers, queue, deadline } = config;
+        let (sender, jobs) = bounded(queue);
+        let shared = Arc::new(Shared { flights: Mutex::default(), verify, deadline, clock, counters });
+        for number in 0..workers.max(1) {
+            let (jobs, shared) = (jobs.clone(), Arc::clone(&shared));
+            let worker = Worker { jobs: Some(jobs), shared };
+            supervisor.spawn(format!("proof-{number}"), move || worker.work())?;
+        }
+        Ok(ProofPool {
+            queue: sender,
+            shared,
+            per_tenant_max: (queue / 2).max(1),
+            per_caller_max: (queue / 4).max(1),
+        })
+    }
+
+    /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
+    pub async fn verify(&self, caller: CallerId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
+        match self.join(caller, envelope)?.await {
+            Ok(Ok(verified)) => Ok(verified),
+            Ok(Err(Unverified::Refused(cause))) => Err(Refused::Proof(cause)),
+            Ok(Err(Unverified::Late)) => Err(Refused::ProofLate(self.shared.deadline)),
+            Err(_) => Err(Refused::fault("a proof worker panicked")),
+        }
+    }
+
+    /// Statements that wait for a thread.
+    pub fn depth(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn join(
+        &self,
+        caller: CallerId,
+        envelope: Arc<ProofEnvelope>,
+    ) -> Result<oneshot::Receiver<Outcome>, Refused> {
+        let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
+        let (answer, outcome) = oneshot::channel();
+        let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns(), answer };
+        let full = |whose: &'static str| {
+            self.shared.counters.count(Event::QueueFull);
+            Err(Refused::TooManyProofs(whose))
+        };
+        let mut flights = self.shared.flights();
+        if let Some(flight) = flights.get_mut(&id) {
+            if flight.uploads.len() > FOLLOWERS_MAX {
+                return full("uploads of this statement");
+            }
+            flight.uploads.push(upload);
+            self.shared.counters.count(Event::Joined);
+            return Ok(outcome);
+        }
+        // At most the queue and one for each thread are in the map, so counting is short.
+        if flights.values().filter(|flight| flight.tenant == tenant).count() >= self.per_tenant_max {
+            return full("proofs of this tenant");
+        }
+        let own = |flight: &&Flight| flight.caller == caller;
+        if flights.values().filter(own).count() >= self.per_caller_max {
+            return full("proofs of this API key");
+        }
+        match self.queue.try_send(id) {
+            Ok(()) => {
+                flights.insert(id, Flight { tenant, caller, uploads: vec![upload] });
+                Ok(outcome)
+            }
+            Err(TrySendError::Full(_)) => full("proofs"),
+            Err(TrySendError::Disconnected(_)) => Err(Refused::fault("the proof pool has stopped")),
+        }
+    }
+}
+
+/// A thread that verifies.
+struct Worker {
+    jobs: Option<Receiver<SessionId>>,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    fn work(self) {
+        // A system that refuses a lower priority gives an equal one, which is slower under a flood and right otherwise.
+        let _ = rustix::process::setpriority_process(None, NICENESS);
+        while let Some(Ok(id)) = self.jobs.as_ref().map(Receiver::recv) {
+            verify_all(&self.shared, &id);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // First no more jobs arrive, then every waiting upload is told.
+        self.jobs = None;
+        if std::thread::panicking() {
+            self.shared.flights().clear();
+        }
+    }
+}
+
+/// Verifies the proofs of a statement.
+fn verify_all(shared: &Shared, id: &SessionId) {
+    while let Some((envelope, waited_ns)) = shared.next(id) {
+        let started = shared.clock.monotonic_ns();
+        // Strangers choose what is verified, and nothing is left half done by it: a panic costs these uploads only.
+        let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| (shared.verify)(&envelope))) else {
+            shared.flights().remove(id);
+            return;
+        };
+        shared.counters.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
+        shared.answer(id, &envelope, outcome);
+    }
+}
+
+impl Shared {
+    fn flights(&self) -> MutexGuard<'_, HashMap<SessionId, Flight>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next proof of a statement to verify and how long it waited. Ends the flight when none is left.
+    fn next(&self, id: &SessionId) -> Option<(Arc<ProofEnvelope>, u64)> {
+        let now = self.clock.monotonic_ns();
+        let mut flights = self.flights();
+        let flight = flights.get_mut(id)?;
+        let waited_ns = |upload: &Upload| now.saturating_sub(upload.arrived_ns);
+        for upload in std::mem::take(&mut flight.uploads) {
+            if upload.answer.is_closed() {
+                self.counters.count(Event::Abandoned);
+            } else if u128::from(waited_ns(&upload)) > self.deadline.as_nanos() {
+                self.counters.count(Event::Late);
+                // A caller that has gone away needs no answer, here and below.
+                let _ = upload.answer.send(Err(Unverified::Late));
+            } else {
+                flight.uploads.push(upload);
+            }
+        }
+        match flight.uploads.first() {
+            Some(upload) => Some((Arc::clone(&upload.envelope), waited_ns(upload))),
+            None => {
+                flights.remove(id);
+                None
+            }
+        }
+    }
+
+    /// Tells everybody whom the outcome concerns.
+    fn answer(&self, id: &SessionId, verified: &ProofEnvelope, outcome: Result<Verified, ProofError>) {
+        let mut flights = self.flights();
+        let Some(flight) = flights.get_mut(id) else { return };
+        for upload in std::mem::take(&mut flight.uploads) {
+            match &outcome {
+                Ok(verified) => drop(upload.answer.send(Ok(verified.clone()))),
+                Err(cause) if upload.envelope.proof == verified.proof => {
+                    drop(upload.answer.send(Err(Unverified::Refused(cause.clone()))));
+                }
+                Err(_) => flight.uploads.push(upload),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

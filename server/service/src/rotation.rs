@@ -1,0 +1,255 @@
+//! Rotation of a tenant's template keys while its subjects log in.
+//!
+//! One thread per rotation. It takes templates of the old epoch one by one, blinds each, has the key-holder encrypt it under the
+//! next keys, and replaces it in the store and in memory. Until the last is replaced both epochs decide; then the key-holder
+//! erases the old one. Nothing is lost by a kill: the store names the next key from the beginning to the end, every template
+//! says its epoch, and a process that starts and finds a next key goes on.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "for rotations of keys, off the path of a login"
+)]
+
+use crate::refused::Refused;
+use crate::service::Service;
+use crate::tenant::Tenant;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
+use trefoil_storage::store::wrap;
+use trefoil_storage::store::{Handle, StoreError, TenantId};
+
+/// Templates asked for at a time.
+const CHUNK: usize = 64;
+/// Pause after a failure that may pass, such as a key-holder that is away.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The rotations of this process: those that run, and how the last of each tenant ended.
+pub struct Rotations {
+    service: Arc<Service>,
+    tenants: Mutex<HashMap<TenantId, Ended>>,
+    /// Held to read by every rotation that runs.
+    running: RwLock<()>,
+}
+
+/// Where a tenant's rotation stands.
+pub struct Standing {
+    /// Whether it runs.
+    pub state: State,
+    /// The epoch of the newest keys.
+    pub epoch: u32,
+    /// Templates under them.
+    pub renewed: u64,
+    /// Templates that are still under the keys before.
+    pub left: u64,
+    /// Why it stopped.
+    pub why: Option<String>,
+}
+
+/// Whether a tenant's keys are being rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No; every template is under the newest keys.
+    Idle,
+    /// Yes.
+    Running,
+    /// It has begun and does not go on.
+    Stopped,
+}
+
+/// What became of a tenant's rotation.
+#[derive(Clone)]
+enum Ended {
+    Running,
+    Done,
+    Failed(String),
+}
+
+impl Rotations {
+    /// None has run in this process.
+    pub fn new(service: Arc<Service>) -> Rotations {
+        Rotations { service, tenants: Mutex::default(), running: RwLock::default() }
+    }
+
+    fn of(&self) -> MutexGuard<'_, HashMap<TenantId, Ended>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no rotation runs: they stop after the template at hand once the service drains.
+    pub fn wait(&self) {
+        drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
+    pub fn start(self: &Arc<Self>, tenant: TenantId) -> Result<Standing, Refused> {
+        self.service.directory.tenant(&tenant)?;
+        if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
+            return self.status(&tenant);
+        }
+        let begun = begin(&self.service, &tenant).and_then(|()| {
+            let rotations = Arc::clone(self);
+            let run = move || {
+                let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
+                let ended = match run(&rotations.service, &tenant) {
+                    Ok(true) => Ended::Done,
+                    // Draining: the next process goes on.
+                    Ok(false) => return,
+                    Err(cause) => {
+                        tracing::error!(
+                            tenant = hex::encode(tenant),
+                            %cause,
+                            "the rotation stopped: start it again"
+                        );
+                        Ended::Failed(cause.to_string())
+                    }
+                };
+                rotations.of().insert(tenant, ended);
+            };
+            let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
+            thread.map(drop).map_err(Refused::fault)
+        });
+        if let Err(cause) = begun {
+            self.of().insert(tenant, Ended::Failed(cause.to_string()));
+            return Err(cause);
+        }
+        self.status(&tenant)
+    }
+
+    /// Goes on with what an earlier process began.
+    pub fn resume(self: &Arc<Self>) {
+        for tenant in self.service.directory.rotating() {
+            if let Err(cause) = self.start(tenant) {
+                tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
+            }
+        }
+    }
+
+    /// Where a tenant's rotation stands.
+    pub fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
+        let current = self.service.directory.tenant(tenant)?;
+        let ended = self.of().get(tenant).cloned();
+        let (oldest, newest) = epochs(&current);
+        let left = if oldest == newest { 0 } else { self.service.store.count_epoch(tenant, oldest)? };
+        let (state, why) = match ended {
+            Some(Ended::Running) => (State::Running, None),
+            Some(Ended::Failed(why)) => (State::Stopped, Some(why)),
+            _ if oldest != newest => (State::Stopped, None),
+            _ => (State::Idle, None),
+        };
+        let renewed = self.service.store.count_epoch(tenant, newest)?;
+        Ok(Standing { state, epoch: newest, renewed, left, why })
+    }
+}
+
+fn epochs(tenant: &Tenant) -> (u32, u32) {
+    let epoch = |key: Option<&PublicKey>| key.map_or(0, PublicKey::epoch);
+    (epoch(tenant.keys.first()), epoch(tenant.keys.last()))
+}
+
+/// Makes the next keys known to everybody who enrols or matches.
+fn begin(service: &Service, tenant: &TenantId) -> Result<(), Refused> {
+    let current = service.directory.tenant(tenant)?;
+    if current.keys.len() == 1 {
+        service.check_vaults()?;
+        let next = service.keyholder.begin_rotation(*tenant)?;
+        service.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
+    }
+    // Enrolments that asked the key-holder before it had the next keys are stored after this.
+    drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
+}
+
+/// Renews everything and ends the rotation; false when the process drains before.
+fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
+    let current = service.directory.tenant(tenant)?;
+    let (old, _) = epochs(&current);
+    // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
+    let mut dead = HashSet::new();
+    loop {
+        let mut chunk = service.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
+        chunk.retain(|handle| !dead.contains(handle));
+        if chunk.is_empty() {
+            break;
+        }
+        for handle in chunk {
+            match patiently(service, || renew(service, &current, &handle))? {
+                Some(Renewed::Done) => {}
+                Some(Renewed::Dead) => drop(dead.insert(handle)),
+                None => return Ok(false),
+            }
+        }
+    }
+    if patiently(service, || Ok(service.keyholder.finish_rotation(*tenant, old)?))?.is_none() {
+        return Ok(false);
+    }
+    let next = current.keys.last().cloned().into_iter().collect();
+    service.directory.set_keys(tenant, next)?;
+    Ok(true)
+}
+
+/// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
+fn patiently<T>(service: &Service, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
+    while !service.draining.load(Ordering::Relaxed) {
+        match service.check_vaults().and_then(|()| step()) {
+            Ok(done) => return Ok(Some(done)),
+            Err(cause) if cause.is_passing() => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(None)
+}
+
+/// What became of one template.
+enum Renewed {
+    /// It is renewed, or gone, or was enrolled anew.
+    Done,
+    /// The key-holder has shredded it, or it was tried as often as it may ever be: nobody can log in with it.
+    Dead,
+}
+
+/// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
+fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
+    let Some(record) = service.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
+    let template = service.opened(tenant, &record)?;
+    let (old, _) = epochs(tenant);
+    if template.epoch != old {
+        return Ok(Renewed::Done);
+    }
+    let from = template.generation;
+    let to = match service.store.reserve_renewal(&tenant.id, handle) {
+        Err(StoreError::Conflict) => return Ok(Renewed::Done),
+        other => other?,
+    };
+    let (blinded, share) = blind(&template, &mut rand::rng());
+    let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
+    let encrypted = match service.keyholder.renew(Renewal { name: name(from), to, blinded }) {
+        Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
+        other => other?,
+    };
+    let renewed = unblind(encrypted, share);
+    if (renewed.lane, Some(renewed.epoch)) != (template.lane, tenant.keys.last().map(PublicKey::epoch)) {
+        return Err(Refused::fault("the key-holder renewed another template"));
+    }
+    let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
+    let place = wrap::TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
+    let wrapped = tenant.key.wrap_template(&place, &renewed.to_bytes());
+    let record = trefoil_storage::store::Template {
+        generation: to,
+        lane,
+        epoch,
+        wrapped_key: wrapped.key,
+        wrapped: wrapped.bytes,
+        ..record
+    };
+    if service.store.renew_template(record, from)? {
+        service.templates.insert(renewed);
+    } else {
+        service.keyholder.shred(name(to))?;
+    }
+    Ok(Renewed::Done)
+}

@@ -1,0 +1,239 @@
+//! Seals become durable before anything under them is answered.
+//!
+//! A compact attestation names its seal, and every seal names the one before it, so a seal that was answered from but
+//! not stored would break both. One thread stores each seal and only then completes its lanes.
+//!
+//! A seal that the store does not take, because the disk is full or fails, is tried again until it does: the same bytes under the
+//! same number. The sealer has signed it and may have signed the next ones on top of it, so no number ever gets a second content in
+//! one process, and nothing is answered from a log with a hole. The lanes under it wait for [`PATIENCE`], then they are refused. Their
+//! decisions stay in the log, unanswered, as after a kill between storing and answering. Meanwhile the service refuses logins at the
+//! door ([`Standing::waits`]); it recovers when the store takes the seal. A process that ends before that loses seals that nobody
+//! has seen: the next one signs its own in their place. Where another seal has the number already, somebody else wrote to the store, and the process ends.
+//!
+//! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
+//! long the log, so that proofs for any two sizes can be answered from stored nodes.
+
+use crate::counters::Counters;
+use crate::door::Login;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use trefoil_attest::Decision;
+use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::Hash;
+use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::StoreError;
+
+/// Seals that may wait for the disk; then the sealer waits.
+const QUEUE_MAX: usize = 8;
+
+/// Pause before a seal that the store did not take is tried again.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The same once its lanes are refused.
+const LONG_PAUSE: Duration = Duration::from_secs(1);
+/// Tries of one seal before its lanes are refused: with the pauses, a second.
+const PATIENCE: u32 = 4;
+
+/// Where an authentication's answer goes.
+pub(crate) type Reply = oneshot::Sender<Result<Answer, Unanswered>>;
+
+/// Why a lane has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The pipeline refused it.
+    Refused(Refusal),
+    /// It was decided, and the store does not take its seal.
+    Unstored,
+}
+
+/// What the rest of the service may know of the seal log.
+#[derive(Debug, Default)]
+pub struct Standing {
+    waiting: AtomicBool,
+}
+
+impl Standing {
+    /// Whether a seal waits for the store.
+    pub fn waits(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}
+
+/// A decided, sealed lane.
+pub struct Answer {
+    /// What was decided.
+    pub decision: Decision,
+    /// The attested statement, CBOR.
+    pub statement: Vec<u8>,
+    /// Its SHA3-256.
+    pub digest: [u8; 32],
+    /// Its leaf.
+    pub leaf_index: u64,
+    /// The seal, and the tree with its path.
+    pub under: Arc<SealedTree>,
+}
+
+/// The pipeline's way out.
+pub struct SealLog {
+    queue: Sender<Sealed<Login>>,
+    supervisor: Supervisor,
+}
+
+impl SealLog {
+    /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
+    /// [`trefoil_storage::store::Store::put_seal`] does.
+    pub fn start(
+        frontier: Frontier,
+        store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
+        counters: Arc<Counters>,
+        standing: Arc<Standing>,
+        supervisor: &Supervisor,
+    ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
+        let (queue, sealed) = bounded(QUEUE_MAX);
+        let (watching, supervisor) = (supervisor.clone(), supervisor.clone());
+        let died = supervisor.clone();
+        let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
+            let writer = Writer { queue: &sealed, frontier, store, counters, standing, supervisor: died };
+            // Without a writer no seal is stored.
+            watching.watch_then("seal-log", || writer.run(), || sealed.iter().for_each(drop));
+        })?;
+        Ok((SealLog { queue, supervisor }, thread))
+    }
+}
+
+impl Release<Login> for SealLog {
+    fn sealed(&self, sealed: Sealed<Login>) {
+        // The thread outlives the sender; if it panicked the replies are dropped, which their owners see as a fault.
+        let _ = self.queue.send(sealed);
+    }
+
+    fn refused(&self, login: Login, why: Refusal) {
+        let _ = login.reply.send(Err(Unanswered::Refused(why)));
+    }
+
+    fn panicked(&self, thread: &str, panic: &(dyn Any + Send)) {
+        self.supervisor.panicked(thread, panic);
+    }
+}
+
+/// A seal on its way to the store, without its lanes.
+struct Unstored {
+    number: u64,
+    bytes: Vec<u8>,
+    completed: Vec<Hash>,
+}
+
+struct Writer<'a, F> {
+    queue: &'a Receiver<Sealed<Login>>,
+    frontier: Frontier,
+    store: F,
+    counters: Arc<Counters>,
+    standing: Arc<Standing>,
+    supervisor: Supervisor,
+}
+
+impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
+    fn run(mut self) {
+        while let Ok(sealed) = self.queue.recv() {
+            let seal = self.next(&sealed);
+            match self.put(&seal) {
+                Ok(()) => self.answer(sealed),
+                Err(cause) => {
+                    if self.wait_for_store(sealed, seal, cause).is_err() {
+                        // The next one would follow a hole.
+                        return self.queue.iter().for_each(refuse);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is stored of a seal, which is the next one of the log.
+    fn next(&mut self, sealed: &Sealed<Login>) -> Unstored {
+        let seal = &sealed.under.seal;
+        self.counters.sealed(&sealed.batches, sealed.seal_ns);
+        let completed = self.frontier.push(&seal.header.digest());
+        Unstored { number: seal.header.seal_number, bytes: seal.encode(), completed }
+    }
+
+    fn put(&self, Unstored { number, bytes, completed }: &Unstored) -> Result<(), StoreError> {
+        (self.store)(*number, bytes.clone(), completed.clone())
+    }
+
+    /// Tries a seal, and those that follow it, until the store has them all; the error is why it never will in this process. The
+    /// door is closed meanwhile, so no more seals come than requests were in flight.
+    fn wait_for_store(
+        &mut self,
+        sealed: Sealed<Login>,
+        seal: Unstored,
+        cause: StoreError,
+    ) -> Result<(), StoreError> {
+        tracing::error!(%cause, number = seal.number, "a seal could not be stored; it is tried again until it is");
+        self.standing.waiting.store(true, Ordering::Relaxed);
+        let (mut first, mut unstored) = (Some(sealed), VecDeque::from([seal]));
+        let (mut is_open, mut tries, mut last) = (true, 1_u32, cause);
+        loop {
+            if !is_open || self.supervisor.death().is_some() || last == StoreError::Conflict {
+                let (cause, seals) = (&last, unstored.len());
+                tracing::error!(%cause, seals, "the last seals were not stored; nothing under them was answered");
+                first.take().into_iter().for_each(refuse);
+                assert!(last != StoreError::Conflict, "the store has another seal {}", unstored[0].number);
+                return Err(last);
+            }
+            if tries == PATIENCE {
+                first.take().into_iter().for_each(refuse);
+            }
+            match self.queue.recv_timeout(if tries < PATIENCE { PAUSE } else { LONG_PAUSE }) {
+                Ok(sealed) => {
+                    unstored.push_back(self.next(&sealed));
+                    refuse(sealed);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => is_open = false,
+            }
+            tries = tries.saturating_add(1);
+            match self.put_all(&mut unstored) {
+                Err(cause) => last = cause,
+                Ok(()) => break,
+            }
+        }
+        self.standing.waiting.store(false, Ordering::Relaxed);
+        tracing::info!("the store has every seal again");
+        if let Some(sealed) = first {
+            self.answer(sealed);
+        }
+        Ok(())
+    }
+
+    fn put_all(&self, unstored: &mut VecDeque<Unstored>) -> Result<(), StoreError> {
+        while let Some(seal) = unstored.front() {
+            self.put(seal)?;
+            unstored.pop_front();
+        }
+        Ok(())
+    }
+
+    fn answer(&self, Sealed { under, batches, .. }: Sealed<Login>) {
+        for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
+            let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
+            self.counters.decided(decision);
+            let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
+            let _ = reply.reply.send(Ok(answer));
+        }
+    }
+}
+
+fn refuse(sealed: Sealed<Login>) {
+    for lane in sealed.batches.into_iter().flat_map(|batch| batch.lanes) {
+        let _ = lane.reply.reply.send(Err(Unanswered::Unstored));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! The parts of the service, and what it can do now.
+
+#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
+
+use crate::chains::Chains;
+use crate::counters::Counters;
+use crate::directory::Directory;
+use crate::door::Login;
+use crate::key_holder_watch::KeyHolderWatch;
+use crate::log_store::LogError;
+use crate::pace::Pace;
+use crate::proofs::ProofPool;
+use crate::proofs::quota::Quota;
+use crate::refused::Refused;
+use crate::retention::Retained;
+use crate::seal_log::Standing;
+use crate::sessions::Sessions;
+use crate::templates::Templates;
+use crate::tenant::Tenant;
+use arc_swap::ArcSwapOption;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+use trefoil_attest::witness::Witness;
+use trefoil_attest::{KeySetStatus, TrustRoot};
+use trefoil_matching::{KeyHolding, Template};
+use trefoil_pipeline::{Clock, Intake};
+use trefoil_storage::Supervisor;
+use trefoil_storage::disk::Disk;
+use trefoil_storage::store::{self, Store, wrap};
+
+/// The store in the data directory.
+pub const STORE_FILE: &str = "store.sqlite";
+
+/// What operators read while a seal waits.
+const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
+
+/// Everything in it is shared; what changes is behind its own bounded type.
+pub struct Service {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Requests dated earlier are refused, because their nonces are not remembered.
+    pub started_at: u64,
+    /// Requests dated up to here may have been attested by the process before this one.
+    pub attested_until: u64,
+    /// What is kept.
+    pub store: Arc<dyn Store>,
+    /// Where, for whoever has to restore it.
+    pub store_path: PathBuf,
+    /// Tenants and who speaks for them.
+    pub directory: Directory,
+    /// Who decides.
+    pub keyholder: Arc<dyn KeyHolding>,
+    /// What is known of it.
+    pub key_holder: Arc<KeyHolderWatch>,
+    /// Rows of sessions.
+    pub sessions: Sessions,
+    /// Where the hash chains of open sessions stand.
+    pub chains: Arc<Chains>,
+    /// Verifies proofs.
+    pub proofs: ProofPool,
+    /// How many requests of a tenant may be in flight.
+    pub pace: Pace,
+    /// What callers may spend on proof uploads.
+    pub quota: Arc<Quota>,
+    /// Templates in memory.
+    pub templates: Templates,
+    /// Empty once the service drains, so that the pipeline can end.
+    pub intake: ArcSwapOption<Intake<Login>>,
+    /// What is counted.
+    pub counters: Arc<Counters>,
+    /// What relying parties pin.
+    pub trust_root: TrustRoot,
+    /// Whether it takes no more requests.
+    pub draining: AtomicBool,
+    /// Watches the threads that the service cannot do without.
+    pub supervisor: Supervisor,
+    /// Whether a seal waits for the store.
+    pub seal_log: Arc<Standing>,
+    /// Room under the data directory.
+    pub disk: Disk,
+    /// What was pruned.
+    pub retained: Retained,
+    /// Held to read from the moment the key-holder encrypts a template until it is stored.
+    pub enrolling: RwLock<()>,
+    /// Whose cosignatures of the log are taken.
+    pub witnesses: Vec<Witness>,
+}
+
+impl Service {
+    /// Unix seconds.
+    pub fn now(&self) -> u64 {
+        self.clock.unix_s()
+    }
+
+    /// Why the service takes no requests, or nothing.
+    pub fn unready(&self) -> Option<&'static str> {
+        if self.supervisor.death().is_some() {
+            Some("a part of the service failed, so it ends; retry at another instance")
+        } else if self.draining.load(Ordering::Relaxed) {
+            Some("draining")
+        } else {
+            None
+        }
+    }
+
+    /// Why no decision can be made now, or nothing: the reasons of [`App::unready`], and a key-holder that is away.
+    pub fn undecided(&self) -> Option<String> {
+        let death = self.supervisor.death().map(ToString::to_string);
+        let unready = || self.unready().map(str::to_owned);
+        let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
+        let room = || self.no_room();
+        death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder.too_many_older())
+    }
+
+    /// Why nothing is begun that fills the disk, or nothing.
+    fn no_room(&self) -> Option<String> {
+        let waits = || self.seal_log.waits().then(|| SEAL_WAITS.to_owned());
+        self.disk.low().or_else(waits)
+    }
+
+    /// Refuses what fills the disk while there is little room, or while a seal waits for the store. An erasure and a revocation are not
+    /// refused.
+    pub fn check_room(&self) -> Result<(), Refused> {
+        match self.no_room() {
+            None => Ok(()),
+            Some(why) => {
+                tracing::debug!(why, "refused for want of room");
+                Err(Refused::NoRoom)
+            }
+        }
+    }
+
+    /// Refuses a login where too many vaults are older copies.
+    pub fn check_decidable(&self) -> Result<(), Refused> {
+        self.key_holder.too_many_older().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
+    }
+
+    /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
+    pub fn check_vaults(&self) -> Result<(), Refused> {
+        self.key_holder.older_vault().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
+    }
+
+    /// What the store gave contradicts itself: the process ends, because nothing that it would say could be believed.
+    pub fn damaged(&self, cause: impl std::fmt::Display) -> Refused {
+        let cure = format!("{cause}; restore the whole directory from the newest backup");
+        self.supervisor.damaged(&self.store_path, &cure);
+        Refused::StoreDamaged
+    }
+
+    /// Why a seal or proof of the log is not served.
+    pub fn unlogged(&self, cause: LogError) -> Refused {
+        match cause {
+            LogError::Store(cause) => cause.into(),
+            cause => self.damaged(cause),
+        }
+    }
+
+    /// End of the signing keys, unix seconds.
+    pub fn keys_until(&self) -> Option<u64> {
+        let active = self.trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+        active.map(|set| set.keys.not_after).max()
+    }
+
+    /// A template from its record.
+    ///
+    /// # Errors
+    /// The record does not open.
+    pub fn opened(&self, tenant: &Tenant, record: &store::Template) -> Result<Template, Refused> {
+        let store::Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
+        let name = wrap::TemplateName {
+            tenant: tenant.id,
+            handle: *handle,
+            generation: *generation,
+            lane: *lane,
+            keys: tenant.structure(),
+            epoch: *epoch,
+        };
+        let damaged =
+            |cause: &dyn std::fmt::Display| self.damaged(format_args!("a template does not open: {cause}"));
+        let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
+        Template::from_bytes(&bytes).map_err(|cause| damaged(&cause))
+    }
+}

@@ -1,0 +1,247 @@
+//! Proof sessions: when one ends, and the row that lets it go on after its verdict was evicted or the service restarted.
+//!
+//! A row is the verdict of an accepted proof, sealed under the tenant's key together with tenant, session and end. The proof is not
+//! kept: the seal is what vouches, as the cache's memory does, and only who has the keys of the data directory can make one. A row that
+//! was edited, or put in another's place, opens for nobody, and its holder proves again.
+//!
+//! The place in a hash chain changes with every request and is not written with each. A service that stops writes the places of its open
+//! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
+//! places are unknown, and sessions with a chain end.
+
+#![expect(clippy::disallowed_types, reason = "off the path of a hit: who missed reads a row next")]
+
+use crate::chains::Chains;
+use crate::directory::Directory;
+use crate::refused::Refused;
+use crate::tenant::Tenant;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::OnceCell;
+use trefoil_cache::Value as _;
+use trefoil_pipeline::Verdict;
+use trefoil_storage::store::wrap::SessionName;
+use trefoil_storage::store::{Session, SessionId, Store, StoreError, TenantId};
+use trefoil_zkp::chain::ChainTip;
+use trefoil_zkp::{Statement, proof_ends};
+use zeroize::Zeroizing;
+
+/// A session ends up to this part of its life early, so that sessions that are opened together do not end together.
+const SPREAD: u64 = 10;
+
+/// Words of a verdict in a row.
+type Words = <Verdict as trefoil_cache::Value>::Words;
+const VERDICT_BYTES: usize = size_of::<Words>();
+
+/// Rows that are read at a time when it starts.
+const ROWS_PER_READ: usize = 1000;
+
+/// Rows that are written in one transaction when the service stops.
+const ROWS_PER_WRITE: usize = 1000;
+
+/// When a session that is opened now ends: after the configured life, or when its proof no longer counts if that is earlier, and up to
+/// a tenth of that before. The id says how much before: opened again, a session ends when it would have.
+pub fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
+    let left = proof_ends(statement.epoch).saturating_sub(now).min(life_s);
+    let [a, b, c, d, ..] = *id;
+    let early = u64::from(u32::from_le_bytes([a, b, c, d])) % (left / SPREAD + 1);
+    now + left - early
+}
+
+/// What is known of a session whose verdict is not in memory.
+#[derive(Clone, Copy)]
+pub enum Kept {
+    /// It goes on; its verdict is in memory again.
+    Live(Verdict),
+    /// It ended, its root was withdrawn, or its row does not open.
+    Over,
+    /// There is none.
+    Unknown,
+}
+
+/// The rows of sessions.
+pub struct Sessions {
+    store: Arc<dyn Store>,
+    chains: Arc<Chains>,
+    reviving: Reviving,
+}
+
+/// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
+#[derive(Default)]
+struct Reviving(Mutex<Rows>);
+
+type Rows = HashMap<(TenantId, SessionId), Arc<OnceCell<Kept>>>;
+
+/// One who reads, or waits for one who reads.
+struct Waiting<'a> {
+    reviving: &'a Reviving,
+    of: (TenantId, SessionId),
+    row: Arc<OnceCell<Kept>>,
+}
+
+impl Reviving {
+    async fn once(
+        &self,
+        of: (TenantId, SessionId),
+        read: impl Future<Output = Result<Kept, Refused>>,
+    ) -> Result<Kept, Refused> {
+        let row = Arc::clone(self.rows().entry(of).or_default());
+        let waiting = Waiting { reviving: self, of, row };
+        let mut read = Some(read);
+        // After an error, and where the reader went away, the next one who waits reads.
+        let take = async || match read.take() {
+            Some(read) => read.await,
+            None => Err(Refused::fault("a row is read twice")),
+        };
+        let kept = *waiting.row.get_or_try_init(take).await?;
+        drop(waiting);
+        match read {
+            // What another did not find may have been stored since it began.
+            Some(read) if !matches!(kept, Kept::Live(_)) => read.await,
+            _ => Ok(kept),
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    /// Who comes later reads again. The last who gives up leaves nothing behind.
+    fn drop(&mut self) {
+        let mut rows = self.reviving.rows();
+        let is_over = self.row.initialized() || Arc::strong_count(&self.row) <= 2;
+        if is_over && rows.get(&self.of).is_some_and(|present| Arc::ptr_eq(present, &self.row)) {
+            rows.remove(&self.of);
+        }
+    }
+}
+
+impl Sessions {
+    /// Those in this store, whose places are in these chains while they are open.
+    pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
+        Sessions { store, chains, reviving: Reviving::default() }
+    }
+
+    /// Keeps the session of an accepted proof.
+    pub async fn keep(&self, tenant: &Tenant, id: SessionId, verdict: &Verdict) -> Result<(), Refused> {
+        self.put(seal(tenant, id, verdict, None)).await
+    }
+
+    /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
+    pub async fn revive(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+        self.reviving.once((tenant.id, *id), self.read(tenant, id, now)).await
+    }
+
+    /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
+    /// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
+    pub fn warm(&self, directory: &Directory, now: u64) {
+        for tenant in directory.all() {
+            let (mut after, mut room) = (None, tenant.verdicts.capacity());
+            while room > 0 {
+                let rows = match self.store.live_sessions(
+                    &tenant.id,
+                    after.as_ref(),
+                    now,
+                    room.min(ROWS_PER_READ),
+                ) {
+                    Ok(rows) => rows,
+                    Err(cause) => {
+                        tracing::warn!(%cause, "the cache is not warmed: each session's next request reads its row");
+                        return;
+                    }
+                };
+                let Some(last) = rows.last() else { break };
+                (after, room) = (Some(last.id), room - rows.len());
+                let is_live =
+                    |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
+                for row in &rows {
+                    if let Some((verdict, _)) = open(&tenant, row).filter(|(verdict, _)| is_live(verdict)) {
+                        tenant.verdicts.insert(row.id, verdict, now);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn read(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+        let missed_at = Instant::now();
+        let (store, tenant_id, session) = (Arc::clone(&self.store), tenant.id, *id);
+        let row = blocking(move || store.session(&tenant_id, &session)).await?;
+        let Some(row) = row else { return Ok(Kept::Unknown) };
+        if now >= row.expires_at {
+            return Ok(Kept::Over);
+        }
+        let Some((verdict, tip)) = open(tenant, &row) else {
+            tracing::warn!(
+                session = hex::encode(id),
+                "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
+            );
+            return Ok(Kept::Over);
+        };
+        if !tenant.accepts(verdict.root_generation) {
+            return Ok(Kept::Over);
+        }
+        if let Some(tip) = tip {
+            self.put(seal(tenant, *id, &verdict, None)).await?;
+            self.chains.open(&tenant.id, id, tip, row.expires_at)?;
+        }
+        tenant.verdicts.fill(*id, verdict, now, missed_at);
+        Ok(Kept::Live(verdict))
+    }
+
+    /// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
+    pub fn keep_places(&self, directory: &Directory) {
+        let placed = |(tenant, id, tip)| {
+            let tenant = directory.tenant(&tenant).ok()?;
+            let row = self.store.session(&tenant.id, &id).ok()??;
+            let (verdict, _) = open(&tenant, &row)?;
+            Some(seal(&tenant, id, &verdict, Some(&tip)))
+        };
+        let mut rows = self.chains.take().into_iter().filter_map(placed).peekable();
+        while rows.peek().is_some() {
+            if let Err(cause) = self.store.put_sessions(rows.by_ref().take(ROWS_PER_WRITE).collect()) {
+                tracing::warn!(%cause, "the places of hash chains were not kept: their holders prove again");
+            }
+        }
+    }
+
+    async fn put(&self, row: Session) -> Result<(), Refused> {
+        let store = Arc::clone(&self.store);
+        blocking(move || store.put_sessions(vec![row])).await
+    }
+}
+
+/// Asks the store where it may block.
+async fn blocking<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Refused> {
+    Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
+}
+
+fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, tip: Option<&ChainTip>) -> Session {
+    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES));
+    plain.extend(verdict.to_words().iter().flat_map(|word| word.to_le_bytes()));
+    plain.extend(tip.iter().flat_map(|tip| tip.encode()));
+    let name = SessionName { tenant: tenant.id, id, expires_at: verdict.not_after };
+    let wrapped = tenant.key.wrap_session(&name, &plain);
+    Session { tenant: tenant.id, id, expires_at: verdict.not_after, wrapped }
+}
+
+/// What a row says, if this service sealed it for this tenant, session and end.
+fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<ChainTip>)> {
+    let name = SessionName { tenant: tenant.id, id: row.id, expires_at: row.expires_at };
+    let plain = tenant.key.open_session(&name, &row.wrapped).ok()?;
+    let (verdict, tip) = plain.split_at_checked(VERDICT_BYTES)?;
+    let (words, _) = verdict.as_chunks::<8>();
+    let words: Words = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
+    let tip = match tip {
+        [] => None,
+        tip => Some(ChainTip::decode(tip.try_into().ok()?)?),
+    };
+    Some((Verdict::from_words(&words), tip))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+use super::*;
+use crate::tenant::{Attempts, Policy, Probe, Threshold};
+use crate::verdicts::Verdicts;
+use std::cell::Cell;
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_zkp::chain::ChainCommitment;
+use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
+
+const EPOCH: u32 = 498_611;
+const START: u64 = EPOCH as u64 * EPOCH_SECONDS;
+const ID: SessionId = [0xff; 32];
+
+fn statement(epoch: u32) -> Statement {
+    Statement {
+        circuit: Circuit::Cred2,
+        tenant: [1; 16],
+        root: Digest::ZERO,
+        root_generation: 1,
+        epoch,
+        level: 1,
+        scope: Digest::ZERO,
+        account: Digest::ZERO,
+        handle: Digest::ZERO,
+        ctx: [0; 32],
+    }
+}
+
+fn tenant(id: u8, key: u8) -> Tenant {
+    Tenant {
+        id: [id; 16],
+        name: String::new(),
+        created_at: 0,
+        disabled_at: None,
+        policy: Policy {
+            embedder: "test-128".to_owned(),
+            threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
+            audiences: vec!["shop.example".to_owned()],
+            level_min: 1,
+            attestation_lifetime_s: 60,
+            attempts: Attempts::default(),
+            probe: Probe::Plain,
+            sessions_in_memory: None,
+        },
+        key: Arc::new(WrapKey::new(&[key; 32])),
+        keys: Vec::new(),
+        roots: Vec::new(),
+        issuer_keys: Vec::new(),
+        in_flight: Arc::default(),
+        verdicts: Arc::new(Verdicts::new(1)),
+    }
+}
+
+fn verdict(not_after: u64) -> Verdict {
+    let mut words: Words = std::array::from_fn(|word| 7 + word as u64);
+    let at = words.len() - 4;
+    words[at] = not_after;
+    let verdict = Verdict::from_words(&words);
+    assert_eq!(verdict.not_after, not_after);
+    verdict
+}
+
+#[test]
+fn a_session_ends_after_its_life_and_no_later_than_its_proof_counts() {
+    let end = |epoch, now| end(&statement(epoch), &[0; 32], now, 3600);
+    // Opened in the proof's hour: the whole life, across the end of the hour.
+    for minute in [0, 30, 59] {
+        let now = START + 60 * minute;
+        assert_eq!(end(EPOCH, now), now + 3600);
+    }
+    // In the hour after: what is left of it, and nothing at its end.
+    assert_eq!(end(EPOCH, START + 3600), START + 7200);
+    assert_eq!(end(EPOCH, START + 5400), START + 7200);
+    assert_eq!(end(EPOCH, START + 7199), START + 7200);
+    assert_eq!(end(EPOCH, START + 7200), START + 7200);
+    assert_eq!(end(EPOCH, START + 9999), START + 9999);
+    // By a client whose clock is ahead.
+    assert_eq!(end(EPOCH + 1, START + 3599), START + 3599 + 3600);
+    assert_eq!(super::end(&statement(EPOCH), &[0; 32], START, 60), START + 60);
+}
+
+#[test]
+fn ends_are_spread_over_a_tenth_of_the_life() {
+    let ids = (0..10_000_u32).map(|n| {
+        let mut id = ID;
+        id[..4].copy_from_slice(&n.wrapping_mul(0x9e37_79b9).to_le_bytes());
+        id
+    });
+    for (now, left) in [(START, 3600), (START + 5400, 1800), (START + 7190, 10), (START + 7195, 5)] {
+        let ends: Vec<u64> = ids.clone().map(|id| end(&statement(EPOCH), &id, now, 3600)).collect();
+        let (first, last) = (now + left - left / SPREAD, now + left);
+        assert!(ends.iter().all(|end| (first..=last).contains(end)), "{left}");
+        assert!(ends.contains(&first) && ends.contains(&last), "{left}");
+        let most = (first..=last).map(|second| ends.iter().filter(|end| **end == second).count()).max();
+        let even = ends.len() / (left / SPREAD + 1) as usize;
+        assert!(most.unwrap() <= 3 * even, "{left}: {most:?} of {even}");
+    }
+    let of_one = |now| end(&statement(EPOCH), &ID, now, 3600);
+    assert_eq!(of_one(START), of_one(START), "opened again, it ends when it would have");
+}
+
+#[test]
+fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
+    let (tenant_1, verdict) = (tenant(1, 9), verdict(START));
+    let commitment = ChainCommitment::new(100, [3; 32]).unwrap();
+    let tip = ChainTip::new([4; 32], &commitment);
+    for tip in [None, Some(tip)] {
+        let row = seal(&tenant_1, ID, &verdict, tip.as_ref());
+        assert_eq!((row.tenant, row.id, row.expires_at), ([1; 16], ID, START));
+        let (opened, place) = open(&tenant_1, &row).expect("as it was sealed");
+        assert!(opened == verdict && place == tip);
+        // Every field of the row, and the keys of another tenant or service.
+        let refused = |change: fn(&mut Session)| {
+            let mut edited = row.clone();
+            change(&mut edited);
+            assert!(open(&tenant_1, &edited).is_none());
+        };
+        refused(|row| row.expires_at += 1);
+        refused(|row| row.id[31] ^= 1);
+        refused(|row| row.wrapped[0] ^= 1);
+        refused(|row| *row.wrapped.last_mut().unwrap() ^= 1);
+        refused(|row| row.wrapped.truncate(20));
+        refused(|row| row.wrapped.clear());
+        assert!(open(&tenant(2, 9), &row).is_none());
+        assert!(open(&tenant(1, 8), &row).is_none());
+        for at in 0..row.wrapped.len() {
+            let mut edited = row.clone();
+            edited.wrapped[at] ^= 0x80;
+            assert!(open(&tenant_1, &edited).is_none(), "byte {at}");
+        }
+    }
+}
+
+/// What a store knows of a session, which others ask for before it answers.
+async fn slow(reads: &Cell<u32>, kept: Result<Kept, Refused>) -> Result<Kept, Refused> {
+    reads.set(reads.get() + 1);
+    tokio::task::yield_now().await;
+    kept
+}
+
+#[tokio::test]
+async fn of_many_who_miss_one_session_one_reads_its_row() {
+    let (reviving, reads) = (Reviving::default(), Cell::new(0));
+    let live = || Ok(Kept::Live(verdict(START)));
+    let of = ([1; 16], ID);
+    let ask = |of| reviving.once(of, slow(&reads, live()));
+    let (one, two, other) = tokio::join!(ask(of), ask(of), ask(([2; 16], ID)));
+    for kept in [one, two, other] {
+        assert!(matches!(kept, Ok(Kept::Live(found)) if found == verdict(START)));
+    }
+    assert_eq!(reads.get(), 2, "one for each tenant's session");
+    assert!(reviving.rows().is_empty());
+    // It is not remembered: the row may be another by now.
+    assert!(ask(of).await.is_ok());
+    assert_eq!(reads.get(), 3);
+}
+
+#[tokio::test]
+async fn who_waited_for_a_read_that_failed_or_was_given_up_reads_for_himself() {
+    let (reviving, reads) = (Reviving::default(), Cell::new(0));
+    let of = ([1; 16], ID);
+    let failing = reviving.once(of, slow(&reads, Err(Refused::fault("disk"))));
+    let waiting = reviving.once(of, slow(&reads, Ok(Kept::Unknown)));
+    let (failed, found) = tokio::join!(failing, waiting);
+    assert!(failed.is_err() && matches!(found, Ok(Kept::Unknown)));
+    assert_eq!(reads.get(), 2);
+    let mut given_up = Box::pin(reviving.once(of, slow(&reads, Ok(Kept::Over))));
+    tokio::select! {
+        biased;
+        _ = &mut given_up => panic!("it reads"),
+        () = std::future::ready(()) => {}
+    }
+    drop(given_up);
+    assert!(reviving.rows().is_empty(), "nothing is left of it");
+    assert!(matches!(reviving.once(of, slow(&reads, Ok(Kept::Unknown))).await, Ok(Kept::Unknown)));
+    assert!(reviving.rows().is_empty());
+}

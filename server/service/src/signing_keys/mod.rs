@@ -1,0 +1,376 @@
+//! The signing keys of a data directory and the chain of trust roots that vouches for them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `signing.keys` | the secret keys that sign today, encrypted (see `at_rest`) |
+//! | `trust-root.json` | the newest trust root, for relying parties |
+//! | `trust-roots/N.json` | every version, each cosigned by a key set of the one before |
+//!
+//! A rotation writes the next version first and replaces the keys last: replacing `signing.keys` is the moment that
+//! counts. If the process dies before it, the new version is never used, because its keys are gone; if it dies after it,
+//! the next start finds keys that the newest trust root does not list and moves on to the version that does.
+//! The old secret keys are gone after a rotation; the old public keys stay in the trust root, retired. A revocation (see
+//! `revocation`) leaves them there as revoked.
+
+mod at_rest;
+mod passphrase;
+mod revocation;
+
+pub use passphrase::{Passphrase, Source};
+pub use revocation::revoke;
+
+use at_rest::AtRestError;
+use std::path::Path;
+use thiserror::Error;
+use trefoil_api::trust::{self, TrustFileError};
+use trefoil_attest::{
+    KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
+};
+use trefoil_sign::SigningKeys;
+use trefoil_storage::data_dir::{DataDir, DataDirError};
+use zeroize::Zeroizing;
+
+/// The newest trust root as JSON; public.
+pub const TRUST_ROOT_FILE: &str = "trust-root.json";
+/// The secret keys.
+const KEYS_FILE: &str = "signing.keys";
+/// Every version of the trust root.
+const VERSIONS: &str = "trust-roots";
+/// Life of a key set: a year and a month, so that a yearly rotation has a margin.
+const LIFETIME_S: u64 = 397 * 86_400;
+/// New keys are valid a minute before they are made, for verifiers whose clock is behind.
+const TOLERANCE_S: u64 = 60;
+
+/// Keys and the trust root that lists them as active.
+pub struct Opened {
+    /// The private keys.
+    pub keys: SigningKeys,
+    /// What relying parties pin.
+    pub trust_root: TrustRoot,
+}
+
+/// Why the signing keys cannot be used. The texts name the file and what to do.
+#[derive(Debug, Error)]
+pub enum KeysError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// A passphrase file that cannot be used.
+    #[error("passphrase file {path}: {cause}")]
+    Passphrase {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Encrypted keys, and nothing that opens them.
+    #[error(
+        "the signing keys are encrypted, no passphrase is given and {path} is missing; set keys.passphrase_file"
+    )]
+    PassphraseMissing {
+        /// Where a generated passphrase would be.
+        path: String,
+    },
+    /// The key file does not open.
+    #[error("{path}: {cause}")]
+    Keys {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A trust root does not read or does not follow.
+    #[error("{path}: {cause}; restore the whole directory from one backup")]
+    TrustRoot {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Keys that no trust root lists, or the other way round.
+    #[error("{0}")]
+    Apart(String),
+    /// The trust root is another issuer's.
+    #[error(
+        "the trust root is of issuer {found}, the configuration says {configured}; set server.issuer to {found}, or serve \
+         {configured} from a data directory of its own"
+    )]
+    Issuer {
+        /// In the trust root.
+        found: String,
+        /// In the configuration.
+        configured: String,
+    },
+    /// The keys exist already.
+    #[error("{path} exists; `trefoil keys rotate` replaces keys")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// The keys ran out.
+    #[error(
+        "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
+    )]
+    RunOut,
+    /// A key set that cannot be revoked.
+    #[error("{0}")]
+    Revocation(String),
+    /// The newest trust root that was written revokes the keys, and nothing took their place.
+    #[error(
+        "a revocation of the signing keys was cut short; repeat `trefoil keys revoke {id}`, or they would sign on"
+    )]
+    HalfRevoked {
+        /// The key set, hexadecimal.
+        id: String,
+    },
+    /// Keys were not made, or did not sign.
+    #[error("{0}")]
+    Sign(String),
+}
+
+/// The issuer of the directory's trust root; none where there is no trust root that reads, which opening the keys explains.
+pub fn kept_issuer(directory: &DataDir) -> Option<String> {
+    let bytes = std::fs::read(directory.join(TRUST_ROOT_FILE)).ok()?;
+    Some(trust::read(&bytes).ok()?.issuer().to_owned())
+}
+
+/// The keys and trust root of a directory, made if it has neither.
+pub fn open_or_make(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    now: u64,
+) -> Result<Opened, KeysError> {
+    let opened = match directory.has(KEYS_FILE)? {
+        true => open(directory, issuer, source)?,
+        false => make(directory, issuer, source, now)?,
+    };
+    revocation::refuse_half_revoked(directory, &opened)?;
+    match opened.keys.public().is_valid_at(now) {
+        true => Ok(opened),
+        false => Err(KeysError::RunOut),
+    }
+}
+
+/// Makes the first keys and version 1 of the trust root.
+pub fn make(directory: &DataDir, issuer: &str, source: &Source, now: u64) -> Result<Opened, KeysError> {
+    let keys_path = directory.join(KEYS_FILE);
+    if directory.has(KEYS_FILE)? {
+        return Err(KeysError::Exists { path: keys_path.display().to_string() });
+    }
+    if directory.has(TRUST_ROOT_FILE)? || directory.join(VERSIONS).exists() {
+        return Err(KeysError::Apart(format!(
+            "{} is missing beside a trust root; restore it from a backup, or move {TRUST_ROOT_FILE} and {VERSIONS} away \
+             to start as an issuer that nobody trusts yet",
+            keys_path.display()
+        )));
+    }
+    let passphrase = source.find(directory)?;
+    let keys = generate(now)?;
+    let trust_root = first(issuer, &keys)?;
+    directory.write(KEYS_FILE, &sealed(&keys, &passphrase))?;
+    directory.note(KEYS_FILE)?;
+    keep(directory, &trust_root)?;
+    publish(directory, &trust_root)?;
+    Ok(Opened { keys, trust_root })
+}
+
+/// The keys and trust root of a directory that has them. Finishes a rotation that was interrupted, and encrypts keys that
+/// an earlier version stored in the clear.
+pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened, KeysError> {
+    let path = directory.join(KEYS_FILE);
+    let named =
+        |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
+    let missing = || Zeroizing::new(Vec::new());
+    let passphrase = source.find(directory)?;
+    let file = directory.file(KEYS_FILE, missing)?;
+    let keys = if at_rest::is_plain(&file) {
+        let keys = SigningKeys::from_secret_bytes(&file).map_err(|cause| named(&cause))?;
+        directory.write(KEYS_FILE, &sealed(&keys, &passphrase))?;
+        tracing::warn!(
+            path = %path.display(),
+            "the signing keys were stored in the clear and are encrypted now; copies may remain on the disk and in \
+             backups: `trefoil keys rotate` makes them worthless"
+        );
+        keys
+    } else {
+        at_rest::open(&file, passphrase.as_bytes()).map_err(|cause: AtRestError| named(&cause))?
+    };
+    let trust_root = trust_root_for(directory, issuer, &keys)?;
+    directory.note(KEYS_FILE)?;
+    directory.note(TRUST_ROOT_FILE)?;
+    if trust_root.issuer() != issuer {
+        let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
+        return Err(KeysError::Issuer { found, configured });
+    }
+    Ok(Opened { keys, trust_root })
+}
+
+/// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A service that runs goes
+/// on with the old keys until it is started again; their seals verify until they are retired.
+pub fn rotate(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    overlap_s: u64,
+    now: u64,
+) -> Result<TrustRoot, KeysError> {
+    let opened = open(directory, issuer, source)?;
+    let since = now.saturating_add(overlap_s);
+    replace(directory, source, opened, KeySetStatus::Retired { since }, now)
+}
+
+/// Makes new keys and the next version of the trust root, in which the old keys have this status.
+fn replace(
+    directory: &DataDir,
+    source: &Source,
+    Opened { keys: mut old, trust_root }: Opened,
+    status: KeySetStatus,
+    now: u64,
+) -> Result<TrustRoot, KeysError> {
+    let mut new = generate(now)?;
+    let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
+    key_sets.extend(trust_root.key_sets().iter().map(|set| match set.status {
+        KeySetStatus::Active => TrustedKeySet { status, ..set.clone() },
+        _ => set.clone(),
+    }));
+    // The oldest are last; what they sealed no longer verifies, and nothing else can go.
+    key_sets.truncate(KEY_SETS_MAX);
+    let next = next_version(&trust_root, key_sets, &mut [&mut old, &mut new])?;
+    let sealed = sealed(&new, &source.find(directory)?);
+    keep(directory, &next)?;
+    directory.write(KEYS_FILE, &sealed)?;
+    publish(directory, &next)?;
+    Ok(next)
+}
+
+/// The next version with these key sets, which these keys sign.
+fn next_version(
+    trust_root: &TrustRoot,
+    key_sets: Vec<TrustedKeySet>,
+    signers: &mut [&mut SigningKeys],
+) -> Result<TrustRoot, KeysError> {
+    let next = trust_root.successor(key_sets).map_err(refused)?;
+    let cosignatures = signers.iter_mut().map(|keys| keys.cosign(&next, &mut rand::rng()));
+    let cosignatures = cosignatures.collect::<Result<_, _>>();
+    let cosignatures = cosignatures.map_err(|cause| KeysError::Sign(cause.to_string()))?;
+    let next = next.with_cosignatures(cosignatures).map_err(refused)?;
+    trust_root.accept(&next).map_err(|cause: UpdateError| KeysError::Sign(cause.to_string()))?;
+    Ok(next)
+}
+
+/// Encrypts the keys under another passphrase. The generated one, if it was the old one, is removed.
+pub fn reencrypt(
+    directory: &DataDir,
+    issuer: &str,
+    source: &Source,
+    new: &Passphrase,
+) -> Result<(), KeysError> {
+    let Opened { keys, .. } = open(directory, issuer, source)?;
+    directory.write(KEYS_FILE, &sealed(&keys, new))?;
+    directory.remove(passphrase::GENERATED_FILE)?;
+    Ok(())
+}
+
+/// The version of the trust root with this number, as JSON; none where there is no such version.
+pub fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>> {
+    match std::fs::read(directory.join(VERSIONS).join(format!("{number}.json"))) {
+        Ok(json) => Ok(Some(json)),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// The file for these keys.
+fn sealed(keys: &SigningKeys, passphrase: &Passphrase) -> Vec<u8> {
+    at_rest::seal(keys, passphrase.as_bytes(), passphrase.cost())
+}
+
+fn generate(now: u64) -> Result<SigningKeys, KeysError> {
+    let (from, until) = (now.saturating_sub(TOLERANCE_S), now.saturating_add(LIFETIME_S));
+    SigningKeys::generate(from, until, &mut rand::rng()).map_err(|cause| KeysError::Sign(cause.to_string()))
+}
+
+fn first(issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
+    let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    TrustRoot::new(issuer, vec![active]).map_err(refused)
+}
+
+fn refused(cause: TrustRootError) -> KeysError {
+    KeysError::Sign(cause.to_string())
+}
+
+/// The newest trust root, which must list the keys as active.
+fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
+    let path = directory.join(TRUST_ROOT_FILE);
+    if !directory.has(TRUST_ROOT_FILE)? && !directory.join(VERSIONS).exists() {
+        // The keys of an interrupted first start, or of a version that wrote no trust root.
+        let root = first(issuer, keys)?;
+        keep(directory, &root)?;
+        publish(directory, &root)?;
+        return Ok(root);
+    }
+    let root = read(&path)?;
+    let stored = version(directory.path(), root.version()).ok().flatten();
+    let is_first_of_its_kind = stored.is_none() && root.version() == 1;
+    if !is_first_of_its_kind && stored.as_deref() != Some(trust::to_json(&root).as_bytes()) {
+        return Err(KeysError::Apart(format!(
+            "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
+            path.display(),
+            root.version()
+        )));
+    }
+    if let Some(next) = after(directory, &root).filter(|next| lists(next, &keys.id())) {
+        publish(directory, &next)?;
+        return Ok(next);
+    }
+    if lists(&root, &keys.id()) {
+        // A first version of an earlier release is not among the versions yet.
+        if is_first_of_its_kind {
+            keep(directory, &root)?;
+        }
+        return Ok(root);
+    }
+    Err(KeysError::Apart(format!(
+        "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
+        path.display()
+    )))
+}
+
+/// The version after this one, which a rotation or a revocation that was interrupted has left.
+fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
+    let next = read(&directory.join(&version_file(root.version() + 1))).ok()?;
+    root.accept(&next).is_ok().then_some(next)
+}
+
+fn lists(root: &TrustRoot, id: &KeySetId) -> bool {
+    root.key_set(id).is_some_and(|set| set.status == KeySetStatus::Active)
+}
+
+fn read(path: &Path) -> Result<TrustRoot, KeysError> {
+    let named = |cause: &dyn ToString| KeysError::TrustRoot {
+        path: path.display().to_string(),
+        cause: cause.to_string(),
+    };
+    let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
+    trust::read(&bytes).map_err(|cause: TrustFileError| named(&cause))
+}
+
+fn version_file(number: u64) -> String {
+    format!("{VERSIONS}/{number}.json")
+}
+
+/// Adds a version to those that are kept.
+fn keep(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
+    directory.make_directory(VERSIONS)?;
+    Ok(directory.write(&version_file(root.version()), trust::to_json(root).as_bytes())?)
+}
+
+/// Makes a version the newest.
+fn publish(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
+    directory.write(TRUST_ROOT_FILE, trust::to_json(root).as_bytes())?;
+    Ok(directory.note(TRUST_ROOT_FILE)?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Tenants, their policies, and the API keys that speak for them.
+
+use crate::pace::Room;
+use crate::verdicts::Verdicts;
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::sync::Arc;
+use trefoil_matching::{KeyStructure, PublicKey};
+use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
+use zeroize::Zeroizing;
+
+pub mod policy;
+
+pub use policy::{POLICY_ID, POLICY_VERSION};
+pub use trefoil_api::{Attempts, Policy, Probe, Scope, Threshold};
+
+/// A set of [`Scope`]s as stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// The set of these.
+    pub fn of(scopes: &[Scope]) -> Scopes {
+        Scopes(scopes.iter().fold(0, |bits, scope| bits | 1 << *scope as u8))
+    }
+
+    /// As stored.
+    pub fn from_bits(bits: u8) -> Scopes {
+        Scopes(bits)
+    }
+
+    /// To store.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The scopes in the set.
+    pub fn list(self) -> Vec<Scope> {
+        Scope::ALL.into_iter().filter(|scope| self.contains(*scope)).collect()
+    }
+
+    /// Whether `scope` is in the set.
+    pub fn contains(self, scope: Scope) -> bool {
+        self.0 & 1 << scope as u8 != 0
+    }
+}
+
+/// A tenant in memory: an immutable snapshot, except for the count of requests in flight.
+#[derive(Clone)]
+pub struct Tenant {
+    /// Identifier.
+    pub id: TenantId,
+    /// Name for operators.
+    pub name: String,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// Since when its API keys are refused, Unix seconds.
+    pub disabled_at: Option<u64>,
+    /// Policy.
+    pub policy: Policy,
+    /// Wraps the tenant's templates and sessions.
+    pub key: Arc<WrapKey>,
+    /// Public keys of its templates, oldest first: two while they are rotated.
+    pub keys: Vec<PublicKey>,
+    /// Accepted credential roots, oldest first.
+    pub roots: Vec<Root>,
+    /// Keys that were registered for its roots, oldest first; the last one signs.
+    pub issuer_keys: Vec<IssuerKey>,
+    /// Permits for requests in flight.
+    pub in_flight: Arc<Room>,
+    /// What is remembered of its sessions, the same for all snapshots.
+    pub verdicts: Arc<Verdicts>,
+}
+
+impl Tenant {
+    /// How its templates are encrypted.
+    pub fn structure(&self) -> KeyStructure {
+        policy::keys(self.policy.probe)
+    }
+
+    /// Whether proofs under the root of this generation count.
+    pub(crate) fn accepts(&self, generation: u32) -> bool {
+        self.roots.iter().any(|root| root.generation == generation)
+    }
+
+    /// The pipeline's view.
+    pub fn attested(&self) -> trefoil_pipeline::Tenant {
+        trefoil_pipeline::Tenant {
+            id: self.id,
+            keys: self.keys.clone(),
+            policy: policy::attested(&self.policy),
+            roots: self.roots.iter().rev().map(|root| (root.generation, root.root)).collect(),
+        }
+    }
+}
+
+/// The secret that API keys are hashed with, so that a stolen database holds none that can be tried offline.
+pub struct Pepper(hmac::Key);
+
+impl Pepper {
+    /// The pepper with these bytes.
+    pub fn new(bytes: &[u8; 32]) -> Pepper {
+        Pepper(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// A fresh API key: its text, shown once, and its record.
+    pub fn new_api_key(
+        &self,
+        tenant: TenantId,
+        scopes: Scopes,
+        now: u64,
+    ) -> (Zeroizing<String>, store::ApiKey) {
+        let (mut id, mut secret) = ([0; 8], Zeroizing::new([0; 32]));
+        aws_lc_rs::rand::fill(&mut id).expect("the operating system's random source answers");
+        aws_lc_rs::rand::fill(&mut *secret).expect("the operating system's random source answers");
+        let text = format!("{API_KEY_PREFIX}{}_{}", hex::encode(id), URL_SAFE_NO_PAD.encode(*secret));
+        let tag = hmac::sign(&self.0, &message(&id, &*secret));
+        let tag = tag.as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes");
+        let record = store::ApiKey {
+            id,
+            tenant,
+            tag,
+            scopes: scopes.bits(),
+            created_at: now,
+            label: String::new(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        (Zeroizing::new(text), record)
+    }
+
+    /// The record that `text` is the key of, if any. Compares in constant time.
+    pub fn find<'a, K: AsRef<store::ApiKey>>(
+        &self,
+        text: &str,
+        by_id: impl FnOnce(&[u8; 8]) -> Option<&'a K>,
+    ) -> Option<&'a K> {
+        let (id, secret) = text.strip_prefix(API_KEY_PREFIX)?.split_once('_')?;
+        let (digits, mut id) = (id, [0; 8]);
+        hex::decode_to_slice(digits, &mut id).ok()?;
+        let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(secret).ok()?);
+        let record = by_id(&id)?;
+        hmac::verify(&self.0, &message(&id, &secret), &record.as_ref().tag).ok()?;
+        Some(record)
+    }
+
+    /// A digest that says nothing without the pepper: for bodies that hold biometric data.
+    pub fn digest(&self, domain: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(domain);
+        for part in parts {
+            context.update(&(part.len() as u64).to_le_bytes());
+            context.update(part);
+        }
+        context.sign().as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes")
+    }
+}
+
+/// Recognised by secret scanners.
+const API_KEY_PREFIX: &str = "trefoil_";
+
+fn message(id: &[u8; 8], secret: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new([b"trefoil/api-key/1".as_slice(), id, secret].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_key_is_found_by_its_whole_text_only() {
+        let pepper = Pepper::new(&[1; 32]);
+        let (text, record) = pepper.new_api_key([2; 16], Scopes::of(&[Scope::Issue]), 3);
+        let by_id = |id: &[u8; 8]| (*id == record.id).then_some(&record);
+        assert_eq!(pepper.find(&text, by_id), Some(&record));
+        assert_eq!(Pepper::new(&[2; 32]).find(&text, by_id), None);
+        for at in 0..text.len() {
+            let mut other = text.as_bytes().to_vec();
+            other[at] = if other[at] == b'x' { b'y' } else { b'x' };
+            // The last base64 digit carries two bits that decode to nothing and are refused when set.
+            assert_eq!(pepper.find(std::str::from_utf8(&other).unwrap(), by_id), None, "at {at}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_a_set() {
+        let scopes = Scopes::of(&[Scope::Enrol, Scope::Issue]);
+        assert!(scopes.contains(Scope::Enrol) && scopes.contains(Scope::Issue));
+        assert!(!scopes.contains(Scope::Authenticate));
+        assert_eq!(scopes.list(), [Scope::Enrol, Scope::Issue]);
+        assert_eq!(Scopes::from_bits(scopes.bits()), scopes);
+    }
+}

@@ -1,0 +1,66 @@
+//! The proof intake in Prometheus text. Never labelled by caller or subject.
+
+use super::Text;
+use trefoil_service::proofs::counters::ProofCounters;
+
+/// What is read at scrape time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProofGauges {
+    /// Statements that wait for a thread.
+    pub depth: usize,
+    /// Uploads between quota and answer.
+    pub open: usize,
+}
+
+/// Appends what was counted.
+pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGauges) {
+    let [accepted, refused] = counters.outcomes().map(|count| count as f64);
+    text.family("trefoil_proofs_total", "counter", "Proofs verified");
+    text.sample("trefoil_proofs_total", "{outcome=\"accepted\"}", accepted);
+    text.sample("trefoil_proofs_total", "{outcome=\"refused\"}", refused);
+    let help = "Proof uploads by what happened to them before or instead of a verification";
+    text.family("trefoil_proof_uploads_total", "counter", help);
+    for (event, count) in counters.events() {
+        text.sample("trefoil_proof_uploads_total", &format!("{{event=\"{event}\"}}"), count as f64);
+    }
+    let [wait, verify] = counters.durations();
+    for (name, help, durations) in [
+        ("trefoil_proof_wait_seconds", "Time of a proof in the queue before its verification", wait),
+        ("trefoil_proof_verify_seconds", "Time of a verification", verify),
+    ] {
+        text.family(name, "summary", help);
+        text.summary(name, "", durations);
+    }
+    let ProofGauges { depth, open } = *gauges;
+    text.single("trefoil_proof_queue_depth", "gauge", "Proofs that wait for a thread", depth as f64);
+    text.single("trefoil_proof_uploads_open", "gauge", "Proof uploads let in and not answered", open as f64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trefoil_service::proofs::counters::Event;
+
+    #[test]
+    fn a_scrape_shows_uploads_outcomes_and_times() {
+        let counters = ProofCounters::default();
+        (0..3).for_each(|_| counters.count(Event::Late));
+        counters.verified(true, 1_000_000, 2_000_000);
+        let mut text = Text::default();
+        render(&mut text, &counters, &ProofGauges { depth: 3, open: 4 });
+        let text = text.into_string();
+        for line in ["{quantile=\"0.5\"} 0.0020152315", "_sum 0.002", "_count 1"] {
+            let line = format!("\ntrefoil_proof_verify_seconds{line}\n");
+            assert!(text.contains(&line), "{line} in {text}");
+        }
+        for line in [
+            "trefoil_proof_uploads_total{event=\"late\"} 3\n",
+            "trefoil_proof_uploads_total{event=\"known\"} 0\n",
+            "trefoil_proofs_total{outcome=\"accepted\"} 1\n",
+            "trefoil_proof_queue_depth 3\n",
+            "trefoil_proof_uploads_open 4\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What a caller reads where the service refuses: the one mapping.
+
+use super::{Code, Problem};
+use trefoil_api::OutOfRange;
+use trefoil_matching::KeyHolderError;
+use trefoil_service::Refused;
+use trefoil_storage::store::StoreError;
+use trefoil_wallet::credentials::{ChainError, RootError};
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        let code = match &refused {
+            Refused::Caller => {
+                let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
+                return Problem::new(Code::CallerUnauthenticated, detail);
+            }
+            Refused::ApiKeyUnknown => {
+                let detail = format!("{refused}; GET /v1/tenants/{{tenant}}/api-keys lists them");
+                return Problem::new(Code::ApiKeyUnknown, detail);
+            }
+            Refused::IssuerKeyMissing => {
+                let detail = format!("{refused}: PUT /v1/tenants/{{tenant}}/issuer-key, admin listener");
+                return Problem::new(Code::IssuerKeyMissing, detail);
+            }
+            Refused::Fault => return Problem::fault(),
+            Refused::Policy(OutOfRange { pointer, .. }) => {
+                return field(&format!("/policy{pointer}"), &refused);
+            }
+            Refused::NoScope => return field("/scopes", &refused),
+            Refused::Over { .. } => return field("/expires_at", &refused),
+            Refused::IssuerKey => return field("/ml_dsa_65", &refused),
+            Refused::RootEarly | Refused::TooManyRoots => return field("/statement", &refused),
+            Refused::Root(cause) => return root(cause),
+            Refused::TenantDisabled => Code::TenantDisabled,
+            Refused::TenantUnknown => Code::TenantUnknown,
+            Refused::TenantExists => Code::TenantExists,
+            Refused::Audience { .. } => Code::AudienceNotAllowed,
+            Refused::RootOvertaken => Code::RootGenerationStale,
+            Refused::SessionEnded => Code::SessionExpired,
+            Refused::Proof(_) => Code::ProofRejected,
+            Refused::TooManyChains
+            | Refused::ProofLate(_)
+            | Refused::TooManyProofs(_)
+            | Refused::StoreBusy => Code::Overloaded,
+            Refused::StoreDamaged => Code::StorageDamaged,
+            Refused::NoRoom => Code::DiskLow,
+            Refused::KeyHolderAway | Refused::SeatAway(_) | Refused::OlderVault(_) => {
+                Code::KeyHolderUnavailable
+            }
+            Refused::KeyHolderForbids(_) => Code::KeyHolderForbids,
+        };
+        Problem::new(code, refused.to_string())
+    }
+}
+
+fn field(pointer: &str, refused: &Refused) -> Problem {
+    Problem::field(Code::FieldInvalid, pointer, refused.to_string())
+}
+
+fn root(cause: &ChainError) -> Problem {
+    match cause {
+        ChainError::Generation { .. } | ChainError::Previous { .. } => Problem::new(
+            Code::RootGenerationStale,
+            format!("{cause}; read the root log and publish after its end"),
+        ),
+        ChainError::Root(RootError::Key { .. } | RootError::Signature) => {
+            Problem::new(Code::RootSignatureInvalid, cause.to_string())
+        }
+        _ => Problem::field(Code::FieldInvalid, "/statement", cause.to_string()),
+    }
+}
+
+impl From<KeyHolderError> for Problem {
+    /// As the service takes it.
+    fn from(cause: KeyHolderError) -> Problem {
+        Refused::from(cause).into()
+    }
+}
+
+impl From<StoreError> for Problem {
+    /// As the service takes it.
+    fn from(cause: StoreError) -> Problem {
+        Refused::from(cause).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use trefoil_zkp::ProofError;
+
+    /// What callers have read since the first version, to the last letter: programs compare codes, people search for sentences.
+    fn reads(refused: Refused, code: &str, detail: &str) {
+        let problem = Problem::from(refused.clone());
+        assert_eq!((problem.code().name(), &*problem.detail), (code, detail));
+        // `errors` names the field that `detail` begins with.
+        let pointer = detail.strip_prefix('/').and_then(|rest| rest.split_once(": "));
+        let expected = pointer.map(|(pointer, rest)| (format!("/{pointer}"), rest));
+        let named = problem.errors.first().map(|error| (error.pointer.clone(), error.detail.as_str()));
+        assert_eq!(named, expected, "{refused:?}");
+    }
+
+    #[test]
+    fn refusals_of_tenants_keys_and_roots_read_as_callers_know_them() {
+        let out_of_range = OutOfRange { pointer: "/audiences".to_owned(), detail: "expected one".to_owned() };
+        for (refused, code, detail) in [
+            (
+                Refused::Caller,
+                "caller-unauthenticated",
+                "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked",
+            ),
+            (
+                Refused::TenantDisabled,
+                "tenant-disabled",
+                "the service's operator disabled this tenant; ask the operator to enable it",
+            ),
+            (Refused::TenantUnknown, "tenant-unknown", "no tenant has this identifier"),
+            (Refused::TenantExists, "tenant-exists", "the tenant exists; retry for another identifier"),
+            (Refused::Policy(out_of_range), "field-invalid", "/policy/audiences: expected one"),
+            (
+                Refused::Audience { allowed: "a, b and others".to_owned() },
+                "audience-not-allowed",
+                "the tenant's policy allows the audiences a, b and others; use one of them as it is written, or a tenant made for \
+                 the other one, because a policy cannot be changed",
+            ),
+            (
+                Refused::ApiKeyUnknown,
+                "api-key-unknown",
+                "this tenant has no API key with this id; GET /v1/tenants/{tenant}/api-keys lists them",
+            ),
+            (
+                Refused::NoScope,
+                "field-invalid",
+                "/scopes: expected at least one of enrol, authenticate, issue",
+            ),
+            (
+                Refused::Over { end: 1, now: 2 },
+                "field-invalid",
+                "/expires_at: 1 is over: the service's clock says 2, in Unix seconds",
+            ),
+            (Refused::IssuerKey, "field-invalid", "/ml_dsa_65: expected 1952 bytes, an ML-DSA-65 public key"),
+            (
+                Refused::IssuerKeyMissing,
+                "issuer-key-missing",
+                "register the tenant's issuer key first: PUT /v1/tenants/{tenant}/issuer-key, admin listener",
+            ),
+            (
+                Refused::RootEarly,
+                "field-invalid",
+                "/statement: issued in the future: check the issuer's clock",
+            ),
+            (
+                Refused::RootOvertaken,
+                "root-generation-stale",
+                "a root of this or a later generation is published",
+            ),
+            (
+                Refused::TooManyRoots,
+                "field-invalid",
+                "/statement: at most 16 generations are accepted at once; raise generation_min",
+            ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_sessions_stores_and_key_holders_read_as_callers_know_them() {
+        let away =
+            "the key-holder cannot be reached, and nothing is accepted without it; retry after a second";
+        for (refused, code, detail) in [
+            (
+                Refused::SessionEnded,
+                "session-expired",
+                "the session has ended or its credential root was withdrawn; prove again",
+            ),
+            (
+                Refused::TooManyChains,
+                "overloaded",
+                "too many sessions with a hash chain are open; retry later",
+            ),
+            (
+                Refused::ProofLate(Duration::from_secs(2)),
+                "overloaded",
+                "the proof waited longer than 2000 ms; retry after a second",
+            ),
+            (
+                Refused::TooManyProofs("proofs of this tenant"),
+                "overloaded",
+                "too many proofs of this tenant wait; retry after a second",
+            ),
+            (Refused::StoreBusy, "overloaded", "too many writes wait; retry after a second"),
+            (
+                Refused::StoreDamaged,
+                "storage-damaged",
+                "stored data is damaged, so the service ends; its operator finds the file and the cure in the log",
+            ),
+            (
+                Refused::NoRoom,
+                "disk-low",
+                "the service has no room for new records; nothing was attempted: retry later",
+            ),
+            (Refused::KeyHolderAway, "key-holder-unavailable", away),
+            (Refused::SeatAway("one is away".to_owned()), "key-holder-unavailable", "one is away"),
+            (Refused::OlderVault("an older copy".to_owned()), "key-holder-unavailable", "an older copy"),
+            (
+                Refused::KeyHolderForbids("not today".to_owned()),
+                "key-holder-forbids",
+                "not today (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and \
+                 `set-policy` are its operator's)",
+            ),
+            (
+                Refused::Fault,
+                "internal",
+                "the request failed on our side; retry, and quote request_id if it persists",
+            ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_proof_or_a_root_is_told_in_the_words_of_who_found_it() {
+        let read = |refused: Refused| {
+            let problem = Problem::from(refused);
+            (problem.code(), problem.detail.into_owned())
+        };
+        let proof = ProofError::Encoding;
+        assert_eq!(read(Refused::Proof(proof.clone())), (Code::ProofRejected, proof.to_string()));
+        let late = "generation 3 does not follow generation 4; read the root log and publish after its end";
+        for (cause, code, detail) in [
+            (ChainError::Generation { got: 3, last: 4 }, Code::RootGenerationStale, late.to_owned()),
+            (
+                ChainError::Root(RootError::Signature),
+                Code::RootSignatureInvalid,
+                RootError::Signature.to_string(),
+            ),
+            (
+                ChainError::Root(RootError::Root),
+                Code::FieldInvalid,
+                format!("/statement: {}", RootError::Root),
+            ),
+        ] {
+            assert_eq!(read(Refused::Root(cause)), (code, detail));
+        }
+    }
+}
