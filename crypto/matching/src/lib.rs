@@ -83,13 +83,7 @@ pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
+pub use trefoil_types::{BatchId, Handle, TenantId};
 pub use vault::{
     EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
 };
-
-/// Names a tenant. A batch never holds two.
-pub type TenantId = [u8; 16];
-/// Names a subject within a tenant: the pseudonym that the credential proof shows.
-pub type Handle = [u8; 32];
-/// Names a batch in logs and attestations.
-pub type BatchId = [u8; 16];

@@ -15,6 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 use trefoil_bfv::Share;
+use trefoil_types::{Handle, SessionId, TenantId};
 use zeroize::Zeroizing;
 
 /// ML-KEM-768: encapsulation key, decapsulation key, ciphertext.
@@ -75,9 +76,9 @@ pub struct OpenError;
 impl Context {
     /// A probe of a subject in a session, under the request's nonce and the second at which the device sealed it.
     pub fn probe(
-        tenant: &[u8; 16],
-        handle: &[u8; 32],
-        session: &[u8; 32],
+        tenant: &TenantId,
+        handle: &Handle,
+        session: &SessionId,
         nonce: &[u8],
         issued_at: u64,
     ) -> Context {
@@ -85,16 +86,23 @@ impl Context {
     }
 
     /// A template of a subject, under the enrolment's idempotency key and the second at which the device sealed it.
-    pub fn template(tenant: &[u8; 16], handle: &[u8; 32], idempotency_key: &[u8], issued_at: u64) -> Context {
-        Context::of(b"trefoil/split/template/2", tenant, handle, &[0; 32], issued_at, idempotency_key)
+    pub fn template(tenant: &TenantId, handle: &Handle, idempotency_key: &[u8], issued_at: u64) -> Context {
+        Context::of(
+            b"trefoil/split/template/2",
+            tenant,
+            handle,
+            &SessionId::new([0; 32]),
+            issued_at,
+            idempotency_key,
+        )
     }
 
     /// A domain string, four fixed lengths, and one variable at the end.
     fn of(
         domain: &[u8],
-        tenant: &[u8; 16],
-        handle: &[u8; 32],
-        session: &[u8; 32],
+        tenant: &TenantId,
+        handle: &Handle,
+        session: &SessionId,
         issued_at: u64,
         nonce: &[u8],
     ) -> Context {
@@ -308,8 +316,8 @@ impl fmt::Debug for SealingKey {
 mod tests {
     use super::*;
 
-    const TENANT: [u8; 16] = [1; 16];
-    const HANDLE: [u8; 32] = [2; 32];
+    const TENANT: TenantId = TenantId::new([1; 16]);
+    const HANDLE: Handle = Handle::new([2; 32]);
 
     fn share() -> Share {
         Share::random(&mut rand::rng())
@@ -318,18 +326,18 @@ mod tests {
     #[test]
     fn a_share_opens_for_its_key_and_use_only() {
         let (key, other) = (OpeningKey::generate(), OpeningKey::generate());
-        let context = Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 7);
+        let context = Context::probe(&TENANT, &HANDLE, &SessionId::new([3; 32]), b"nonce", 7);
         let share = share();
         let sealed = key.sealing_key().seal(&context, &share);
         assert!(key.open(&context, &sealed) == Ok(share.clone()));
         assert!(key.sealing_key().seal(&context, &share) != sealed, "fresh randomness");
         assert!(other.open(&context, &sealed) == Err(OpenError));
         for context in [
-            Context::probe(&[9; 16], &HANDLE, &[3; 32], b"nonce", 7),
-            Context::probe(&TENANT, &[9; 32], &[3; 32], b"nonce", 7),
-            Context::probe(&TENANT, &HANDLE, &[9; 32], b"nonce", 7),
-            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce2", 7),
-            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 8),
+            Context::probe(&TenantId::new([9; 16]), &HANDLE, &SessionId::new([3; 32]), b"nonce", 7),
+            Context::probe(&TENANT, &Handle::new([9; 32]), &SessionId::new([3; 32]), b"nonce", 7),
+            Context::probe(&TENANT, &HANDLE, &SessionId::new([9; 32]), b"nonce", 7),
+            Context::probe(&TENANT, &HANDLE, &SessionId::new([3; 32]), b"nonce2", 7),
+            Context::probe(&TENANT, &HANDLE, &SessionId::new([3; 32]), b"nonce", 8),
             Context::template(&TENANT, &HANDLE, b"nonce", 7),
         ] {
             assert!(key.open(&context, &sealed) == Err(OpenError));

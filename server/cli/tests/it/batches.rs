@@ -156,7 +156,7 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
     elsewhere.audience = "bank.example".to_owned();
     sign(&mut elsewhere, &ann.key);
     let mut strange = service.request(ann, &ann.face, 91);
-    strange.session_id = Hex(people[2].session_id);
+    strange.session_id = Hex(people[2].session_id.to_bytes());
     let used = good(92);
     assert_eq!(service.public.post("/v1/authentications", &used).await.status, 200);
     let wrong = [

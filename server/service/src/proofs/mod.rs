@@ -17,7 +17,6 @@ pub mod quota;
 use crate::refused::Refused;
 use counters::{Event, ProofCounters};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use quota::CallerId;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_pipeline::{Clock, SessionId, TenantId};
 use trefoil_storage::Supervisor;
+use trefoil_types::ApiKeyId;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{ProofError, Verified};
 
@@ -74,7 +74,7 @@ struct Shared {
 struct Flight {
     tenant: TenantId,
     /// Who sent the first one.
-    caller: CallerId,
+    caller: ApiKeyId,
     uploads: Vec<Upload>,
 }
 
@@ -120,7 +120,7 @@ impl ProofPool {
     }
 
     /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
-    pub async fn verify(&self, caller: CallerId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
+    pub async fn verify(&self, caller: ApiKeyId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
         match self.join(caller, envelope)?.await {
             Ok(Ok(verified)) => Ok(verified),
             Ok(Err(Unverified::Refused(cause))) => Err(Refused::Proof(cause)),
@@ -136,7 +136,7 @@ impl ProofPool {
 
     fn join(
         &self,
-        caller: CallerId,
+        caller: ApiKeyId,
         envelope: Arc<ProofEnvelope>,
     ) -> Result<oneshot::Receiver<Outcome>, Refused> {
         let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
@@ -147,7 +147,7 @@ impl ProofPool {
             Err(Refused::TooManyProofs(whose))
         };
         let mut flights = self.shared.flights();
-        if let Some(flight) = flights.get_mut(&id) {
+        if let Some(flight) = flights.get_mut(&SessionId::new(id)) {
             if flight.uploads.len() > FOLLOWERS_MAX {
                 return full("uploads of this statement");
             }
@@ -163,9 +163,9 @@ impl ProofPool {
         if flights.values().filter(own).count() >= self.per_caller_max {
             return full("proofs of this API key");
         }
-        match self.queue.try_send(id) {
+        match self.queue.try_send(SessionId::new(id)) {
             Ok(()) => {
-                flights.insert(id, Flight { tenant, caller, uploads: vec![upload] });
+                flights.insert(SessionId::new(id), Flight { tenant, caller, uploads: vec![upload] });
                 Ok(outcome)
             }
             Err(TrySendError::Full(_)) => full("proofs"),
