@@ -1,5 +1,5 @@
 //! What clients link, built for machines that are not this one: the verifier where there is no standard library, the bodies of the
-//! API in a browser. On this machine a dependency that needs more would pass.
+//! API and the wallet in a browser. On this machine a dependency that needs more would pass.
 
 use std::process::Command;
 
@@ -9,7 +9,10 @@ use crate::repo::Repo;
 /// browser.
 const CHECKS: [(&str, &[&str]); 2] = [
     ("thumbv7em-none-eabihf", &["-p", "trefoil-types", "-p", "trefoil-attest", "--no-default-features"]),
-    ("wasm32-unknown-unknown", &["-p", "trefoil-types", "-p", "trefoil-attest", "-p", "trefoil-api"]),
+    (
+        "wasm32-unknown-unknown",
+        &["-p", "trefoil-types", "-p", "trefoil-attest", "-p", "trefoil-api", "-p", "trefoil-wallet"],
+    ),
 ];
 
 /// Installs targets that are missing, and checks; the note says for which it could.
