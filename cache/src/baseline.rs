@@ -194,7 +194,7 @@ impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
         self.recorder.record(match outcome {
             Inserted::New => Event::Insertion,
             Inserted::Replaced => Event::Replacement,
-            Inserted::Expired | Inserted::Contended | Inserted::Full | Inserted::Outdated => Event::Rejection,
+            Inserted::Expired | Inserted::Contended | Inserted::Full => Event::Rejection,
         });
         if let Some(began) = began {
             self.recorder.end(Operation::Put, began);

@@ -12,7 +12,7 @@
 mod entry;
 mod eviction;
 mod insert;
-mod partition;
+mod policy;
 mod session;
 mod set;
 mod sketch;
@@ -20,9 +20,9 @@ mod trials;
 mod writer;
 
 use crate::placement::{KeyWords, Placement};
-use crate::{Cache, Observer, PerWorker, Stats, Tenant, Value};
+use crate::{Cache, Observer, PerWorker, Stats, Value};
 use entry::{Entries, Entry};
-use partition::Partition;
+use policy::Policy;
 pub use session::EngineSession;
 use set::{Ledger, Place, Set, Shown};
 pub use sketch::Sketch;
@@ -43,10 +43,7 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
     entries: Box<[Entries<V::Words>]>,
     /// As many as `sets`.
     ledgers: Box<[Ledger]>,
-    /// Of tenant 0 and all without a quota.
-    shared: Partition,
-    /// Of tenants 1, 2 and so on.
-    partitions: Box<[Partition]>,
+    policy: Policy,
     placement: Placement,
     observer: O,
 }
@@ -54,7 +51,7 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
 /// Look-ups per entry after which frequencies are halved: of 5, 10 and 20 the last gave the best mean hit ratio over
 /// recorded traces.
 const AGEING_PER_ENTRY: usize = 20;
-/// Memory of all sketches together.
+/// Memory of the sketch, at most.
 const SKETCH_BYTES: usize = 512 << 10;
 
 /// An even number in 0..256 for each set.
@@ -63,65 +60,23 @@ fn dither(set: usize) -> u8 {
 }
 
 impl<V: Value, O: Observer> Engine<V, O> {
-    /// An empty cache for one tenant; allocates all the memory it will ever use.
+    /// An empty cache; allocates all the memory it will ever use.
     #[must_use]
     pub fn new(config: EngineConfig) -> Self {
-        Self::for_tenants(&[config.capacity])
+        Self::with_placement(config.capacity, Placement::random())
     }
 
-    /// An empty cache in which tenant `t` has room for `quotas[t]` entries, and a share of the frequency sketch in
-    /// proportion: nothing that one tenant does displaces what another holds or erodes what is known of it. Tenants
-    /// beyond those share with tenant 0. Without any quota, tenant 0 has one entry.
-    #[must_use]
-    pub fn for_tenants(quotas: &[usize]) -> Self {
-        Self::observed(quotas, O::for_tenants(quotas.len()))
-    }
-
-    /// As [`Engine::for_tenants`], with an observer that was made before.
-    #[must_use]
-    pub fn observed(quotas: &[usize], observer: O) -> Self {
-        Self::with_placement(quotas, observer, Placement::random())
-    }
-
-    fn with_placement(quotas: &[usize], observer: O, placement: Placement) -> Self {
-        let (first, others) = quotas.split_first().unwrap_or((&1, &[]));
-        let total = quotas.iter().sum::<usize>().max(1);
-        let mut sets = 0;
-        let mut partition = |&quota: &usize| {
-            let bytes = (SKETCH_BYTES as u128 * quota as u128 / total as u128) as usize;
-            let partition = Partition::new(sets, quota, bytes);
-            sets = partition.sets().end;
-            partition
-        };
-        let shared = partition(first);
-        let partitions = others.iter().map(partition).collect();
+    fn with_placement(capacity: usize, placement: Placement) -> Self {
+        let policy = Policy::new(capacity, SKETCH_BYTES);
+        let sets = policy.sets();
         Self {
             sets: collect_in_large_pages((0..sets).map(|_| Set::empty())),
             entries: collect_in_large_pages((0..sets).map(|_| std::array::from_fn(|_| Entry::empty()))),
             ledgers: collect_in_large_pages((0..sets).map(|_| Ledger::empty())),
-            shared,
-            partitions,
+            policy,
             placement,
-            observer,
+            observer: O::default(),
         }
-    }
-
-    /// Makes all entries of `tenant` unusable, in constant time: look-ups that start after this return none of them,
-    /// and what is being computed under a [`crate::Ticket`] drawn before is not stored. Tenants without a quota of
-    /// their own are invalidated together.
-    pub fn invalidate(&self, tenant: Tenant) {
-        self.partition(tenant).invalidate();
-    }
-
-    /// Totals of `tenant`.
-    pub fn tenant_stats(&self, tenant: Tenant) -> Stats {
-        self.observer.tenant_stats(tenant)
-    }
-
-    /// Entries held for `tenant`, unusable ones included, and its quota. Walks its sets; not for the hot path.
-    pub fn occupancy(&self, tenant: Tenant) -> (usize, usize) {
-        let partition = self.partition(tenant);
-        (self.sets[partition.sets()].iter().map(Set::len).sum(), partition.entries())
     }
 
     /// The observer that the sessions report to.
@@ -131,29 +86,13 @@ impl<V: Value, O: Observer> Engine<V, O> {
 
     /// Bytes of table and sketch; constant.
     pub fn memory_bytes(&self) -> usize {
-        let sketches: usize = self.partitions().map(|partition| partition.sketch.bytes()).sum();
         let table = size_of_val(&*self.sets) + size_of_val(&*self.entries) + size_of_val(&*self.ledgers);
-        table + sketches
+        table + self.policy.sketch.bytes()
     }
 
     #[inline(always)]
     fn hash(&self, key: &KeyWords) -> u64 {
         self.placement.hash(key)
-    }
-
-    #[inline(always)]
-    fn partition(&self, tenant: Tenant) -> &Partition {
-        let other = usize::from(tenant.0).checked_sub(1).and_then(|index| self.partitions.get(index));
-        other.unwrap_or(&self.shared)
-    }
-
-    fn partitions(&self) -> impl Iterator<Item = &Partition> {
-        std::iter::once(&self.shared).chain(&self.partitions)
-    }
-
-    /// Those with quotas.
-    fn tenants(&self) -> impl Iterator<Item = Tenant> + use<V, O> {
-        (0..=u16::MAX).take(1 + self.partitions.len()).map(Tenant)
     }
 
     #[inline(always)]
@@ -179,7 +118,7 @@ impl<V: Value, O: Observer> Cache<V> for Engine<V, O> {
     }
 
     fn capacity(&self) -> usize {
-        self.partitions().map(Partition::entries).sum()
+        self.policy.entries()
     }
 
     fn len(&self) -> usize {
@@ -232,7 +171,7 @@ mod tests {
     fn keys_of_one_hash_are_told_apart() {
         let secret = [0x1234_5678_9ABC_DEF0, 2, 3, 4, 5];
         let placement = Placement::with_secret(secret);
-        let engine = Arc::new(Engine::<u64>::with_placement(&[1024], PerWorker::<64>::default(), placement));
+        let engine = Arc::new(Engine::<u64>::with_placement(1024, placement));
         let keys: Vec<Key> = colliding_keys(secret).take(33).collect();
         let hashes: Vec<u64> = keys.iter().map(|key| engine.hash(&pack(key))).collect();
         assert!(hashes.iter().all(|&h| h == hashes[0]));
@@ -309,7 +248,6 @@ mod tests {
         }
         let before = engine.stats();
         session.announce(keys.iter());
-        session.announce_in(Tenant(9), keys.iter());
         assert_eq!(engine.stats(), before);
         let held: Vec<bool> = keys.iter().map(|key| session.get(key, 0).is_some()).collect();
         session.announce(keys.iter());

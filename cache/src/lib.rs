@@ -54,7 +54,6 @@ mod observe;
 mod placement;
 mod stats;
 mod sync;
-mod tenant;
 pub mod value;
 mod version;
 
@@ -75,11 +74,6 @@ pub use observe::{
 pub use stats::{Event, Stats};
 use std::sync::Arc;
 use std::time::Instant;
-#[cfg(feature = "engine")]
-pub(crate) use tenant::Cause;
-pub use tenant::Tenant;
-#[cfg(feature = "engine")]
-pub use tenant::Ticket;
 pub use value::Value;
 
 /// A cache key: a digest. May be chosen by an attacker.
@@ -164,9 +158,6 @@ pub enum Inserted {
     Contended,
     /// Not stored: the table is full and does not evict (`Baseline` only).
     Full,
-    /// Not stored: the tenant's entries were invalidated after the ticket was drawn. An entry under the key, if any,
-    /// is unchanged.
-    Outdated,
 }
 
 impl Inserted {

@@ -9,7 +9,7 @@ mod pattern;
 mod per_worker;
 mod throughput;
 
-use crate::{Event, Key, Stats, Tenant};
+use crate::{Event, Key, Stats};
 pub use exposition::{Watched, exposition};
 pub use latency::Latency;
 pub use pattern::{Pattern, PatternCounts, Phase};
@@ -21,13 +21,6 @@ pub trait Observer: Default + Send + Sync + 'static {
     /// The session's side.
     type Worker: Recorder;
 
-    /// An observer that keeps the counts of tenants 0 to `tenants - 1` apart, if it can.
-    #[must_use]
-    fn for_tenants(tenants: usize) -> Self {
-        let _ = tenants;
-        Self::default()
-    }
-
     /// A recorder for a new session.
     fn worker(&self) -> Self::Worker;
 
@@ -36,12 +29,6 @@ pub trait Observer: Default + Send + Sync + 'static {
 
     /// Sampled look-up latencies over all recorders, live and dropped.
     fn latency(&self) -> Latency;
-
-    /// Totals of one tenant; all zero where they are not kept apart.
-    fn tenant_stats(&self, tenant: Tenant) -> Stats {
-        let _ = tenant;
-        Stats::default()
-    }
 
     /// Sampled durations of an operation, over all recorders; empty where none are kept.
     fn durations(&self, operation: Operation) -> Latency {
@@ -121,13 +108,6 @@ pub trait Recorder: Send + 'static {
 
     /// Called after a look-up that [`Recorder::begin_get`] chose to time.
     fn end_get(&mut self, began: Instant);
-
-    /// Counts `event` once for `tenant`.
-    #[inline(always)]
-    fn record_in(&mut self, tenant: Tenant, event: Event) {
-        let _ = tenant;
-        self.record(event);
-    }
 
     /// Called before an insert; the start time if this insert is in the sample.
     #[inline(always)]

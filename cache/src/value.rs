@@ -21,12 +21,6 @@ pub trait Value: Copy + Send + Sync + 'static {
 
     /// Decodes what [`Value::to_words`] produced.
     fn from_words(words: &Self::Words) -> Self;
-
-    /// How many entries' room the value counts for: more than 1 for one that stands for memory elsewhere. A value
-    /// never counts for more than a set of the table, 32.
-    fn weight(&self) -> u8 {
-        1
-    }
 }
 
 /// An array `[u64; N]`, and the array of atomics that stores it.

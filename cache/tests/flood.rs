@@ -1,10 +1,10 @@
-//! What floods cost: keys crafted against the placement hash, and a tenant that fills its share with rubbish.
+//! What floods cost: keys crafted against the placement hash, and keys that never end.
 
 #![cfg(feature = "engine")]
 
 use std::sync::Arc;
 use trefoil_cache::value::unpack;
-use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch, Tenant, Value};
+use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch, Value};
 use trefoil_testing::volume;
 
 #[derive(Clone, Copy)]
@@ -26,8 +26,6 @@ impl Value for Unit {
 const REQUESTS: usize = 4_000_000;
 /// Honest requests for each one of a flood: a million of those.
 const HONEST_PER_FLOOD: usize = 4;
-/// Of tenant B.
-const TENANT_REQUESTS: usize = 200_000;
 const POPULATION: usize = 100_000;
 const CAPACITY: usize = 10_000;
 /// Entries whose sketch is as large as it gets.
@@ -87,34 +85,6 @@ fn keys_crafted_for_a_zero_secret_cost_less_than_a_point() {
     let crafted = under(|n| Some(unpack(&[0, mix(n), 0, n])));
     println!("honest hits: {alone:.2} % alone, {crafted:.2} % beside crafted keys");
     assert!(crafted > alone - 1.0, "{alone} % alone, {crafted} % beside crafted keys");
-}
-
-#[test]
-fn a_tenant_that_floods_costs_another_nothing() {
-    let (a, b) = (Tenant(0), Tenant(1));
-    let hit_percent = |flood: u64| {
-        let cache = Arc::new(Cache::for_tenants(&[CAPACITY, CAPACITY]));
-        let mut session = cache.session();
-        let mut hits = 0;
-        for (n, key) in honest().take(TENANT_REQUESTS).enumerate() {
-            if session.get_in(b, &key, 0).is_some() {
-                hits += 1;
-            } else {
-                session.insert_in(b, key, Unit, 10, 0);
-            }
-            for i in 0..flood {
-                let key = digest((n as u64 * flood + i) | 1 << 41);
-                if session.get_in(a, &key, 0).is_none() {
-                    session.insert_in(a, key, Unit, 10, 0);
-                }
-            }
-        }
-        hits as f64 * 100.0 / TENANT_REQUESTS as f64
-    };
-    let (alone, flooded) = (hit_percent(0), hit_percent(5));
-    println!("tenant B hits: {alone:.2} % alone, {flooded:.2} % beside a flood by tenant A");
-    // Placement is random: two runs of the same requests differ by a few tenths of a point.
-    assert!(flooded > alone - 1.0, "{alone} % alone, {flooded} % flooded");
 }
 
 /// Ten million different keys, in a table so large that its sketch has the full size.

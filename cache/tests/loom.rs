@@ -27,36 +27,33 @@ use inbox::Inbox;
 use loom::sync::Arc;
 use loom::thread;
 use sync::AtomicU64;
-use sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use sync::Ordering::Relaxed;
 use trefoil_kernels::cells::WORDS;
 use trefoil_kernels::counters::{COUNTERS, MAX_COUNT, ROWS};
 use trefoil_testing::Scale;
 use version::Version;
 
-/// A set with one entry of as many words as are read together, and its generation.
+/// A set with one entry of as many words as are read together.
 #[derive(Default)]
 struct Entry {
     version: Version,
     words: [AtomicU64; WORDS],
-    generation: AtomicU64,
 }
 
 impl Entry {
     /// As a writer in the table does it, but giving up at once; whether it entered.
-    fn write(&self, value: u64, generation: u64) -> bool {
+    fn write(&self, value: u64) -> bool {
         let Some(version) = self.version.try_enter() else { return false };
         cells::store(&self.words, &[value; WORDS]);
-        self.generation.store(generation, Relaxed);
         self.version.leave(version);
         true
     }
 
     /// As a look-up in the table does it, with one attempt.
-    fn read(&self) -> Option<([u64; WORDS], u64)> {
+    fn read(&self) -> Option<[u64; WORDS]> {
         let version = self.version.at_rest()?;
         let words = cells::load(&self.words);
-        let generation = self.generation.load(Relaxed);
-        self.version.is_still(version).then_some((words, generation))
+        self.version.is_still(version).then_some(words)
     }
 
     /// As a look-up compares a key, with one attempt.
@@ -83,11 +80,11 @@ fn a_reader_sees_what_one_writer_left() {
         let writer = {
             let entry = entry.clone();
             thread::spawn(move || {
-                entry.write(1, 0);
-                entry.write(2, 0);
+                entry.write(1);
+                entry.write(2);
             })
         };
-        if let Some((words, _)) = entry.read() {
+        if let Some(words) = entry.read() {
             assert_eq!(words, [words[0]; WORDS], "torn");
         }
         writer.join().unwrap();
@@ -101,53 +98,19 @@ fn two_writers_and_a_reader() {
         let writers: Vec<_> = [1, 2]
             .map(|value| {
                 let entry = entry.clone();
-                thread::spawn(move || u64::from(entry.write(value, 0)))
+                thread::spawn(move || u64::from(entry.write(value)))
             })
             .into();
-        if let Some((words, _)) = entry.read() {
+        if let Some(words) = entry.read() {
             assert_eq!(words, [words[0]; WORDS], "torn");
         }
         let entered: u64 = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
         assert!(
-            entered >= 1 || entry.read() == Some(([0; WORDS], 0)),
+            entered >= 1 || entry.read() == Some([0; WORDS]),
             "weak exchanges may fail, but change nothing"
         );
-        let (words, _) = entry.read().expect("at rest");
+        let words = entry.read().expect("at rest");
         assert_eq!(words, [words[0]; WORDS]);
-    });
-}
-
-/// One thread stores under the generation it knows, another invalidates and then says so; who has heard of it does not
-/// accept what was stored before.
-#[test]
-fn an_invalidation_holds_for_whoever_knows_of_it() {
-    bounded(Some(3), || {
-        let shared = Arc::new((Entry::default(), AtomicU64::new(0), AtomicU64::new(0)));
-        let writer = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (entry, generation, _) = &*shared;
-                let of_ticket = generation.load(Acquire);
-                entry.write(7, of_ticket);
-            })
-        };
-        let revoker = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (_, generation, told) = &*shared;
-                generation.fetch_add(1, AcqRel);
-                told.store(1, Release);
-            })
-        };
-        let (entry, generation, told) = &*shared;
-        if told.load(Acquire) == 1
-            && let Some(([value, ..], stored_in)) = entry.read()
-            && stored_in == generation.load(Acquire)
-        {
-            assert_eq!((value, stored_in), (7, 1), "stored after the invalidation");
-        }
-        writer.join().unwrap();
-        revoker.join().unwrap();
     });
 }
 
@@ -156,10 +119,10 @@ fn an_invalidation_holds_for_whoever_knows_of_it() {
 fn no_key_is_found_in_the_words_of_two() {
     bounded(None, || {
         let entry = Arc::new(Entry::default());
-        entry.write(1, 0);
+        entry.write(1);
         let writer = {
             let entry = entry.clone();
-            thread::spawn(move || entry.write(2, 0))
+            thread::spawn(move || entry.write(2))
         };
         assert_ne!(entry.has(&[2, 1, 1, 1]), Some(true), "torn");
         // The exchange may fail for nothing, and then nothing was written.

@@ -12,8 +12,6 @@ use trefoil_kernels::cells;
 pub(super) struct Entry<W: Words> {
     pub(super) value: W::Cells,
     pub(super) expires_at: AtomicU64,
-    /// The tenant's generation in which the value was obtained.
-    pub(super) generation: AtomicU64,
     pub(super) key: KeyCells,
 }
 
@@ -30,17 +28,11 @@ pub(super) struct Held<W> {
     pub(super) words: W,
     /// Unix seconds; usable before that.
     pub(super) expires_at: u64,
-    pub(super) generation: u64,
 }
 
 impl<W: Words> Entry<W> {
     pub(super) fn empty() -> Self {
-        Self {
-            value: W::zeroed(),
-            expires_at: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
-            key: KeyCells::default(),
-        }
+        Self { value: W::zeroed(), expires_at: AtomicU64::new(0), key: KeyCells::default() }
     }
 
     /// Overwrites key and value. Compilers do not remove atomic stores, so this also serves to take
@@ -48,7 +40,6 @@ impl<W: Words> Entry<W> {
     pub(super) fn wipe(&self) {
         <KeyWords as Words>::wipe(&self.key.0);
         self.expires_at.store(0, Relaxed);
-        self.generation.store(0, Relaxed);
         W::wipe(&self.value);
     }
 
@@ -60,11 +51,7 @@ impl<W: Words> Entry<W> {
 
     #[inline(always)]
     pub(super) fn held(&self) -> Held<W> {
-        Held {
-            expires_at: self.expires_at.load(Relaxed),
-            generation: self.generation.load(Relaxed),
-            words: W::load(&self.value),
-        }
+        Held { expires_at: self.expires_at.load(Relaxed), words: W::load(&self.value) }
     }
 
     #[inline(always)]
@@ -77,13 +64,13 @@ impl<W: Words> Entry<W> {
     where
         W: AsRef<[u64]>,
     {
-        let Held { words, expires_at, generation } = self.held();
-        self.has_key(&[0; 4]) && expires_at | generation == 0 && words.as_ref().iter().all(|&w| w == 0)
+        let Held { words, expires_at } = self.held();
+        self.has_key(&[0; 4]) && expires_at == 0 && words.as_ref().iter().all(|&w| w == 0)
     }
 
     #[inline(always)]
-    pub(super) fn is_usable(&self, now: u64, generation: u64) -> bool {
-        now < self.expires_at.load(Relaxed) && self.generation.load(Relaxed) == generation
+    pub(super) fn is_usable(&self, now: u64) -> bool {
+        now < self.expires_at.load(Relaxed)
     }
 
     #[inline(always)]

@@ -2,20 +2,15 @@
 
 use super::Engine;
 use super::eviction::WAYS;
-use super::partition::{Partition, Spot};
+use super::policy::Spot;
 use super::set::{Failed, Patience};
 use crate::placement::KeyWords;
 use crate::value::{pack, unpack};
-use crate::{
-    Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Tenant, Ticket, Value,
-};
+use crate::{Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// A worker's handle on an [`Engine`].
-///
-/// The operations of [`Session`] are those of tenant 0; the methods here take a tenant. A key belongs to the quota
-/// under which it was stored: tenants of other quotas do not find it.
 pub struct EngineSession<V: Value, O: Observer> {
     pub(super) engine: Arc<Engine<V, O>>,
     pub(super) recorder: O::Worker,
@@ -26,7 +21,7 @@ pub struct EngineSession<V: Value, O: Observer> {
     missed: Option<(u64, Instant)>,
 }
 
-/// Look-ups of which a partition is told at once.
+/// Look-ups of which the policy is told at once.
 const COUNTED_TOGETHER: u64 = 64;
 
 /// Keys whose lines are asked for at once: as many as a batch of the pipeline has.
@@ -35,7 +30,8 @@ const ANNOUNCED_TOGETHER: usize = 32;
 /// Requests kept for the trials, until the next insert plays them. A session that inserts nothing, because others obtain
 /// what it misses, leaves them to those.
 struct Samples {
-    requests: [(u64, Tenant); SAMPLES_MAX],
+    /// The hashes of their keys.
+    requests: [u64; SAMPLES_MAX],
     len: usize,
 }
 
@@ -54,85 +50,26 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
 
     pub(super) fn new(engine: Arc<Engine<V, O>>) -> Self {
         let recorder = engine.observer().worker();
-        let samples = Samples { requests: [(0, Tenant(0)); SAMPLES_MAX], len: 0 };
+        let samples = Samples { requests: [0; SAMPLES_MAX], len: 0 };
         let look_ups = recorder.phase();
         Self { engine, recorder, look_ups, samples, missed: None }
-    }
-
-    /// The value that `tenant` holds under `key`, if `now` is before its expiry and it was stored after the tenant's
-    /// last invalidation.
-    #[inline(always)]
-    pub fn get_in(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
-        self.look_ups = self.look_ups.wrapping_add(1);
-        if self.look_ups.is_multiple_of(Self::MARKED) {
-            let mut found = None;
-            self.get_marked(tenant, key, now, &mut found);
-            return found;
-        }
-        self.look_up(tenant, key, now)
-    }
-
-    /// As [`Session::announce`], for `tenant`.
-    #[inline]
-    pub fn announce_in<'k>(&mut self, tenant: Tenant, keys: impl Iterator<Item = &'k Key>) {
-        // In a scan hardly any of the keys is held: what came would be entries of others.
-        if self.recorder.hint() == Hint::Scan {
-            return;
-        }
-        let partition = self.engine.partition(tenant);
-        let mut spots = [(0, 0); ANNOUNCED_TOGETHER];
-        let mut keys = keys.peekable();
-        while keys.peek().is_some() {
-            let (mut known, mut seen) = (0, 0);
-            for (spot, key) in spots.iter_mut().zip(&mut keys) {
-                let Spot { set, tag, .. } = partition.spot(self.engine.hash(&pack(key)));
-                *spot = (set, tag);
-                seen ^= self.engine.sets[set].tag(0);
-                known += 1;
-            }
-            // No loop waits for a line that it has asked for: the first touches all sets, the second their entries.
-            let entries = spots[..known].iter().map(|&(set, tag)| self.engine.show(set).touch(tag));
-            std::hint::black_box(entries.fold(u64::from(seen), |sum, word| sum ^ word));
-        }
-    }
-
-    /// Permission to store later what is computed from now on.
-    pub fn ticket(&self, tenant: Tenant) -> Ticket {
-        Ticket { tenant, generation: self.engine.partition(tenant).generation() }
-    }
-
-    /// As [`Session::insert`], for `tenant`.
-    pub fn insert_in(&mut self, tenant: Tenant, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
-        self.insert_with(self.ticket(tenant), key, value, expires_at, now)
-    }
-
-    /// As [`Session::remove`], for `tenant`.
-    pub fn remove_in(&mut self, tenant: Tenant, key: &Key) -> bool {
-        let key: KeyWords = pack(key);
-        let partition = self.engine.partition(tenant);
-        let spot = partition.spot(self.engine.hash(&key));
-        let mut set = self.engine.place(spot.set).write();
-        let Some(way) = set.find(spot.tag, &key) else { return false };
-        set.remove(way);
-        drop(set);
-        self.recorder.record_in(tenant, Event::Removal);
-        true
     }
 
     /// A look-up that is counted and perhaps sampled. Apart, so that the others carry nothing along, and with a place of
     /// its own for what it finds: where it could write to that of the others, theirs would have to be in memory.
     #[cold]
     #[inline(never)]
-    fn get_marked(&mut self, tenant: Tenant, key: &Key, now: u64, found: &mut Option<V>) {
+    fn get_marked(&mut self, key: &Key, now: u64, found: &mut Option<V>) {
         if self.look_ups.is_multiple_of(COUNTED_TOGETHER) {
-            self.engine.partition(tenant).count(COUNTED_TOGETHER as usize);
-            if self.samples.len >= SAMPLES_LEFT && self.engine.partition(tenant).has_room() {
-                self.leave_samples();
+            let policy = &self.engine.policy;
+            policy.count(COUNTED_TOGETHER as usize);
+            if self.samples.len >= SAMPLES_LEFT && policy.has_room() {
+                policy.leave(self.samples.take());
             }
         }
         let shown = O::Worker::SHOWN_EVERY > 0;
         let sampled = if shown { self.recorder.begin_get(key) } else { Sampled::No };
-        *found = self.look_up(tenant, key, now);
+        *found = self.look_up(key, now);
         if let Some(began) = sampled.began() {
             self.recorder.end_get(began);
             if found.is_none() {
@@ -148,33 +85,26 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     /// after so many disturbed attempts it is a miss. Each outcome ends here, without a detour through one place for
     /// all, and calls come before the words of the value: moving them costs as much as finding them.
     #[inline(always)]
-    fn look_up(&mut self, tenant: Tenant, key: &Key, now: u64) -> Option<V> {
+    fn look_up(&mut self, key: &Key, now: u64) -> Option<V> {
         let Self { engine, recorder, samples, .. } = self;
         let words: KeyWords = pack(key);
-        let partition = engine.partition(tenant);
-        let spot = partition.spot(engine.hash(&words));
-        if partition.is_sampled(spot.hash) {
-            samples.keep(spot.hash, tenant);
+        let spot = engine.policy.spot(engine.hash(&words));
+        if engine.policy.is_sampled(spot.hash) {
+            samples.keep(spot.hash);
         }
-        let seen = engine.show(spot.set).look(
-            spot.tag,
-            &words,
-            now,
-            || partition.generation(),
-            |words| {
-                recorder.record_in(tenant, Event::Hit);
-                V::from_words(&words)
-            },
-        );
+        let seen = engine.show(spot.set).look(spot.tag, &words, now, |words| {
+            recorder.record(Event::Hit);
+            V::from_words(&words)
+        });
         match seen {
             Ok(value) => Some(value),
             Err(Failed::Missed(event)) => {
-                recorder.record_in(tenant, event);
+                recorder.record(event);
                 None
             }
             Err(Failed::Disturbed) => {
                 let mut found = None;
-                self.look_again(tenant, key, now, &mut found);
+                self.look_again(key, now, &mut found);
                 found
             }
         }
@@ -183,17 +113,16 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     /// A look-up whose first attempt was disturbed. Apart: what a loop needs again, it keeps in memory from the start.
     #[cold]
     #[inline(never)]
-    fn look_again(&mut self, tenant: Tenant, key: &Key, now: u64, found: &mut Option<V>) {
+    fn look_again(&mut self, key: &Key, now: u64, found: &mut Option<V>) {
         let key: KeyWords = pack(key);
-        let partition = self.engine.partition(tenant);
-        let spot = partition.spot(self.engine.hash(&key));
+        let spot = self.engine.policy.spot(self.engine.hash(&key));
         let shown = self.engine.show(spot.set);
         let mut patience = Patience::default();
         let event = loop {
             if !patience.waits() {
                 break Event::ContendedGet;
             }
-            match shown.look(spot.tag, &key, now, || partition.generation(), |words| V::from_words(&words)) {
+            match shown.look(spot.tag, &key, now, |words| V::from_words(&words)) {
                 Ok(value) => {
                     *found = Some(value);
                     break Event::Hit;
@@ -202,29 +131,16 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
                 Err(Failed::Disturbed) => {}
             }
         };
-        self.recorder.record_in(tenant, event);
+        self.recorder.record(event);
     }
 
-    /// Plays the sampled requests, and those that others left for `tenant`; off the path of a look-up, because it takes
-    /// some microseconds.
-    pub(super) fn learn(&mut self, tenant: Tenant) {
-        let Self { engine, samples, .. } = self;
-        samples.take(|tenant, hashes| engine.partition(tenant).learn(hashes));
-        let partition = engine.partition(tenant);
-        if !partition.has_room() {
-            partition.learn(std::iter::empty());
+    /// Plays the sampled requests, and those that others left; off the path of a look-up, because it takes some
+    /// microseconds.
+    pub(super) fn learn(&mut self) {
+        let policy = &self.engine.policy;
+        if self.samples.len > 0 || !policy.has_room() {
+            policy.learn(self.samples.take());
         }
-    }
-
-    /// Leaves the sampled requests to sessions that insert.
-    fn leave_samples(&mut self) {
-        let Self { engine, samples, .. } = self;
-        samples.take(|tenant, hashes| {
-            let partition = engine.partition(tenant);
-            if partition.has_room() {
-                partition.leave(hashes);
-            }
-        });
     }
 
     /// An insert for the key with `hash` is done: if it followed a sampled miss, that is what the miss cost.
@@ -233,56 +149,59 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
             self.recorder.end(Operation::Miss, began);
         }
     }
-
-    fn sweep_partition(&mut self, tenant: Tenant, partition: &Partition, now: u64) -> usize {
-        let engine = self.engine.clone();
-        let mut removed = 0;
-        for index in partition.sets() {
-            let place = engine.place(index);
-            // Sets without a candidate are not disturbed. One entry at a time, so that readers are not kept out for long.
-            while place.may_have_dead(now, partition.generation()) {
-                if !place.write().remove_dead(now, partition.generation()) {
-                    break;
-                }
-                self.recorder.record_in(tenant, Event::Expiration);
-                removed += 1;
-            }
-        }
-        removed
-    }
 }
 
 impl Samples {
     #[inline]
-    fn keep(&mut self, hash: u64, tenant: Tenant) {
+    fn keep(&mut self, hash: u64) {
         if let Some(slot) = self.requests.get_mut(self.len) {
-            *slot = (hash, tenant);
+            *slot = hash;
             self.len += 1;
         }
     }
 
-    /// Takes all, those in a row of one tenant at a time.
-    fn take(&mut self, mut each: impl FnMut(Tenant, &mut dyn Iterator<Item = u64>)) {
+    fn take(&mut self) -> impl Iterator<Item = u64> {
         let kept = std::mem::take(&mut self.len);
-        for of_one in self.requests[..kept].chunk_by(|a, b| a.1 == b.1) {
-            each(of_one[0].1, &mut of_one.iter().map(|&(hash, _)| hash));
-        }
+        self.requests[..kept].iter().copied()
     }
 }
 
 impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     #[inline(always)]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        self.get_in(Tenant(0), key, now)
+        self.look_ups = self.look_ups.wrapping_add(1);
+        if self.look_ups.is_multiple_of(Self::MARKED) {
+            let mut found = None;
+            self.get_marked(key, now, &mut found);
+            return found;
+        }
+        self.look_up(key, now)
     }
 
     #[inline]
     fn announce<'k>(&mut self, keys: impl Iterator<Item = &'k Key>) {
-        self.announce_in(Tenant(0), keys);
+        // In a scan hardly any of the keys is held: what came would be entries of others.
+        if self.recorder.hint() == Hint::Scan {
+            return;
+        }
+        let mut spots = [(0, 0); ANNOUNCED_TOGETHER];
+        let mut keys = keys.peekable();
+        while keys.peek().is_some() {
+            let (mut known, mut seen) = (0, 0);
+            for (spot, key) in spots.iter_mut().zip(&mut keys) {
+                let Spot { set, tag, .. } = self.engine.policy.spot(self.engine.hash(&pack(key)));
+                *spot = (set, tag);
+                seen ^= self.engine.sets[set].tag(0);
+                known += 1;
+            }
+            // No loop waits for a line that it has asked for: the first touches all sets, the second their entries.
+            let entries = spots[..known].iter().map(|&(set, tag)| self.engine.show(set).touch(tag));
+            std::hint::black_box(entries.fold(u64::from(seen), |sum, word| sum ^ word));
+        }
     }
 
     fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted {
-        self.insert_in(Tenant(0), key, value, expires_at, now)
+        self.put(key, value, expires_at, now)
     }
 
     fn filled(&mut self, missed_at: Instant) {
@@ -290,19 +209,24 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     }
 
     fn remove(&mut self, key: &Key) -> bool {
-        self.remove_in(Tenant(0), key)
+        let key: KeyWords = pack(key);
+        let spot = self.engine.policy.spot(self.engine.hash(&key));
+        let mut set = self.engine.place(spot.set).write();
+        let Some(way) = set.find(spot.tag, &key) else { return false };
+        set.remove(way);
+        drop(set);
+        self.recorder.record(Event::Removal);
+        true
     }
 
     fn retain(&mut self, keep: &dyn Fn(&V) -> bool) -> usize {
         let engine = self.engine.clone();
         let mut removed = 0;
-        for tenant in engine.tenants() {
-            for set in engine.partition(tenant).sets() {
-                for way in 0..WAYS {
-                    let Some((key, held)) = engine.show(set).copy(way) else { continue };
-                    if !keep(&V::from_words(&held.words)) {
-                        removed += usize::from(self.remove_in(tenant, &unpack(&key)));
-                    }
+        for set in 0..engine.sets.len() {
+            for way in 0..WAYS {
+                let Some((key, held)) = engine.show(set).copy(way) else { continue };
+                if !keep(&V::from_words(&held.words)) {
+                    removed += usize::from(self.remove(&unpack(&key)));
                 }
             }
         }
@@ -310,8 +234,16 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     }
 
     fn sweep(&mut self, now: u64) -> usize {
-        let engine = self.engine.clone();
-        engine.tenants().map(|tenant| self.sweep_partition(tenant, engine.partition(tenant), now)).sum()
+        let mut removed = 0;
+        for set in 0..self.engine.sets.len() {
+            let place = self.engine.place(set);
+            // Sets without a candidate are not disturbed. One entry at a time, so that readers are not kept out for long.
+            while place.may_have_expired(now) && place.write().remove_expired(now) {
+                self.recorder.record(Event::Expiration);
+                removed += 1;
+            }
+        }
+        removed
     }
 }
 
@@ -331,7 +263,7 @@ mod tests {
                 writer.insert(key, n, 10, 0);
             }
         }
-        engine.partition(Tenant(0)).tactic()
+        engine.policy.tactic()
     }
 
     const KEY: Key = [7; 32];
@@ -339,7 +271,7 @@ mod tests {
     fn engine_with_one_entry() -> (Arc<Engine<u64, PerWorker>>, Spot) {
         let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
         engine.session().insert(KEY, 5, 10, 0);
-        let spot = engine.partition(Tenant(0)).spot(engine.hash(&pack(&KEY)));
+        let spot = engine.policy.spot(engine.hash(&pack(&KEY)));
         (engine, spot)
     }
 
@@ -402,7 +334,7 @@ mod tests {
     #[test]
     fn a_session_that_only_looks_up_teaches_the_policy() {
         let engine = Arc::new(Engine::<u64, PerWorker>::new(crate::EngineConfig { capacity: 600 }));
-        let first = engine.partition(Tenant(0)).tactic();
+        let first = engine.policy.tactic();
         let tactic = tactic_after_a_loop(&engine);
         assert!(!tactic.spares_recent && tactic.window <= 26, "{first:?} -> {tactic:?}");
     }
@@ -415,9 +347,9 @@ mod tests {
         for _ in 0..4 * COUNTED_TOGETHER {
             reader.get(&[1; 32], 0);
         }
-        assert!(!engine.partition(Tenant(0)).has_room());
+        assert!(!engine.policy.has_room());
         assert_eq!(reader.samples.len, SAMPLES_MAX);
         engine.session().insert([2; 32], 2, 10, 0);
-        assert!(engine.partition(Tenant(0)).has_room());
+        assert!(engine.policy.has_room());
     }
 }

@@ -17,7 +17,7 @@ use crate::placement::KeyWords;
 use crate::value::Words;
 use crate::version::Version;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use trefoil_kernels::cells;
 
 /// Attempts after which a thread stops hoping that the writer in the set is running: one is in there for
@@ -74,12 +74,6 @@ pub(super) struct Ledger {
     pub(super) deadlines: [AtomicU32; WAYS],
     /// The sketch's epoch to which heats are aged.
     pub(super) epoch: AtomicU32,
-    /// Sum of the weights of the entries.
-    pub(super) load: AtomicU32,
-    /// Weight of each entry, a byte for each way.
-    pub(super) weights: [AtomicU8; WAYS],
-    /// No entry is of a generation before this one.
-    pub(super) generation: AtomicU64,
     /// See [`Standing::main`].
     pub(super) main: AtomicU32,
 }
@@ -195,9 +189,6 @@ impl Ledger {
             deadlines: Default::default(),
             main: AtomicU32::new(0),
             epoch: AtomicU32::new(0),
-            load: AtomicU32::new(0),
-            weights: Default::default(),
-            generation: AtomicU64::new(0),
         };
         ledger.set_rank(&Standing::INITIAL.rank);
         ledger
@@ -279,13 +270,12 @@ impl<W: Words> Shown<'_, W> {
         tag: u8,
         key: &KeyWords,
         now: u64,
-        generation: impl Fn() -> u64,
         hit: impl FnOnce(W) -> R,
     ) -> Result<R, Failed> {
         let set = self.set;
         let Some(version) = set.version.at_rest() else { return Err(Failed::Disturbed) };
         match self.find(tag, key) {
-            Some(way) if self.entries[way].is_usable(now, generation()) => {
+            Some(way) if self.entries[way].is_usable(now) => {
                 set.note_hit(way);
                 let words = W::load(&self.entries[way].value);
                 if set.version.is_still(version) { Ok(hit(words)) } else { Err(Failed::Disturbed) }
@@ -334,10 +324,9 @@ impl<'a, W: Words> Place<'a, W> {
         }
     }
 
-    /// Whether an entry may be dead; a hint, without entering the set.
-    pub(super) fn may_have_dead(&self, now: u64, generation: u64) -> bool {
-        self.ledger.generation.load(Relaxed) != generation
-            || (0..WAYS).any(|way| self.is_past_deadline(way, now))
+    /// Whether an entry may have expired; a hint, without entering the set.
+    pub(super) fn may_have_expired(&self, now: u64) -> bool {
+        (0..WAYS).any(|way| self.is_past_deadline(way, now))
     }
 
     /// The cut deadline spares reading the entry; beyond the year 2106 the entry itself decides.

@@ -2,8 +2,7 @@
 
 use super::entry::Held;
 use super::eviction::{Displacement, Standing, Tactic, WAYS, lowest};
-use super::set::{HEATS_PER_WORD, Place, Set, Shown, heat_position};
-use crate::Cause;
+use super::set::{HEATS_PER_WORD, Place, Set, heat_position};
 use crate::placement::KeyWords;
 use crate::value::Words;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,16 +13,12 @@ pub(super) struct Newcomer<'a, W> {
     pub(super) key: &'a KeyWords,
     pub(super) held: &'a Held<W>,
     pub(super) heat: u8,
-    /// Share of the set's room, in ways.
-    pub(super) weight: u8,
 }
 
 /// What decides who makes room.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     pub(super) now: u64,
-    /// The tenant's present generation: entries of others are dead.
-    pub(super) generation: u64,
     /// The sketch's present epoch.
     pub(super) epoch: u32,
     pub(super) tactic: Tactic,
@@ -38,6 +33,15 @@ impl Terms {
     fn first_way(&self) -> usize {
         (usize::from(self.dither) * WAYS) >> 8
     }
+}
+
+/// Why an entry made room for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// While it was still usable.
+    Evicted,
+    /// Its time was over.
+    Expired,
 }
 
 /// What had to go for a new entry.
@@ -63,104 +67,59 @@ impl<W: Words> Writer<'_, W> {
         self.place.find(tag, key)
     }
 
-    /// Writes what is held at `way`, which has its key already, if the weight is what it was.
-    pub(super) fn replace(&mut self, way: usize, held: &Held<W>, weight: u8) -> bool {
-        let same = self.place.ledger.weights[way].load(Relaxed) == weight;
-        if same {
-            self.store(way, held);
-        }
-        same
-    }
-
-    /// Writes a new entry; if there is no room, takes out one other. Not stored means that more must go: try again.
-    pub(super) fn add(&mut self, new: &Newcomer<'_, W>, terms: &Terms) -> (bool, Option<Displaced>) {
-        let Place { shown: Shown { set, .. }, ledger } = self.place;
+    /// Writes a new entry; if there is no room, in the place of another.
+    pub(super) fn add(&mut self, new: &Newcomer<'_, W>, terms: &Terms) -> Option<Displaced> {
+        let set = self.place.set;
         let mut standing = self.standing(terms.epoch);
-        let fits = |load: u32| load + u32::from(new.weight) <= terms.usable as u32;
-        let free = set.free(terms.usable, terms.first_way()).filter(|_| fits(ledger.load.load(Relaxed)));
+        let free = set.free(terms.usable, terms.first_way());
         let (way, displaced) = match free {
             Some(way) => (way, None),
             None => {
                 let (way, displaced) = self.make_room(&mut standing, terms);
-                self.release(way);
                 (way, Some(displaced))
             }
         };
-        let stored = fits(ledger.load.load(Relaxed));
-        if stored {
-            standing.seat(way, new.heat, free.is_some());
-            new.key.store(&self.place.entries[way].key.0);
-            self.store(way, new.held);
-            set.set_tag(way, new.tag);
-            ledger.weights[way].store(new.weight, Relaxed);
-            ledger.load.store(ledger.load.load(Relaxed) + u32::from(new.weight), Relaxed);
-        }
+        standing.seat(way, new.heat, free.is_some());
+        new.key.store(&self.place.entries[way].key.0);
+        self.store(way, new.held);
+        set.set_tag(way, new.tag);
         self.publish(&standing, terms.epoch);
-        (stored, displaced)
+        displaced
     }
 
     pub(super) fn remove(&mut self, way: usize) {
         self.place.set.cool(way);
-        self.release(way);
+        self.place.set.set_tag(way, 0);
         self.place.entries[way].wipe();
     }
 
-    /// Takes out one entry that has expired at `now` or is not of `generation`, if there is one.
-    pub(super) fn remove_dead(&mut self, now: u64, generation: u64) -> bool {
-        let way = (0..WAYS).find(|&way| self.has_expired(way, now));
-        let Some(way) = way.or_else(|| self.of_another_generation(generation)) else { return false };
+    /// Takes out one entry that has expired at `now`, if there is one.
+    pub(super) fn remove_expired(&mut self, now: u64) -> bool {
+        let Some(way) = (0..WAYS).find(|&way| self.has_expired(way, now)) else { return false };
         self.remove(way);
         true
     }
 
-    fn store(&self, way: usize, held: &Held<W>) {
-        let Held { words, expires_at, generation } = held;
+    /// Writes what is held at `way`, which has its key already.
+    pub(super) fn store(&self, way: usize, held: &Held<W>) {
+        let Held { words, expires_at } = held;
         let entry = &self.place.entries[way];
         words.store(&entry.value);
         entry.expires_at.store(*expires_at, Relaxed);
-        entry.generation.store(*generation, Relaxed);
         self.place.ledger.deadlines[way].store(cut(*expires_at), Relaxed);
-    }
-
-    /// Marks `way` as empty.
-    fn release(&self, way: usize) {
-        let ledger = self.place.ledger;
-        self.place.set.set_tag(way, 0);
-        let weight = ledger.weights[way].load(Relaxed);
-        ledger.load.store(ledger.load.load(Relaxed) - u32::from(weight), Relaxed);
     }
 
     fn has_expired(&self, way: usize, now: u64) -> bool {
         self.place.is_past_deadline(way, now) && self.place.entries[way].expires_at.load(Relaxed) <= now
     }
 
-    /// An entry from before an invalidation. Where there is none, the set is not searched again until the next one.
-    fn of_another_generation(&self, generation: u64) -> Option<usize> {
-        let Place { shown: Shown { set, entries }, ledger } = self.place;
-        if ledger.generation.load(Relaxed) == generation {
-            return None;
-        }
-        let other = |way: usize| entries[way].generation.load(Relaxed) != generation;
-        let taken = set.taken();
-        let found = (0..WAYS).find(|&way| taken >> way & 1 == 1 && other(way));
-        if found.is_none() {
-            ledger.generation.store(generation, Relaxed);
-        }
-        found
-    }
-
-    /// The way to empty: dead entries go before live ones.
+    /// The way to empty: expired entries go before live ones.
     fn make_room(&self, standing: &mut Standing, terms: &Terms) -> (usize, Displaced) {
-        let Terms { now, generation, tactic, usable, dither, .. } = *terms;
-        let expired = || (0..usable).find(|&way| self.has_expired(way, now)).map(|way| (way, Cause::Expired));
-        let dead = expired().or_else(|| {
-            let way = self.of_another_generation(generation)?;
-            Some((way, Cause::Invalidated))
-        });
+        let Terms { now, tactic, usable, dither, .. } = *terms;
+        let expired = (0..usable).find(|&way| self.has_expired(way, now));
         let (way, cause, migrations, stayed) =
-            dead.map(|(way, cause)| (way, cause, 0, None)).unwrap_or_else(|| {
-                let set = self.place.set;
-                let taken = set.taken() & lowest(usable);
+            expired.map(|way| (way, Cause::Expired, 0, None)).unwrap_or_else(|| {
+                let taken = self.place.set.taken() & lowest(usable);
                 let window = tactic.window_of(usable, dither);
                 let Displacement { way, migrations, stayed } = standing.displace(taken, window, tactic);
                 (way, Cause::Evicted, migrations, stayed)

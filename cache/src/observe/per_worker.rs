@@ -14,7 +14,7 @@ use super::pattern::{Detector, Pattern, PatternCounts, Published};
 use super::throughput::Throughput;
 use super::{Hint, Observer, Operation, Recorder, Sampled};
 use crate::counter::bump;
-use crate::{Event, Histogram, Key, Stats, Tenant};
+use crate::{Event, Histogram, Key, Stats};
 #[expect(clippy::disallowed_types, reason = "guards the registry of stripes, off the operation path")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -40,13 +40,13 @@ const TIMED: u64 = 8;
 /// ```
 pub struct PerWorker<const EVERY: u64 = 64> {
     registry: Arc<Registry>,
-    tenants: usize,
     throughput: Throughput,
 }
 
 #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
 struct Registry(Mutex<Stripes>);
 
+#[derive(Default)]
 struct Stripes {
     live: Vec<Arc<Stripe>>,
     retired: Totals,
@@ -54,24 +54,17 @@ struct Stripes {
     opened: u64,
 }
 
-/// One tenant's counts in one session. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
-#[repr(align(128))]
-struct Counts([AtomicU64; Event::COUNT]);
-
-/// What one session writes.
+/// What one session writes. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
 #[repr(align(128))]
 struct Stripe {
-    /// Of tenant 0 and all that are not kept apart.
-    shared: Counts,
-    /// Of tenants 1, 2 and so on.
-    counts: Box<[Counts]>,
+    counts: [AtomicU64; Event::COUNT],
     durations: [Histogram<STEPS>; Operation::ALL.len()],
     published: Published,
 }
 
+#[derive(Default)]
 struct Totals {
-    /// One for each tenant.
-    counts: Vec<[u64; Event::COUNT]>,
+    counts: [u64; Event::COUNT],
     durations: [Latency; Operation::ALL.len()],
     patterns: PatternCounts,
 }
@@ -88,28 +81,14 @@ pub struct Worker<const EVERY: u64> {
 
 impl<const EVERY: u64> Default for PerWorker<EVERY> {
     fn default() -> Self {
-        Self::new(1)
+        const { assert!(EVERY.is_power_of_two() && EVERY <= 64, "a power of two up to 64") };
+        #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
+        let registry = Registry(Mutex::new(Stripes::default()));
+        Self { registry: Arc::new(registry), throughput: Throughput::default() }
     }
 }
 
 impl<const EVERY: u64> PerWorker<EVERY> {
-    /// Keeps the counts of `tenants` tenants apart.
-    #[must_use]
-    pub fn new(tenants: usize) -> Self {
-        const { assert!(EVERY.is_power_of_two() && EVERY <= 64, "a power of two up to 64") };
-        let tenants = tenants.max(1);
-        let retired = Totals::none(tenants);
-        #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
-        let registry = Registry(Mutex::new(Stripes { live: Vec::new(), retired, opened: 0 }));
-        Self { registry: Arc::new(registry), tenants, throughput: Throughput::default() }
-    }
-
-    /// Tenants whose counts are kept apart.
-    #[must_use]
-    pub fn tenants(&self) -> usize {
-        self.tenants
-    }
-
     /// Look-ups and inserts per second over the last ten seconds in which somebody asked; none at first, or while
     /// another thread is asking.
     pub fn operations_per_second(&self, now: Instant) -> Option<f64> {
@@ -131,15 +110,9 @@ impl<const EVERY: u64> PerWorker<EVERY> {
 impl<const EVERY: u64> Observer for PerWorker<EVERY> {
     type Worker = Worker<EVERY>;
 
-    fn for_tenants(tenants: usize) -> Self {
-        Self::new(tenants)
-    }
-
     fn worker(&self) -> Worker<EVERY> {
-        let none = |_| Counts(std::array::from_fn(|_| AtomicU64::new(0)));
         let stripe = Arc::new(Stripe {
-            shared: none(0),
-            counts: (1..self.tenants).map(none).collect(),
+            counts: Default::default(),
             durations: Default::default(),
             published: Published::default(),
         });
@@ -159,14 +132,9 @@ impl<const EVERY: u64> Observer for PerWorker<EVERY> {
     }
 
     fn stats(&self) -> Stats {
-        let counts = self.registry.counts();
-        let sum = std::array::from_fn(|event| counts.iter().map(|counts| counts[event]).sum());
-        Stats::from_counts(&sum)
-    }
-
-    fn tenant_stats(&self, tenant: Tenant) -> Stats {
-        let counts = self.registry.counts();
-        Stats::from_counts(counts.get(usize::from(tenant.0)).unwrap_or(&counts[0]))
+        Stats::from_counts(
+            &self.registry.total(|totals| &totals.counts, |total, stripe| stripe.add_counts_to(total)),
+        )
     }
 
     fn latency(&self) -> Latency {
@@ -180,18 +148,9 @@ impl<const EVERY: u64> Observer for PerWorker<EVERY> {
 }
 
 impl Stripe {
-    #[inline(always)]
-    fn counts(&self, tenant: Tenant) -> &Counts {
-        let other = usize::from(tenant.0).checked_sub(1).and_then(|index| self.counts.get(index));
-        other.unwrap_or(&self.shared)
-    }
-
-    fn add_counts_to(&self, totals: &mut [[u64; Event::COUNT]]) {
-        let all = std::iter::once(&self.shared).chain(&self.counts);
-        for (totals, counts) in totals.iter_mut().zip(all) {
-            for (total, count) in totals.iter_mut().zip(&counts.0) {
-                *total += count.load(Relaxed);
-            }
+    fn add_counts_to(&self, totals: &mut [u64; Event::COUNT]) {
+        for (total, count) in totals.iter_mut().zip(&self.counts) {
+            *total += count.load(Relaxed);
         }
     }
 }
@@ -205,17 +164,12 @@ impl<const EVERY: u64> Recorder for Worker<EVERY> {
 
     #[inline(always)]
     fn record(&mut self, event: Event) {
-        self.record_in(Tenant(0), event);
+        self.record_many(event, 1);
     }
 
     #[inline(always)]
     fn record_many(&mut self, event: Event, n: u64) {
-        bump(&self.stripe.shared.0[event as usize], n);
-    }
-
-    #[inline(always)]
-    fn record_in(&mut self, tenant: Tenant, event: Event) {
-        bump(&self.stripe.counts(tenant).0[event as usize], 1);
+        bump(&self.stripe.counts[event as usize], n);
     }
 
     #[inline]
@@ -279,21 +233,9 @@ impl Registry {
         stripes.live.iter().for_each(|stripe| add(&mut total, stripe));
         total
     }
-
-    fn counts(&self) -> Vec<[u64; Event::COUNT]> {
-        self.total(|totals| &totals.counts, |total, stripe| stripe.add_counts_to(total))
-    }
 }
 
 impl Totals {
-    fn none(tenants: usize) -> Self {
-        Self {
-            counts: vec![[0; Event::COUNT]; tenants],
-            durations: Default::default(),
-            patterns: PatternCounts::default(),
-        }
-    }
-
     fn add(&mut self, stripe: &Stripe) {
         stripe.add_counts_to(&mut self.counts);
         for (total, durations) in self.durations.iter_mut().zip(&stripe.durations) {
@@ -309,7 +251,7 @@ mod tests {
 
     #[test]
     fn totals_survive_the_session_that_made_them() {
-        let observer = PerWorker::<64>::new(2);
+        let observer = PerWorker::<64>::default();
         let mut first = observer.worker();
         let mut second = observer.worker();
         first.record(Event::Hit);
@@ -320,10 +262,9 @@ mod tests {
         }
         assert_eq!(observer.patterns().len(), 1);
         drop(first);
-        second.record_in(Tenant(1), Event::Hit);
+        second.record(Event::Hit);
         let stats = observer.stats();
         assert_eq!((stats.hits, stats.expirations), (2, 3));
-        assert_eq!(observer.tenant_stats(Tenant(1)).hits, 1);
         drop(second);
         assert_eq!(observer.stats(), stats);
         assert_eq!(observer.durations(Operation::Miss).samples(), 1);

@@ -62,7 +62,7 @@ fn run<C: Cache<Checked>>(cache: &Arc<C>, ops: &[Op], exact: bool) -> Tally {
                 match outcome {
                     Inserted::New | Inserted::Replaced => drop(map.insert(k, (value, now + ttl))),
                     Inserted::Expired => drop(map.remove(&k)),
-                    Inserted::Contended | Inserted::Full | Inserted::Outdated => {}
+                    Inserted::Contended | Inserted::Full => {}
                 }
                 tally.inserts += 1;
                 tally.stored += u64::from(outcome.is_stored());

@@ -25,6 +25,7 @@ mod steps;
 mod test;
 mod tidy;
 mod tools;
+mod watched;
 
 use std::process::ExitCode;
 

@@ -1,12 +1,13 @@
 //! A sequence of named steps with headings, times and a summary. A failed step does not stop the others, so that one run
 //! shows everything that is wrong.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::libtest::Results;
 use crate::tools::Found;
+use crate::watched;
 
 /// How many of the slowest tests the summary names.
 const SLOWEST: usize = 20;
@@ -31,12 +32,28 @@ pub(crate) struct Steps {
     demand_all: bool,
     steps: Vec<Step>,
     tests: Results,
+    /// How long a test command may be silent.
+    patience: Duration,
 }
+
+/// Building everything from nothing is silent too, and takes 15 minutes where others build beside it.
+const PATIENCE: Duration = Duration::from_secs(25 * 60);
 
 impl Steps {
     /// Steps of which one without its program fails.
     pub(crate) fn new() -> Steps {
-        Steps { begun: Instant::now(), demand_all: true, steps: Vec::new(), tests: Results::default() }
+        Steps {
+            begun: Instant::now(),
+            demand_all: true,
+            steps: Vec::new(),
+            tests: Results::default(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Steps of which a test command may be silent for hours.
+    pub(crate) fn patient() -> Steps {
+        Steps { patience: Duration::from_secs(24 * 3600), ..Steps::new() }
     }
 
     /// Steps of which one without its program is named at the end, unless `demand_all`.
@@ -110,21 +127,16 @@ impl Steps {
     }
 
     /// Runs a test command as a step: counts and times its tests, refuses an empty run and ignored tests.
-    pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
-        let mut results = Results::default();
+    /// One that says nothing for too long is ended.
+    pub(crate) fn tests(&mut self, name: &str, command: Command) {
+        let (mut results, patience) = (Results::default(), self.patience);
         self.step(name, || {
             println!("{}", shown(&command));
             flush();
-            let mut child =
-                command.stdout(Stdio::piped()).spawn().map_err(|e| format!("{}: {e}", shown(&command)))?;
-            let stdout = child.stdout.take().ok_or("no standard output")?;
-            for line in BufReader::new(stdout).split(b'\n') {
-                let line = line.map_err(|e| format!("reading test output: {e}"))?;
-                let line = String::from_utf8_lossy(&line);
-                results.add_line(&line);
+            let status = watched::run(command, patience, |line| {
+                results.add_line(line);
                 println!("{line}");
-            }
-            let status = child.wait().map_err(|e| format!("{}: {e}", shown(&command)))?;
+            })?;
             results.judge(status)
         });
         self.tests.add(results);

@@ -49,7 +49,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
 
 /// What takes hours: full volume in the profile that ships, and the interpreter.
 pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
+    let mut steps = Steps::patient();
     steps.step("kernels for this processor", || Ok(processor::note()));
     steps.tests(
         "tests",

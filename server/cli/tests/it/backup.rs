@@ -375,10 +375,17 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
     assert!(service.server.shutdown().await);
 }
 
-/// Kills the program at a random moment; whether it was done by then.
-fn killed(mut program: Command, within: Duration) -> bool {
+/// Kills the program at a random moment of the time that it takes, or in every other round as soon as there is something in
+/// `to`; whether it was done by then.
+fn killed(mut program: Command, within: Duration, to: &Path, round: usize) -> bool {
     let mut child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(within.mul_f64(rand::rng().random()));
+    if round.is_multiple_of(2) {
+        std::thread::sleep(within.mul_f64(rand::rng().random()));
+    } else {
+        while child.try_wait().unwrap().is_none() && (!to.exists() || files_of(to).is_empty()) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
     let done = child.try_wait().unwrap().is_some();
     let _ = child.kill();
     let ended = child.wait().unwrap();
@@ -414,7 +421,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let (mut cut_backups, mut cut_restores) = (0, 0);
     for round in 0..volume(KILLS, 6) {
         let to = folder.path().join(format!("backup-{round}"));
-        let done = killed(program(&["backup", "--data-dir"], &[&data, &to]), a_backup);
+        let done = killed(program(&["backup", "--data-dir"], &[&data, &to]), a_backup, &to, round);
         let checked = program(&["backup", "--check"], &[&to]).output().unwrap();
         assert!(checked.status.success() || !done);
         if !checked.status.success() {
@@ -428,7 +435,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
         let into = folder.path().join(format!("into-{round}"));
         let mut restore = program(&["restore"], &[&good]);
         restore.arg("--into").arg(&into);
-        let done = killed(restore, a_restore);
+        let done = killed(restore, a_restore, &into, round);
         let empty = !into.exists() || files_of(&into).is_empty();
         if empty {
             assert!(!done);

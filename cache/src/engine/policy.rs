@@ -1,5 +1,4 @@
-//! A tenant's share of the engine: a range of sets, a sketch, a tactic and a generation of its own, so that what one
-//! tenant stores displaces nothing of another, ages no history of another and teaches no tactic to another.
+//! Who decides for the table as a whole: where a key belongs, how often it was asked for, and the tactic to follow.
 
 use super::AGEING_PER_ENTRY;
 use super::eviction::{Tactic, WAYS};
@@ -8,20 +7,15 @@ use super::trials::{TACTICS, Trials, sample_shift};
 use crate::inbox::Inbox;
 #[expect(clippy::disallowed_types, reason = "guards the trials; only ever tried, never waited for")]
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// See the module. Aligned so that partitions share no line: what inserts write is beside what look-ups read only of
-/// the same tenant.
+/// See the module.
 #[repr(align(128))]
-pub(super) struct Partition {
-    /// Index of the first set.
-    first: usize,
+pub(super) struct Policy {
     sets: usize,
     entries: usize,
     /// A request is in the trials' sample if these bits of its hash are zero.
     sample_mask: u64,
-    /// Entries of other generations are dead.
-    generation: AtomicU64,
     /// Index of the tactic to follow.
     tactic: AtomicUsize,
     pub(super) sketch: Sketch,
@@ -50,16 +44,14 @@ pub(super) struct Spot {
     pub(super) tag: u8,
 }
 
-impl Partition {
-    /// A partition of `entries` entries whose sets begin with `first`, with a sketch of at most `sketch_bytes`.
-    pub(super) fn new(first: usize, entries: usize, sketch_bytes: usize) -> Self {
+impl Policy {
+    /// For a table of `entries` entries, with a sketch of at most `sketch_bytes`.
+    pub(super) fn new(entries: usize, sketch_bytes: usize) -> Self {
         let entries = entries.max(1);
         Self {
-            first,
             sets: entries.div_ceil(WAYS),
             entries,
             sample_mask: ((1 << sample_shift(entries)) - 1) << SAMPLE_SHIFT,
-            generation: AtomicU64::new(0),
             tactic: AtomicUsize::new(0),
             sketch: Sketch::within(entries, sketch_bytes),
             apart: Apart {
@@ -71,9 +63,9 @@ impl Partition {
         }
     }
 
-    /// Index of the first set and number of sets.
-    pub(super) fn sets(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.sets
+    /// Number of sets.
+    pub(super) fn sets(&self) -> usize {
+        self.sets
     }
 
     pub(super) fn entries(&self) -> usize {
@@ -82,26 +74,14 @@ impl Partition {
 
     #[inline(always)]
     pub(super) fn spot(&self, hash: u64) -> Spot {
-        let set = self.first + ((u128::from(hash) * self.sets as u128) >> 64) as usize;
+        let set = ((u128::from(hash) * self.sets as u128) >> 64) as usize;
         // Zero marks an empty way.
         Spot { hash, set, tag: (hash as u8).max(1) }
     }
 
-    /// Ways of a set that may be used, so that all sets together have exactly the entries of the partition.
+    /// Ways of a set that may be used, so that all sets together have exactly the entries of the table.
     pub(super) fn usable(&self, set: usize) -> usize {
-        let index = set - self.first;
-        (index + 1) * self.entries / self.sets - index * self.entries / self.sets
-    }
-
-    #[inline(always)]
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Acquire)
-    }
-
-    /// Makes every entry dead for look-ups that start after this.
-    #[expect(clippy::disallowed_methods, reason = "any thread may invalidate; not on the operation path")]
-    pub(super) fn invalidate(&self) {
-        self.generation.fetch_add(1, AcqRel);
+        (set + 1) * self.entries / self.sets - set * self.entries / self.sets
     }
 
     pub(super) fn tactic(&self) -> Tactic {
@@ -159,12 +139,12 @@ mod tests {
     fn tables_of_every_size_age_for_as_long_as_they_are_asked() {
         const TOGETHER: usize = 64;
         for entries in [1, 2, 3, 4, 100] {
-            let partition = Partition::new(0, entries, 1 << 16);
+            let policy = Policy::new(entries, 1 << 16);
             let epoch = AGEING_PER_ENTRY * entries;
             for counted in 1..=1_000 {
-                partition.count(TOGETHER);
+                policy.count(TOGETHER);
                 let ended = (TOGETHER * counted / epoch).min(counted);
-                assert_eq!(partition.sketch.epoch() as usize, ended, "{entries} entries");
+                assert_eq!(policy.sketch.epoch() as usize, ended, "{entries} entries");
             }
         }
     }
