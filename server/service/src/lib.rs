@@ -11,6 +11,7 @@ pub mod clock;
 pub mod counters;
 pub mod directory;
 pub mod door;
+mod flights;
 pub mod key_holder_watch;
 pub mod log_audit;
 pub mod log_store;

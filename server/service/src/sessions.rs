@@ -8,16 +8,13 @@
 //! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
 //! places are unknown, and sessions with a chain end.
 
-#![expect(clippy::disallowed_types, reason = "off the path of a hit: who missed reads a row next")]
-
 use crate::chains::Chains;
 use crate::directory::Directory;
+use crate::flights::{Asked, Flights};
 use crate::refused::Refused;
 use crate::tenant::Tenant;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::OnceCell;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
@@ -63,75 +60,54 @@ pub enum Kept {
 pub struct Sessions {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
-    reviving: Reviving,
+    rows: Arc<Rows>,
 }
 
 /// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
-#[derive(Default)]
-struct Reviving(Mutex<Rows>);
+type Rows = Flights<(TenantId, SessionId), (), Asker, Result<Kept, Refused>>;
 
-type Rows = HashMap<(TenantId, SessionId), Arc<OnceCell<Kept>>>;
+/// Who waits for a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// Came before the read that is under way began: what it does not find was not there.
+    Before,
+    /// Came since: what it did not find may have been stored meanwhile.
+    Since,
+}
 
-/// One who reads, or waits for one who reads.
-struct Waiting<'a> {
-    reviving: &'a Reviving,
+/// What reading one row takes.
+#[derive(Clone)]
+struct Reading {
+    store: Arc<dyn Store>,
+    chains: Arc<Chains>,
+    tenant: Arc<Tenant>,
+    id: SessionId,
+    now: u64,
+}
+
+/// Reads a row for all who ask for it until there are none.
+struct Reader {
+    rows: Arc<Rows>,
     of: (TenantId, SessionId),
-    row: Arc<OnceCell<Kept>>,
-}
-
-impl Reviving {
-    async fn once(
-        &self,
-        of: (TenantId, SessionId),
-        read: impl Future<Output = Result<Kept, Refused>>,
-    ) -> Result<Kept, Refused> {
-        let row = Arc::clone(self.rows().entry(of).or_default());
-        let waiting = Waiting { reviving: self, of, row };
-        let mut read = Some(read);
-        // After an error, and where the reader went away, the next one who waits reads.
-        let take = async || match read.take() {
-            Some(read) => read.await,
-            None => Err(Refused::fault("a row is read twice")),
-        };
-        let kept = *waiting.row.get_or_try_init(take).await?;
-        drop(waiting);
-        match read {
-            // What another did not find may have been stored since it began.
-            Some(read) if !matches!(kept, Kept::Live(_)) => read.await,
-            _ => Ok(kept),
-        }
-    }
-
-    fn rows(&self) -> MutexGuard<'_, Rows> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    /// Who comes later reads again. The last who gives up leaves nothing behind.
-    fn drop(&mut self) {
-        let mut rows = self.reviving.rows();
-        let is_over = self.row.initialized() || Arc::strong_count(&self.row) <= 2;
-        if is_over && rows.get(&self.of).is_some_and(|present| Arc::ptr_eq(present, &self.row)) {
-            rows.remove(&self.of);
-        }
-    }
+    is_done: bool,
 }
 
 impl Sessions {
     /// Those in this store, whose places are in these chains while they are open.
     pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
-        Sessions { store, chains, reviving: Reviving::default() }
+        Sessions { store, chains, rows: Arc::default() }
     }
 
     /// Keeps the session of an accepted proof.
     pub async fn keep(&self, tenant: &Tenant, id: SessionId, verdict: &Verdict) -> Result<(), Refused> {
-        self.put(seal(tenant, id, verdict, None)).await
+        put(&self.store, seal(tenant, id, verdict, None)).await
     }
 
     /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
-    pub async fn revive(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
-        self.reviving.once((tenant.id, *id), self.read(tenant, id, now)).await
+    pub async fn revive(&self, tenant: &Arc<Tenant>, id: &SessionId, now: u64) -> Result<Kept, Refused> {
+        let (store, chains) = (Arc::clone(&self.store), Arc::clone(&self.chains));
+        let reading = Reading { store, chains, tenant: Arc::clone(tenant), id: *id, now };
+        once(&self.rows, (tenant.id, *id), move || reading.clone().read()).await
     }
 
     /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
@@ -165,32 +141,6 @@ impl Sessions {
         }
     }
 
-    async fn read(&self, tenant: &Tenant, id: &SessionId, now: u64) -> Result<Kept, Refused> {
-        let missed_at = Instant::now();
-        let (store, tenant_id, session) = (Arc::clone(&self.store), tenant.id, *id);
-        let row = blocking(move || store.session(&tenant_id, &session)).await?;
-        let Some(row) = row else { return Ok(Kept::Unknown) };
-        if now >= row.expires_at {
-            return Ok(Kept::Over);
-        }
-        let Some((verdict, tip)) = open(tenant, &row) else {
-            tracing::warn!(
-                session = hex::encode(id),
-                "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
-            );
-            return Ok(Kept::Over);
-        };
-        if !tenant.accepts(verdict.root_generation) {
-            return Ok(Kept::Over);
-        }
-        if let Some(tip) = tip {
-            self.put(seal(tenant, *id, &verdict, None)).await?;
-            self.chains.open(&tenant.id, id, tip, row.expires_at)?;
-        }
-        tenant.verdicts.fill(*id, verdict, now, missed_at);
-        Ok(Kept::Live(verdict))
-    }
-
     /// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
     pub fn keep_places(&self, directory: &Directory) {
         let placed = |(tenant, id, tip)| {
@@ -206,11 +156,89 @@ impl Sessions {
             }
         }
     }
+}
 
-    async fn put(&self, row: Session) -> Result<(), Refused> {
-        let store = Arc::clone(&self.store);
-        blocking(move || store.put_sessions(vec![row])).await
+/// What `read` finds, which is read once for all who ask at a time.
+async fn once<F>(
+    rows: &Arc<Rows>,
+    of: (TenantId, SessionId),
+    read: impl Fn() -> F + Send + 'static,
+) -> Result<Kept, Refused>
+where
+    F: Future<Output = Result<Kept, Refused>> + Send + 'static,
+{
+    let (kept, is_first) = {
+        let mut rows = rows.hold();
+        let is_first = rows.waiting(&of).is_none();
+        (rows.join(of, (), Asker::Since), is_first)
+    };
+    if is_first {
+        // A task of its own: who asked first may go away while others wait.
+        let reader = Reader { rows: Arc::clone(rows), of, is_done: false };
+        tokio::spawn(reader.read(read));
     }
+    kept.await.unwrap_or_else(|_| Err(Refused::fault("a session's row was not read")))
+}
+
+impl Reader {
+    async fn read<F>(mut self, read: impl Fn() -> F)
+    where
+        F: Future<Output = Result<Kept, Refused>>,
+    {
+        let present = |waiting: &mut [Asked<Asker, _>]| {
+            waiting.iter_mut().for_each(|asked| asked.what = Asker::Before);
+        };
+        let is_there = |asked: Asked<Asker, _>| (!asked.has_gone()).then_some(asked);
+        while self.rows.next(&self.of, is_there, present).is_some() {
+            let kept = read().await;
+            let is_live = matches!(kept, Ok(Kept::Live(_)));
+            self.rows.answer(&self.of, |asker| (is_live || *asker == Asker::Before).then(|| kept.clone()));
+        }
+        self.is_done = true;
+    }
+}
+
+impl Drop for Reader {
+    /// Without a reader nobody waits for ever.
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.rows.end(&self.of);
+        }
+    }
+}
+
+impl Reading {
+    async fn read(self) -> Result<Kept, Refused> {
+        let Reading { store, chains, tenant, id, now } = self;
+        let missed_at = Instant::now();
+        let (from, tenant_id) = (Arc::clone(&store), tenant.id);
+        let row = blocking(move || from.session(&tenant_id, &id)).await?;
+        let Some(row) = row else { return Ok(Kept::Unknown) };
+        if now >= row.expires_at {
+            return Ok(Kept::Over);
+        }
+        let Some((verdict, tip)) = open(&tenant, &row) else {
+            tracing::warn!(
+                session = hex::encode(id),
+                "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
+            );
+            return Ok(Kept::Over);
+        };
+        if !tenant.accepts(verdict.root_generation) {
+            return Ok(Kept::Over);
+        }
+        if let Some(tip) = tip {
+            put(&store, seal(&tenant, id, &verdict, None)).await?;
+            chains.open(&tenant.id, &id, tip, row.expires_at)?;
+        }
+        tenant.verdicts.fill(id, verdict, now, missed_at);
+        Ok(Kept::Live(verdict))
+    }
+}
+
+async fn put(store: &Arc<dyn Store>, row: Session) -> Result<(), Refused> {
+    let store = Arc::clone(store);
+    blocking(move || store.put_sessions(vec![row])).await
 }
 
 /// Asks the store where it may block.

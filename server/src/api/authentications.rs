@@ -96,7 +96,12 @@ fn probe(tenant: &Tenant, request: &mut Authentication) -> Result<Probe, Problem
 }
 
 /// The verdict of a session that is not in memory.
-async fn revived(app: &App, tenant: &Tenant, request: &Authentication, now: u64) -> Result<Verdict, Problem> {
+async fn revived(
+    app: &App,
+    tenant: &Arc<Tenant>,
+    request: &Authentication,
+    now: u64,
+) -> Result<Verdict, Problem> {
     match app.service.sessions.revive(tenant, &SessionId::new(request.session_id.0), now).await? {
         Kept::Live(verdict) => Ok(verdict),
         Kept::Over => Err(Refused::SessionEnded.into()),
@@ -133,7 +138,7 @@ fn check_fresh(app: &App, issued_at: u64, now: u64) -> Result<(), Problem> {
 /// the one that a worker would have given.
 async fn without_template(
     app: &App,
-    tenant: &Tenant,
+    tenant: &Arc<Tenant>,
     request: &Authentication,
     probe_digest: [u8; 32],
 ) -> Result<(), Problem> {

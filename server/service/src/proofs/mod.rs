@@ -9,17 +9,15 @@
 //! Uploads of one statement wait for each other. An accepted proof answers all of them, because the verdict is about
 //! the statement; a refused one answers only those that sent the same bytes.
 
-#![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
-
 pub mod counters;
 pub mod quota;
 
+use crate::flights::{Asked, Flights};
 use crate::refused::Refused;
 use counters::{Event, ProofCounters};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_pipeline::{Clock, SessionId, TenantId};
@@ -63,25 +61,20 @@ pub struct ProofPool {
 }
 
 struct Shared {
-    flights: Mutex<HashMap<SessionId, Flight>>,
+    /// The uploads of each statement, in the order of their arrival.
+    flights: Flights<SessionId, Uploader, Upload, Outcome>,
     verify: Box<Verifier>,
     deadline: Duration,
     clock: Arc<dyn Clock>,
     counters: Arc<ProofCounters>,
 }
 
-/// The uploads of one statement, in the order of their arrival.
-struct Flight {
-    tenant: TenantId,
-    /// Who sent the first one.
-    caller: ApiKeyId,
-    uploads: Vec<Upload>,
-}
+/// A tenant, and who sent the first upload of a statement.
+type Uploader = (TenantId, ApiKeyId);
 
 struct Upload {
     envelope: Arc<ProofEnvelope>,
     arrived_ns: u64,
-    answer: oneshot::Sender<Outcome>,
 }
 
 impl ProofPool {
@@ -105,7 +98,7 @@ impl ProofPool {
     ) -> std::io::Result<ProofPool> {
         let PoolConfig { workers, queue, deadline } = config;
         let (sender, jobs) = bounded(queue);
-        let shared = Arc::new(Shared { flights: Mutex::default(), verify, deadline, clock, counters });
+        let shared = Arc::new(Shared { flights: Flights::default(), verify, deadline, clock, counters });
         for number in 0..workers.max(1) {
             let (jobs, shared) = (jobs.clone(), Arc::clone(&shared));
             let worker = Worker { jobs: Some(jobs), shared };
@@ -140,34 +133,28 @@ impl ProofPool {
         envelope: Arc<ProofEnvelope>,
     ) -> Result<oneshot::Receiver<Outcome>, Refused> {
         let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
-        let (answer, outcome) = oneshot::channel();
-        let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns(), answer };
+        let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns() };
         let full = |whose: &'static str| {
             self.shared.counters.count(Event::QueueFull);
             Err(Refused::TooManyProofs(whose))
         };
-        let mut flights = self.shared.flights();
-        if let Some(flight) = flights.get_mut(&SessionId::new(id)) {
-            if flight.uploads.len() > FOLLOWERS_MAX {
+        let mut flights = self.shared.flights.hold();
+        if let Some(waiting) = flights.waiting(&SessionId::new(id)) {
+            if waiting > FOLLOWERS_MAX {
                 return full("uploads of this statement");
             }
-            flight.uploads.push(upload);
             self.shared.counters.count(Event::Joined);
-            return Ok(outcome);
+            return Ok(flights.join(SessionId::new(id), (tenant, caller), upload));
         }
-        // At most the queue and one for each thread are in the map, so counting is short.
-        if flights.values().filter(|flight| flight.tenant == tenant).count() >= self.per_tenant_max {
+        // At most the queue and one for each thread are under way, so counting is short.
+        if flights.begun_by().filter(|(other, _)| *other == tenant).count() >= self.per_tenant_max {
             return full("proofs of this tenant");
         }
-        let own = |flight: &&Flight| flight.caller == caller;
-        if flights.values().filter(own).count() >= self.per_caller_max {
+        if flights.begun_by().filter(|(_, other)| *other == caller).count() >= self.per_caller_max {
             return full("proofs of this API key");
         }
         match self.queue.try_send(SessionId::new(id)) {
-            Ok(()) => {
-                flights.insert(SessionId::new(id), Flight { tenant, caller, uploads: vec![upload] });
-                Ok(outcome)
-            }
+            Ok(()) => Ok(flights.join(SessionId::new(id), (tenant, caller), upload)),
             Err(TrySendError::Full(_)) => full("proofs"),
             Err(TrySendError::Disconnected(_)) => Err(Refused::fault("the proof pool has stopped")),
         }
@@ -195,7 +182,7 @@ impl Drop for Worker {
         // First no more jobs arrive, then every waiting upload is told.
         self.jobs = None;
         if std::thread::panicking() {
-            self.shared.flights().clear();
+            self.shared.flights.end_all();
         }
     }
 }
@@ -206,58 +193,45 @@ fn verify_all(shared: &Shared, id: &SessionId) {
         let started = shared.clock.monotonic_ns();
         // Strangers choose what is verified, and nothing is left half done by it: a panic costs these uploads only.
         let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| (shared.verify)(&envelope))) else {
-            shared.flights().remove(id);
+            shared.flights.end(id);
             return;
         };
         shared.counters.verified(outcome.is_ok(), waited_ns, shared.clock.monotonic_ns() - started);
-        shared.answer(id, &envelope, outcome);
+        shared.answer(id, &envelope, &outcome);
     }
 }
 
 impl Shared {
-    fn flights(&self) -> MutexGuard<'_, HashMap<SessionId, Flight>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The next proof of a statement to verify and how long it waited. Ends the flight when none is left.
     fn next(&self, id: &SessionId) -> Option<(Arc<ProofEnvelope>, u64)> {
         let now = self.clock.monotonic_ns();
-        let mut flights = self.flights();
-        let flight = flights.get_mut(id)?;
         let waited_ns = |upload: &Upload| now.saturating_sub(upload.arrived_ns);
-        for upload in std::mem::take(&mut flight.uploads) {
-            if upload.answer.is_closed() {
+        let is_worth_it = |upload: Asked<Upload, Outcome>| {
+            if upload.has_gone() {
                 self.counters.count(Event::Abandoned);
-            } else if u128::from(waited_ns(&upload)) > self.deadline.as_nanos() {
+            } else if u128::from(waited_ns(&upload.what)) > self.deadline.as_nanos() {
                 self.counters.count(Event::Late);
-                // A caller that has gone away needs no answer, here and below.
-                let _ = upload.answer.send(Err(Unverified::Late));
+                upload.tell(Err(Unverified::Late));
             } else {
-                flight.uploads.push(upload);
+                return Some(upload);
             }
-        }
-        match flight.uploads.first() {
-            Some(upload) => Some((Arc::clone(&upload.envelope), waited_ns(upload))),
-            None => {
-                flights.remove(id);
-                None
-            }
-        }
+            None
+        };
+        let first = |uploads: &mut [Asked<Upload, Outcome>]| {
+            let upload = &uploads[0].what;
+            (Arc::clone(&upload.envelope), waited_ns(upload))
+        };
+        self.flights.next(id, is_worth_it, first)
     }
 
     /// Tells everybody whom the outcome concerns.
-    fn answer(&self, id: &SessionId, verified: &ProofEnvelope, outcome: Result<Verified, ProofError>) {
-        let mut flights = self.flights();
-        let Some(flight) = flights.get_mut(id) else { return };
-        for upload in std::mem::take(&mut flight.uploads) {
-            match &outcome {
-                Ok(verified) => drop(upload.answer.send(Ok(verified.clone()))),
-                Err(cause) if upload.envelope.proof == verified.proof => {
-                    drop(upload.answer.send(Err(Unverified::Refused(cause.clone()))));
-                }
-                Err(_) => flight.uploads.push(upload),
+    fn answer(&self, id: &SessionId, verified: &ProofEnvelope, outcome: &Result<Verified, ProofError>) {
+        self.flights.answer(id, |upload| match outcome {
+            Ok(verified) => Some(Ok(verified.clone())),
+            Err(cause) => {
+                (upload.envelope.proof == verified.proof).then(|| Err(Unverified::Refused(cause.clone())))
             }
-        }
+        });
     }
 }
 

@@ -1,7 +1,12 @@
-#![expect(clippy::disallowed_methods, reason = "tests count what several threads do")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests count what several threads do"
+)]
 use super::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use trefoil_zkp::session::SessionKey;

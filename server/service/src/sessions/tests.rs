@@ -1,7 +1,8 @@
 use super::*;
 use crate::tenant::{Attempts, Policy, Probe, Threshold};
 use crate::verdicts::Verdicts;
-use std::cell::Cell;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
@@ -130,47 +131,76 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
     }
 }
 
-/// What a store knows of a session, which others ask for before it answers.
-async fn slow(reads: &Cell<u32>, kept: Result<Kept, Refused>) -> Result<Kept, Refused> {
-    reads.set(reads.get() + 1);
-    tokio::task::yield_now().await;
-    kept
+type Read = Pin<Box<dyn Future<Output = Result<Kept, Refused>> + Send>>;
+
+/// A store that says `kept` one after the other, the last for ever, each after others could ask; and how often it was asked.
+fn slow(kept: &[Result<Kept, Refused>]) -> (impl Fn() -> Read + Clone + 'static, Arc<AtomicUsize>) {
+    let (kept, reads) = (kept.to_vec(), Arc::<AtomicUsize>::default());
+    let count = Arc::clone(&reads);
+    let read = move || {
+        let read = count.load(Ordering::Relaxed);
+        count.store(read + 1, Ordering::Relaxed);
+        let kept = kept[read.min(kept.len() - 1)].clone();
+        let slowly = async move {
+            tokio::task::yield_now().await;
+            kept
+        };
+        Box::pin(slowly) as Read
+    };
+    (read, reads)
 }
 
 #[tokio::test]
 async fn of_many_who_miss_one_session_one_reads_its_row() {
-    let (reviving, reads) = (Reviving::default(), Cell::new(0));
-    let live = || Ok(Kept::Live(verdict(START)));
-    let of = (TenantId::new([1; 16]), ID);
-    let ask = |of| reviving.once(of, slow(&reads, live()));
+    let (read, reads) = slow(&[Ok(Kept::Live(verdict(START)))]);
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
+    let ask = |of| once(&rows, of, read.clone());
     let (one, two, other) = tokio::join!(ask(of), ask(of), ask((TenantId::new([2; 16]), ID)));
     for kept in [one, two, other] {
         assert!(matches!(kept, Ok(Kept::Live(found)) if found == verdict(START)));
     }
-    assert_eq!(reads.get(), 2, "one for each tenant's session");
-    assert!(reviving.rows().is_empty());
+    assert_eq!(reads.load(Ordering::Relaxed), 2, "one for each tenant's session");
+    assert_eq!(rows.hold().waiting(&of), None);
     // It is not remembered: the row may be another by now.
     assert!(ask(of).await.is_ok());
-    assert_eq!(reads.get(), 3);
+    assert_eq!(reads.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]
-async fn who_waited_for_a_read_that_failed_or_was_given_up_reads_for_himself() {
-    let (reviving, reads) = (Reviving::default(), Cell::new(0));
-    let of = (TenantId::new([1; 16]), ID);
-    let failing = reviving.once(of, slow(&reads, Err(Refused::fault("disk"))));
-    let waiting = reviving.once(of, slow(&reads, Ok(Kept::Unknown)));
-    let (failed, found) = tokio::join!(failing, waiting);
-    assert!(failed.is_err() && matches!(found, Ok(Kept::Unknown)));
-    assert_eq!(reads.get(), 2);
-    let mut given_up = Box::pin(reviving.once(of, slow(&reads, Ok(Kept::Over))));
+async fn who_asked_while_a_row_was_read_that_was_not_there_is_read_for_again() {
+    let (read, reads) = slow(&[Ok(Kept::Unknown), Ok(Kept::Live(verdict(START)))]);
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
+    let early = once(&rows, of, read.clone());
+    let late = async {
+        while reads.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        once(&rows, of, read.clone()).await
+    };
+    let (early, late) = tokio::join!(early, late);
+    assert!(matches!(early, Ok(Kept::Unknown)), "that was so when it was asked");
+    assert!(matches!(late, Ok(Kept::Live(_))), "it may have been stored since");
+    assert_eq!(reads.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_read_that_fails_is_told_and_one_whose_asker_went_away_goes_on_for_the_others() {
+    let (read, _) = slow(&[Err(Refused::StoreBusy)]);
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
+    let failed = once(&rows, of, read).await;
+    assert!(matches!(failed, Err(Refused::StoreBusy)));
+    let (read, reads) = slow(&[Ok(Kept::Over)]);
+    let mut given_up = Box::pin(once(&rows, of, read.clone()));
     tokio::select! {
         biased;
         _ = &mut given_up => panic!("it reads"),
         () = std::future::ready(()) => {}
     }
+    let other = once(&rows, of, read.clone());
     drop(given_up);
-    assert!(reviving.rows().is_empty(), "nothing is left of it");
-    assert!(matches!(reviving.once(of, slow(&reads, Ok(Kept::Unknown))).await, Ok(Kept::Unknown)));
-    assert!(reviving.rows().is_empty());
+    assert!(matches!(other.await, Ok(Kept::Over)));
+    assert_eq!((reads.load(Ordering::Relaxed), rows.hold().waiting(&of)), (1, None));
+    let broken = || -> std::future::Ready<_> { panic!("this test has a read panic") };
+    assert!(matches!(once(&rows, of, broken).await, Err(Refused::Fault)), "nobody waits for ever");
+    assert_eq!(rows.hold().waiting(&of), None);
 }
