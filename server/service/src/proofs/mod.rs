@@ -132,19 +132,19 @@ impl ProofPool {
         caller: ApiKeyId,
         envelope: Arc<ProofEnvelope>,
     ) -> Result<oneshot::Receiver<Outcome>, Refused> {
-        let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
+        let (id, tenant) = (SessionId::new(envelope.statement.digest()), envelope.statement.tenant);
         let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns() };
         let full = |whose: &'static str| {
             self.shared.counters.count(Event::QueueFull);
             Err(Refused::TooManyProofs(whose))
         };
         let mut flights = self.shared.flights.hold();
-        if let Some(waiting) = flights.waiting(&SessionId::new(id)) {
+        if let Some(waiting) = flights.waiting(&id) {
             if waiting > FOLLOWERS_MAX {
                 return full("uploads of this statement");
             }
             self.shared.counters.count(Event::Joined);
-            return Ok(flights.join(SessionId::new(id), (tenant, caller), upload));
+            return Ok(flights.join(id, (tenant, caller), upload));
         }
         // At most the queue and one for each thread are under way, so counting is short.
         if flights.begun_by().filter(|(other, _)| *other == tenant).count() >= self.per_tenant_max {
@@ -153,8 +153,8 @@ impl ProofPool {
         if flights.begun_by().filter(|(_, other)| *other == caller).count() >= self.per_caller_max {
             return full("proofs of this API key");
         }
-        match self.queue.try_send(SessionId::new(id)) {
-            Ok(()) => Ok(flights.join(SessionId::new(id), (tenant, caller), upload)),
+        match self.queue.try_send(id) {
+            Ok(()) => Ok(flights.join(id, (tenant, caller), upload)),
             Err(TrySendError::Full(_)) => full("proofs"),
             Err(TrySendError::Disconnected(_)) => Err(Refused::fault("the proof pool has stopped")),
         }
