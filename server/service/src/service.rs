@@ -104,7 +104,7 @@ impl Service {
         }
     }
 
-    /// Why no decision can be made now, or nothing: the reasons of [`App::unready`], and a key-holder that is away.
+    /// Why no decision can be made now, or nothing: the reasons of [`Service::unready`], and a key-holder that is away.
     pub fn undecided(&self) -> Option<String> {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
