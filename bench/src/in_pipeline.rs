@@ -12,11 +12,13 @@ use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::{Cadence, Verdict};
 
 use crate::distribution::{Distribution, rounded};
+use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::paired::{Interval, Ratios};
 use crate::population::Population;
 use crate::run::{Common, Outcome, Run, Stand};
 use crate::wiring::{self, CacheChoice, OverCache};
+use crate::workload::Popularity;
 use crate::world::capacity;
 
 /// How the pipeline is loaded.
@@ -46,8 +48,21 @@ impl PipelineLoad {
     fn run(&self, cache: CacheChoice) -> Run {
         let PipelineLoad { workers, seconds, warmup_s, repeats: _, users, batches, seed, samples, tier } =
             *self;
-        let cadence = Cadence::Group;
-        Run { workers, seconds, warmup_s, repeats: 1, cadence, cache, users, batches, seed, samples, tier }
+        Run {
+            workers,
+            seconds,
+            warmup_s,
+            repeats: 1,
+            cadence: Cadence::Group,
+            cache,
+            users,
+            faces: FaceSource::Synthetic,
+            popularity: Popularity::Uniform,
+            batches,
+            seed,
+            samples,
+            tier,
+        }
     }
 }
 

@@ -217,16 +217,15 @@ fn read(path: &Path, holders: &[Holder], workers: usize) -> Result<Option<Vec<Pe
 
 /// Verifies a proof. The only way to a [`Person`].
 fn accept(envelope: ProofEnvelope) -> Result<Person, String> {
-    let (session, verdict) = verdict(&envelope)?;
+    let (session, verdict) = verdict(&envelope, VERDICT_EXPIRY_S)?;
     Ok(Person { handle: verdict.handle, account: verdict.account, session, verdict, envelope })
 }
 
-/// Verifies the proof and gives the session's id and the verdict to cache.
-pub(crate) fn verdict(envelope: &ProofEnvelope) -> Result<(SessionId, Verdict), String> {
+/// Verifies the proof and gives the session's id and the verdict to cache until `not_after`.
+pub(crate) fn verdict(envelope: &ProofEnvelope, not_after: u64) -> Result<(SessionId, Verdict), String> {
     let verified =
         trefoil_zkp::verify(&envelope.statement, &envelope.proof).map_err(|error| error.to_string())?;
-    let verdict =
-        Verdict::new(&verified, envelope, VERDICT_EXPIRY_S).ok_or("a verdict on another statement")?;
+    let verdict = Verdict::new(&verified, envelope, not_after).ok_or("a verdict on another statement")?;
     Ok((SessionId::new(*verified.statement_digest()), verdict))
 }
 

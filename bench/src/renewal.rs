@@ -49,7 +49,7 @@ impl<C: Cache<Verdict>> Renewals<C> {
         let person = &self.world.ground.population.people[person];
         self.session.remove(person.session.as_bytes());
         let missed = self.session.get(person.session.as_bytes(), WORLD_START_S).is_none();
-        if let (true, Ok((session, verdict))) = (missed, verdict(&person.envelope)) {
+        if let (true, Ok((session, verdict))) = (missed, verdict(&person.envelope, VERDICT_EXPIRY_S)) {
             self.session.insert(session.to_bytes(), verdict, VERDICT_EXPIRY_S, WORLD_START_S);
             self.verified += 1;
         }

@@ -4,27 +4,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trefoil_cache::Cache;
-use trefoil_matching::{LANES, Tier};
+use trefoil_matching::Tier;
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
-    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Open, Origin, Outlet, Pool, Release, Sealer,
-    Sequence, UNSEALED_MAX, Verdict, Worker,
+    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Open, Origin, Outlet, Pool, Refusal, Release,
+    Sealer, Sequence, Stale, UNSEALED_MAX, Verdict, Worker,
 };
 
 use crate::audit::{Audit, audit};
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
+use crate::faces::FaceSource;
 use crate::failure::Failure;
+use crate::live::Live;
 use crate::population::Population;
 use crate::processor::{process_cpu_ns, thread_cpu_ns};
 use crate::record::Report;
 use crate::renewal::Renewals;
 use crate::seals::{Ledger, Submitted, Tally};
+use crate::sessions::{Rows, Sessions, Settled};
+use crate::spending::{Purpose, Spending, Spent};
+use crate::visits::Visits;
+use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::window::{Window, windows};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
-use crate::workload::{self, Prepared, Share, Ticket};
+use crate::workload::{self, Popularity, Prepared, Share, Ticket};
 use crate::world::{Ground, World, capacity, signing_keys};
 
 /// What to run.
@@ -44,6 +50,10 @@ pub struct Run {
     pub cache: CacheChoice,
     /// Enrolled templates; a multiple of 32.
     pub users: usize,
+    /// What people look like.
+    pub faces: FaceSource,
+    /// Who asks how often.
+    pub popularity: Popularity,
     /// Distinct batches that the workers go round.
     pub batches: usize,
     /// Fixes users, probes and impostors.
@@ -79,8 +89,8 @@ impl OverCache for ClosedLoop {
         for warning in &stand.placement.warnings {
             eprintln!("warning: {warning}");
         }
-        let Outcome { windows, audit, .. } = stand.run(None)?;
-        Ok(report(&parameters, &stand.world, &stand.placement, &windows, audit))
+        let outcome = stand.run(None)?;
+        Ok(report(&parameters, &stand.world, &stand.placement, outcome))
     }
 }
 
@@ -105,9 +115,9 @@ impl Common {
     /// # Errors
     /// When an enrolment is refused.
     pub(crate) fn new(population: Arc<Population>, parameters: &Run) -> Result<Self, Failure> {
-        let Run { users, batches, seed, .. } = *parameters;
-        let ground = Arc::new(Ground::new(population, users)?);
-        let prepared = Arc::new(workload::prepare(&ground, batches, seed, Share::ALL)?);
+        let Run { users, batches, seed, faces, popularity, .. } = *parameters;
+        let ground = Arc::new(Ground::new(population, users, faces)?);
+        let prepared = Arc::new(workload::prepare(&ground, batches, seed, Share::ALL, popularity)?);
         Ok(Common { ground, prepared })
     }
 
@@ -120,14 +130,18 @@ impl Common {
 /// What one load gave.
 pub(crate) struct Outcome {
     pub(crate) windows: Vec<Window>,
+    /// What the workers spent in each of them, and its length, nanoseconds.
+    pub(crate) spent: Vec<(Spent, u64)>,
+    /// The rates of a warm-up that ended by a rule.
+    pub(crate) warmup: Option<WarmingUp>,
     pub(crate) audit: Audit,
     /// Processor time of the process for each sealed lane, from the first batch to the last seal.
     pub(crate) cpu_ns_per_lane: f64,
     /// Processor time of the workers alone for each lane: everything but the seals, which workers make per batch.
     pub(crate) worker_cpu_ns_per_lane: f64,
-    /// Requests and proofs verified between them, from the first batch to the last.
+    /// Requests and what was done for their sessions between them, from the first batch to the last.
     pub(crate) requests: u64,
-    pub(crate) proofs: u64,
+    pub(crate) settled: Settled,
     /// Lanes, not among `requests`, whose session's verdict was not found beside a worker that renewed one.
     pub(crate) given_up: u64,
 }
@@ -143,57 +157,119 @@ where
 
     /// A stand that shares everything but the cache with others.
     pub(crate) fn over(cache: C, common: &Common, parameters: Run) -> Result<Self, Failure> {
-        let mut stand = Self::without_batches(cache, &common.ground, parameters)?;
+        Ok(Self::in_world(World::new(cache, &common.ground, parameters.tier)?, common, parameters))
+    }
+
+    /// A stand whose cache holds nobody's verdict.
+    pub(crate) fn cold(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
+        let common = Common::new(population, &parameters)?;
+        let world = World::without_verdicts(cache, &common.ground, parameters.tier);
+        Ok(Self::in_world(world, &common, parameters))
+    }
+
+    fn in_world(world: World<C>, common: &Common, parameters: Run) -> Self {
+        let mut stand = Self::without_batches(world, parameters);
         stand.prepared.extend(std::iter::repeat_n(Arc::clone(&common.prepared), parameters.workers));
-        Ok(stand)
+        stand
     }
 
     /// Enrols everybody and prepares batches of other people for every worker.
     pub(crate) fn apart(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
-        let ground = Arc::new(Ground::new(population, parameters.users)?);
-        let mut stand = Self::without_batches(cache, &ground, parameters)?;
-        let Run { workers, batches, seed, .. } = parameters;
+        let Run { workers, batches, seed, users, faces, popularity, .. } = parameters;
+        let ground = Arc::new(Ground::new(population, users, faces)?);
+        let mut stand = Self::without_batches(World::new(cache, &ground, parameters.tier)?, parameters);
         for index in 0..workers {
             let share = Share { index, of: workers };
-            stand.prepared.push(Arc::new(workload::prepare(&ground, batches, seed, share)?));
+            stand.prepared.push(Arc::new(workload::prepare(&ground, batches, seed, share, popularity)?));
         }
         Ok(stand)
     }
 
-    fn without_batches(cache: C, ground: &Arc<Ground>, parameters: Run) -> Result<Self, Failure> {
-        let world = Arc::new(World::new(cache, ground, parameters.tier)?);
+    fn without_batches(world: World<C>, parameters: Run) -> Self {
         let placement = Placement::new(Some(parameters.workers), Pin::Auto);
-        Ok(Stand { parameters, world, prepared: Vec::new(), placement })
+        Stand { parameters, world: Arc::new(world), prepared: Vec::new(), placement }
     }
 
     /// Loads the pipeline through warm-up and windows, drains it and audits what it gave. Each session's proof is
     /// verified again once per `requests_per_proof`, never if none; for that workers need people of their own.
     pub(crate) fn run(&self, requests_per_proof: Option<u32>) -> Result<Outcome, Failure> {
+        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
+        let plan = Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats] };
+        let proofs = requests_per_proof.map_or(Proofs::Cached, Proofs::Every);
+        self.load(&plan, &proofs, &Arc::new(WorldClock::start()))
+    }
+
+    /// The same by any plan, at the time of `clock`.
+    pub(crate) fn load(
+        &self,
+        plan: &Plan,
+        proofs: &Proofs,
+        clock: &Arc<WorldClock>,
+    ) -> Result<Outcome, Failure> {
         let (keys, trust_root) = signing_keys()?;
-        let clock = Arc::new(WorldClock::start());
         let load = Load {
             parameters: self.parameters,
             world: Arc::clone(&self.world),
             prepared: self.prepared.clone(),
-            clock,
-            requests_per_proof,
+            clock: Arc::clone(clock),
+            proofs: proofs.clone(),
+            books: (0..self.parameters.workers).map(|_| Spending::default()).collect(),
         };
         let began = process_cpu_ns();
-        let (tally, submitted, marks) = load.drive(keys, &self.placement)?;
+        let (tally, submitted, passed) = load.drive(keys, &self.placement, plan)?;
         let cpu_ns = process_cpu_ns() - began;
-        let windows = windows(&tally.seals, &marks)?;
+        let windows = windows(&tally.seals, &passed.marks)?;
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
-        let Submitted { lanes: requests, given_up, proofs, cpu_ns: worker_cpu_ns, .. } = submitted;
+        let Submitted { lanes: requests, given_up, settled, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
         Ok(Outcome {
             windows,
+            spent: passed.spent(),
+            warmup: passed.warmup,
             audit,
             cpu_ns_per_lane: per_lane(cpu_ns),
             worker_cpu_ns_per_lane: per_lane(worker_cpu_ns),
             requests,
             given_up,
-            proofs,
+            settled,
         })
+    }
+}
+
+/// How long to load.
+pub(crate) struct Plan {
+    pub(crate) warmup: Warmup,
+    /// Lengths of the windows, seconds.
+    pub(crate) windows: Vec<f64>,
+}
+
+/// What becomes of sessions.
+#[derive(Clone)]
+pub(crate) enum Proofs {
+    /// All verdicts are cached and stay so.
+    Cached,
+    /// A session's proof is verified again at every so manieth of its requests.
+    Every(u32),
+    /// Sessions end, and verdicts are evicted.
+    Ending(Arc<Rows>),
+}
+
+/// Warm-up and windows as they were.
+struct Passed {
+    /// Ends of the windows on the clock, one more than windows.
+    marks: Vec<u64>,
+    /// The workers' books at each of them.
+    books: Vec<Spent>,
+    /// The rates of a warm-up that ended by a rule.
+    warmup: Option<WarmingUp>,
+}
+
+impl Passed {
+    /// What was spent in each window, with its length, nanoseconds.
+    fn spent(&self) -> Vec<(Spent, u64)> {
+        let lengths = self.marks.windows(2).map(|ends| ends[1] - ends[0]);
+        let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
+        spent.zip(lengths).collect()
     }
 }
 
@@ -202,7 +278,8 @@ struct Load<C: Cache<Verdict>> {
     world: Arc<World<C>>,
     prepared: Vec<Arc<Vec<Prepared>>>,
     clock: Arc<WorldClock>,
-    requests_per_proof: Option<u32>,
+    proofs: Proofs,
+    books: Arc<[Spending]>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
@@ -210,12 +287,13 @@ where
     C::Session: 'static,
 {
     /// Starts workers and sealer, lets them run for all windows, drains. Returns what was released, what was
-    /// submitted, and the ends of the windows on the clock (one more than windows).
+    /// submitted, and what passed meanwhile.
     fn drive(
         &self,
         keys: trefoil_sign::SigningKeys,
         placement: &Placement,
-    ) -> Result<(Tally, Submitted, Vec<u64>), Failure> {
+        plan: &Plan,
+    ) -> Result<(Tally, Submitted, Passed), Failure> {
         let Run { workers, cadence, samples, .. } = self.parameters;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
@@ -242,49 +320,81 @@ where
             let looping = WorkerLoop {
                 index,
                 world: Arc::clone(&self.world),
-                prepared: Arc::clone(prepared),
-                requests_per_proof: self.requests_per_proof,
+                visits: Visits::new(prepared, index, workers),
+                proofs: self.proofs.clone(),
                 clock: Arc::clone(&self.clock),
                 pool: Arc::clone(&pool),
                 permits: permits.clone(),
                 outlet: outlet.clone(),
                 stop: Arc::clone(&stop),
+                books: Arc::clone(&self.books),
             };
             let done = done.clone();
-            pool.spawn(move || done.send(looping.run(workers)).unwrap_or_default());
+            pool.spawn(move || done.send(looping.run()).unwrap_or_default());
         }
         drop((outlet, done, permits));
-        let marks = self.wait(&ledger);
+        let passed = self.pass(plan, &ledger);
         stop.store(true, Ordering::Relaxed);
         let mut submitted = Submitted::default();
         for worker in totals {
             submitted.add(&worker);
         }
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok((ledger.take(), submitted, marks))
+        Ok((ledger.take(), submitted, passed))
     }
 
-    /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it. Returns the
-    /// ends of the windows on the clock.
-    fn wait(&self, ledger: &Ledger) -> Vec<u64> {
-        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
-        let pass = |seconds: f64| {
-            let seals = ledger.seals();
-            std::thread::sleep(Duration::from_secs_f64(seconds));
-            let deadline = self.clock.monotonic_ns() + SEAL_PATIENCE_NS;
-            while ledger.seals() == seals && self.clock.monotonic_ns() < deadline {
-                std::thread::sleep(Duration::from_millis(1));
+    /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
+    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Passed {
+        let mut live = Live::new();
+        let warmup = match plan.warmup {
+            Warmup::Seconds(seconds) => {
+                self.sleep(ledger, seconds, &mut live, "warm-up");
+                None
             }
-            self.clock.monotonic_ns()
+            Warmup::UntilFlat(rule) => Some(self.warm(ledger, rule, &mut live)),
         };
-        let mut marks = vec![pass(warmup_s)];
-        for repeat in 0..repeats {
-            marks.push(pass(seconds));
-            if repeats > 1 {
-                eprintln!("window {} of {repeats}", repeat + 1);
+        let mut marks = vec![self.clock.monotonic_ns()];
+        let mut books = vec![Spent::read(&self.books)];
+        for (at, seconds) in plan.windows.iter().enumerate() {
+            let name = format!("window {} of {}", at + 1, plan.windows.len());
+            self.sleep(ledger, *seconds, &mut live, &name);
+            marks.push(self.clock.monotonic_ns());
+            books.push(Spent::read(&self.books));
+            if plan.windows.len() > 1 {
+                live.line(&name);
             }
         }
-        marks
+        live.end();
+        Passed { marks, books, warmup }
+    }
+
+    fn warm(&self, ledger: &Ledger, rule: Flatness, live: &mut Live) -> WarmingUp {
+        let mut warming = WarmingUp::by(rule);
+        while !warming.is_over() {
+            let (lanes, began) = (ledger.lanes(), self.clock.monotonic_ns());
+            self.sleep(ledger, rule.span_s, live, "warm-up");
+            let ns = self.clock.monotonic_ns() - began;
+            warming.note((ledger.lanes() - lanes) as f64 / (ns as f64 / 1e9));
+        }
+        warming
+    }
+
+    /// Sleeps, and then until there is a seal, and shows the rate meanwhile.
+    fn sleep(&self, ledger: &Ledger, seconds: f64, live: &mut Live, name: &str) {
+        let seals = ledger.seals();
+        let until = self.clock.monotonic_ns() + (seconds * 1e9) as u64;
+        loop {
+            let left = until.saturating_sub(self.clock.monotonic_ns());
+            if left == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_nanos(left).min(Live::EVERY));
+            live.show(name, ledger.lanes(), self.clock.monotonic_ns());
+        }
+        let deadline = self.clock.monotonic_ns() + SEAL_PATIENCE_NS;
+        while ledger.seals() == seals && self.clock.monotonic_ns() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -303,91 +413,185 @@ fn unsealed_max(cadence: Cadence, workers: usize) -> usize {
 struct WorkerLoop<C: Cache<Verdict>> {
     index: usize,
     world: Arc<World<C>>,
-    prepared: Arc<Vec<Prepared>>,
-    requests_per_proof: Option<u32>,
+    visits: Visits,
+    proofs: Proofs,
     clock: Arc<WorldClock>,
     pool: Arc<Pool<Worker<C>>>,
     permits: crossbeam_channel::Receiver<()>,
     outlet: Outlet<Ticket>,
     stop: Arc<AtomicBool>,
+    books: Arc<[Spending]>,
 }
 
 impl<C: Cache<Verdict>> WorkerLoop<C>
 where
     C::Session: 'static,
 {
-    /// Runs batches until told to stop. Workers start at different batches of the round and number their
-    /// tickets in ranges of their own.
-    fn run(mut self, workers: usize) -> Submitted {
-        let pipeline = &self.world.pipeline;
-        let mut worker = self.pool.worker(|| pipeline.worker());
-        let audience = workload::audience();
-        let mut renewals = self.requests_per_proof.map(|every| Renewals::new(&self.world, every));
+    /// Runs batches until told to stop, and then those in which requests come again. Every interval between two readings of the clock
+    /// is booked.
+    fn run(mut self) -> Submitted {
+        let (pipeline, pool, books) =
+            (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
+        let mut worker = pool.worker(|| pipeline.worker());
+        let book = &books[self.index];
+        let mut sessions = SessionWork::new(&self.world, &self.proofs);
         let mut submitted = Submitted::default();
-        let mut ticket = (self.index as u64) << 48;
-        let mut at = self.index * self.prepared.len() / workers;
-        let began = thread_cpu_ns();
-        while !self.stop.load(Ordering::Relaxed) && self.permits.recv().is_ok() {
-            let prepared = &self.prepared[at];
-            at = (at + 1) % self.prepared.len();
-            let batch = prepared.batch(&self.world.ground, &audience, ticket);
-            ticket += LANES as u64;
-            submitted.lanes += batch.lanes.len() as u64;
-            submitted.matches += prepared.matches();
-            let renewing_ns = renewals.as_mut().map_or(0, |renewals| renewals.before(prepared));
-            let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
-            bound.times.proof_lookup_ns += renewing_ns;
-            match renewals {
-                Some(_) => submitted.note_beside_renewals(&bound.refused),
-                None => submitted.note(&bound.refused),
-            }
-            // A batch of which nothing was decided needs no seal.
-            if !bound.lanes.is_empty() && !self.outlet.seal(bound) {
+        let mut has_permit = false;
+        let cpu_began = thread_cpu_ns();
+        let mut since = self.clock.monotonic_ns();
+        let mut lap = |clock: &WorldClock| {
+            let began = std::mem::replace(&mut since, clock.monotonic_ns());
+            since - began
+        };
+        loop {
+            let fresh = !self.stop.load(Ordering::Relaxed);
+            let is_done = !fresh && self.visits.is_settled();
+            if is_done || !(has_permit || self.permits.recv().is_ok()) {
                 break;
             }
+            book.book(Purpose::Waiting, lap(&self.clock));
+            let renewing_ns = sessions.before(self.visits.coming());
+            book.book(Purpose::Sessions, renewing_ns);
+            let batch = self.visits.batch(&self.world.ground, fresh, &mut submitted);
+            book.book(Purpose::Requests, lap(&self.clock).saturating_sub(renewing_ns));
+            let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
+            book.book_run(&bound.times, lap(&self.clock));
+            bound.times.proof_lookup_ns += renewing_ns;
+            sessions.after(&mut bound.refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
+            book.book(Purpose::Sessions, lap(&self.clock));
+            // A batch of which nothing was decided needs no seal, and keeps its permit for the next.
+            has_permit = bound.lanes.is_empty();
+            if !has_permit && !self.outlet.seal(bound) {
+                break;
+            }
+            book.book(Purpose::Sealing, lap(&self.clock));
+            book.end_batch();
         }
-        submitted.cpu_ns = thread_cpu_ns() - began;
-        submitted.proofs = renewals.map_or(0, |renewals| renewals.verified());
+        submitted.cpu_ns = thread_cpu_ns() - cpu_began;
+        submitted.settled = sessions.settled();
         submitted
     }
+}
+
+/// What a worker does for the sessions of its requests.
+enum SessionWork<C: Cache<Verdict>> {
+    None,
+    Renewals(Renewals<C>),
+    Ending(Sessions<C>),
+}
+
+impl<C: Cache<Verdict>> SessionWork<C> {
+    fn new(world: &Arc<World<C>>, proofs: &Proofs) -> Self {
+        match proofs {
+            Proofs::Cached => SessionWork::None,
+            Proofs::Every(requests) => SessionWork::Renewals(Renewals::new(world, *requests)),
+            Proofs::Ending(rows) => SessionWork::Ending(Sessions::new(world, rows)),
+        }
+    }
+
+    /// Before a batch; the time that it took.
+    fn before(&mut self, batch: &Prepared) -> u64 {
+        match self {
+            SessionWork::Renewals(renewals) => renewals.before(batch),
+            SessionWork::None | SessionWork::Ending(_) => 0,
+        }
+    }
+
+    /// Sees to what the pipeline refused.
+    fn after(
+        &mut self,
+        refused: &mut Vec<(Ticket, Refusal)>,
+        visits: &mut Visits,
+        now_s: u64,
+        submitted: &mut Submitted,
+    ) {
+        match self {
+            SessionWork::None => submitted.note(refused),
+            SessionWork::Renewals(_) => submitted.note_beside_renewals(refused),
+            SessionWork::Ending(sessions) => {
+                for (ticket, why) in refused.drain(..) {
+                    let comes_again = matches!(why, Refusal::Session(Stale::Missing | Stale::Expired));
+                    match comes_again.then(|| sessions.settle(ticket.person, now_s)) {
+                        Some(Ok(revived)) => visits.again(ticket, revived),
+                        Some(Err(_)) | None => submitted.note(&[(ticket, why)]),
+                    }
+                }
+            }
+        }
+    }
+
+    fn settled(&self) -> Settled {
+        match self {
+            SessionWork::None => Settled::default(),
+            SessionWork::Renewals(renewals) => Settled { revived: 0, proofs: renewals.verified() },
+            SessionWork::Ending(sessions) => sessions.settled,
+        }
+    }
+}
+
+/// The name on the command line.
+pub(crate) fn cadence_name(cadence: Cadence) -> &'static str {
+    match cadence {
+        Cadence::Group => "group",
+        Cadence::PerBatch => "per-batch",
+    }
+}
+
+/// Medians over windows of each stage's median.
+pub(crate) fn median_stages(windows: &[&Window]) -> Value {
+    let names = windows.first().map(|w| w.stages.iter().map(|(name, _)| *name)).into_iter().flatten();
+    let median = |(at, name): (usize, &str)| {
+        let medians = windows.iter().map(|w| w.stages[at].1.median()).collect();
+        (name.to_owned(), json!(rounded(Distribution::new(medians).median())))
+    };
+    names.enumerate().map(median).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// A window with what its workers spent.
+pub(crate) fn window_json(window: &Window, (spent, ns): &(Spent, u64), workers: usize) -> Value {
+    let mut json = window.json();
+    json["worker_time"] = spent.json(*ns * workers as u64);
+    json
 }
 
 fn report<C: Cache<Verdict>>(
     parameters: &Run,
     world: &World<C>,
     placement: &Placement,
-    windows: &[Window],
-    audit: Audit,
+    outcome: Outcome,
 ) -> Report {
-    let Run { workers, seconds, warmup_s, repeats, cadence, cache, users, batches, seed, samples: _, tier } =
-        *parameters;
+    let Run {
+        workers,
+        seconds,
+        warmup_s,
+        repeats,
+        cadence,
+        cache,
+        users,
+        faces,
+        popularity,
+        batches,
+        seed,
+        tier,
+        ..
+    } = *parameters;
+    let Outcome { windows, spent, audit, .. } = outcome;
     let over = |figure: fn(&Window) -> f64| Distribution::new(windows.iter().map(figure).collect());
     let rate = over(Window::auth_per_s);
-    let stage_names = windows.first().map(|w| w.stages.iter().map(|(name, _)| *name)).into_iter().flatten();
-    let stages: serde_json::Map<_, _> = stage_names
-        .enumerate()
-        .map(|(at, name)| {
-            let medians = windows.iter().map(|w| w.stages[at].1.median()).collect();
-            (name.to_owned(), json!(rounded(Distribution::new(medians).median())))
-        })
-        .collect();
     let stats = world.cache.stats();
-    let cadence_name = match cadence {
-        Cadence::Group => "group",
-        Cadence::PerBatch => "per-batch",
-    };
+    let cadence_name = cadence_name(cadence);
     let result = json!({
         "auth_per_s": rounded(rate.median()),
         "auth_per_s_runs": rate.runs_json(),
         "seals_per_s": rounded(over(Window::seals_per_s).median()),
         "batches_per_seal": rounded(over(Window::batches_per_seal).median()),
-        "stages_us": stages,
+        "stages_us": median_stages(&windows.iter().collect::<Vec<_>>()),
         "seal_us": rounded(over(|window| window.seal.median()).median()),
-        "windows": windows.iter().map(Window::json).collect::<Vec<_>>(),
+        "windows": windows.iter().zip(&spent).map(|(w, s)| window_json(w, s, workers)).collect::<Vec<_>>(),
         "workers": workers, "physical_cores": placement.physical_cores, "placement": placement.cpus,
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,
-        "mode": "plain", "keys": "per-subject", "users": users,
+        "mode": "plain", "keys": "per-subject", "users": users, "faces": faces.name(), "popularity": popularity.name(),
         "people": world.ground.population.people.len(), "prepared_batches": batches, "seed": seed,
         "unsealed_batches_max": unsealed_max(cadence, workers), "tier": tier.name(),
         "template_store_bytes": world.ground.template_bytes(),

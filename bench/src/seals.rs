@@ -9,6 +9,7 @@ use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes, Stale};
 
 use crate::audit::Reservoir;
 use crate::clock::WorldClock;
+use crate::sessions::Settled;
 use crate::workload::Ticket;
 
 /// One seal.
@@ -46,8 +47,8 @@ pub(crate) struct Submitted {
     pub(crate) first_refusal: Option<Refusal>,
     /// Lanes left out of all the others: their session's verdict was not found beside a worker that renewed one.
     pub(crate) given_up: u64,
-    /// Proofs that were verified on the way.
-    pub(crate) proofs: u64,
+    /// What was done for sessions on the way.
+    pub(crate) settled: Settled,
     /// Processor time of the worker's thread.
     pub(crate) cpu_ns: u64,
 }
@@ -75,12 +76,13 @@ impl Submitted {
 
     /// Counts what another worker submitted.
     pub(crate) fn add(&mut self, other: &Submitted) {
-        let Submitted { lanes, matches, refused, first_refusal, given_up, proofs, cpu_ns } = other;
+        let Submitted { lanes, matches, refused, first_refusal, given_up, settled, cpu_ns } = other;
         self.lanes += lanes;
         self.matches += matches;
         self.refused += refused;
         self.given_up += given_up;
-        self.proofs += proofs;
+        self.settled.revived += settled.revived;
+        self.settled.proofs += settled.proofs;
         self.cpu_ns += cpu_ns;
         self.first_refusal = self.first_refusal.or(*first_refusal);
     }
@@ -140,6 +142,12 @@ impl Ledger {
     /// Seals so far.
     pub(crate) fn seals(&self) -> usize {
         self.lock().seals.len()
+    }
+
+    /// Lanes so far.
+    pub(crate) fn lanes(&self) -> u64 {
+        let tally = self.lock();
+        tally.matches + tally.denials
     }
 
     fn lock(&self) -> MutexGuard<'_, Tally> {

@@ -14,12 +14,13 @@ use trefoil_pipeline::{
 use crate::audit::audit;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
+use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::population::Population;
 use crate::record::Report;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
-use crate::workload::{self, Prepared, Share, Ticket};
+use crate::workload::{self, Popularity, Prepared, Share, Ticket};
 use crate::world::{Ground, World, capacity, signing_keys};
 
 /// What to time.
@@ -61,8 +62,10 @@ impl OverCache for Timing {
     {
         let Timing { parameters, population } = self;
         let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
-        let world = World::new(cache, &Arc::new(Ground::new(population, users)?), tier)?;
-        let prepared = workload::prepare(&world.ground, warmup + iterations, seed, Share::ALL)?;
+        let world =
+            World::new(cache, &Arc::new(Ground::new(population, users, FaceSource::Synthetic)?), tier)?;
+        let prepared =
+            workload::prepare(&world.ground, warmup + iterations, seed, Share::ALL, Popularity::Uniform)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
         let outcomes = compute(&world, &prepared, &clock, &placement)?;
@@ -225,8 +228,12 @@ mod tests {
         where
             C::Session: 'static,
         {
-            let world = World::new(cache, &Arc::new(Ground::new(self.0, LANES)?), Tier::detected())?;
-            let prepared = workload::prepare(&world.ground, 1, 3, Share::ALL)?;
+            let world = World::new(
+                cache,
+                &Arc::new(Ground::new(self.0, LANES, FaceSource::Synthetic)?),
+                Tier::detected(),
+            )?;
+            let prepared = workload::prepare(&world.ground, 1, 3, Share::ALL, Popularity::Uniform)?;
             let clock = Arc::new(WorldClock::start());
             let bound = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use trefoil_cache::Cache;
-use trefoil_pipeline::{Cadence, Verdict};
+use trefoil_pipeline::Verdict;
 
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::population::Population;
 use crate::record::Report;
-use crate::run::{Outcome, Run, Stand};
+use crate::run::{Outcome, Run, Stand, cadence_name};
 use crate::window::Window;
 use crate::wiring::{OverCache, over_cache};
 use crate::world::capacity;
@@ -88,7 +88,7 @@ impl Point {
             "auth_per_s": rounded(rate.median()), "auth_per_s_runs": rate.runs_json(),
             "proof_us": rounded(self.over(Window::proof_us).median()),
             "proof_share": precise(self.over(Window::proof_share).median()),
-            "proofs_verified": self.outcome.proofs, "requests": self.outcome.requests,
+            "proofs_verified": self.outcome.settled.proofs, "requests": self.outcome.requests,
             "contended_gets": self.contended_gets, "given_up": self.outcome.given_up,
             "verified": self.outcome.audit.counts,
         })
@@ -112,15 +112,11 @@ impl Point {
 fn report<C: Cache<Verdict>>(run: &Run, stand: &Stand<C>, points: &[Point]) -> Report {
     let Stand { world, placement, .. } = stand;
     let Run { workers, seconds, warmup_s, repeats, cadence, cache, users, batches, seed, tier, .. } = *run;
-    let cadence = match cadence {
-        Cadence::Group => "group",
-        Cadence::PerBatch => "per-batch",
-    };
     let mut result = Map::new();
     result.insert("points".into(), points.iter().map(Point::json).collect());
     let context = json!({
         "workers": workers, "physical_cores": placement.physical_cores, "warnings": placement.warnings,
-        "cadence": cadence, "cache": cache.name(), "seconds": seconds, "warmup_seconds": warmup_s,
+        "cadence": cadence_name(cadence), "cache": cache.name(), "seconds": seconds, "warmup_seconds": warmup_s,
         "repeats": repeats, "users": users, "people": world.ground.population.people.len(),
         "prepared_batches": batches, "seed": seed, "tier": tier.name(), "circuit": "cred/2",
     });

@@ -111,6 +111,7 @@ impl Window {
             "seals_per_s": rounded(self.seals_per_s()),
             "batches_per_seal": rounded(self.batches_per_seal()),
             "seconds": rounded(self.seconds), "lanes": self.lanes, "seals": self.seals,
+            "lanes_per_batch": rounded(self.lanes as f64 / self.batches as f64),
             "stages_us": stages, "seal_us": rounded(self.seal.median()),
         })
     }

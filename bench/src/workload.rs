@@ -6,11 +6,12 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Batch, LaneRequest, Probe};
+use trefoil_pipeline::{Batch, LaneRequest, Probe, Verdict};
 
+use crate::cache::zipf::Zipf;
 use crate::failure::Failure;
 use crate::population::{AUDIENCE, TENANT};
-use crate::world::{Ground, THRESHOLD};
+use crate::world::Ground;
 
 /// Of so many probes one shows somebody else's face.
 const IMPOSTOR_EVERY: u32 = 4;
@@ -65,6 +66,11 @@ impl Prepared {
         self.lanes.iter().map(|lane| ground.users[lane.user].person)
     }
 
+    /// Whether this lane's request must match.
+    pub(crate) fn matches_at(&self, lane: usize) -> bool {
+        self.lanes[lane].expected == Decision::Match
+    }
+
     /// The batch to run. Tickets are numbered from `first_ticket`.
     pub(crate) fn batch(
         &self,
@@ -72,22 +78,35 @@ impl Prepared {
         audience: &Arc<str>,
         first_ticket: u64,
     ) -> Batch<LaneRequest<Ticket>> {
-        let request = |(lane, number): (&PreparedLane, u64)| {
-            let user = &ground.users[lane.user];
-            let ticket = Ticket { number, person: user.person, expected: lane.expected };
-            LaneRequest {
-                reveal: None,
-                session: ground.population.people[user.person].session,
-                template: user.template.clone(),
-                probe: Probe::Plain(lane.probe.clone()),
-                audience: Arc::clone(audience),
-                nonce: ticket.nonce(),
-                request_digest: ticket.request_digest(),
-                revived: None,
-                reply: ticket,
-            }
-        };
-        Batch { tenant: TENANT, lanes: self.lanes.iter().zip(first_ticket..).map(request).collect() }
+        let requests = (0..self.lanes.len()).zip(first_ticket..);
+        let lanes =
+            requests.map(|(lane, number)| self.request(lane, ground, audience, number, None)).collect();
+        Batch { tenant: TENANT, lanes }
+    }
+
+    /// The request of one lane under the ticket of this number, with its session's verdict where that was read after a miss.
+    pub(crate) fn request(
+        &self,
+        lane: usize,
+        ground: &Ground,
+        audience: &Arc<str>,
+        number: u64,
+        revived: Option<Box<Verdict>>,
+    ) -> LaneRequest<Ticket> {
+        let PreparedLane { user, probe, expected } = &self.lanes[lane];
+        let user = &ground.users[*user];
+        let ticket = Ticket { number, person: user.person, expected: *expected };
+        LaneRequest {
+            reveal: None,
+            session: ground.population.people[user.person].session,
+            template: user.template.clone(),
+            probe: Probe::Plain(probe.clone()),
+            audience: Arc::clone(audience),
+            nonce: ticket.nonce(),
+            request_digest: ticket.request_digest(),
+            revived,
+            reply: ticket,
+        }
     }
 }
 
@@ -103,6 +122,60 @@ impl Share {
     pub(crate) const ALL: Share = Share { index: 0, of: 1 };
 }
 
+/// Who asks how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Popularity {
+    /// All subjects alike
+    Uniform,
+    /// Falling with the person's rank, exponent 0.99; a person's templates alike
+    Zipf,
+}
+
+impl Popularity {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Popularity::Uniform => "uniform",
+            Popularity::Zipf => "zipf",
+        }
+    }
+}
+
+/// The exponent of most published request traces.
+const ZIPF_EXPONENT: f64 = 0.99;
+
+/// Rows of 32 users to draw from.
+struct Rows {
+    rows: Vec<usize>,
+    /// Rows of people that these belong to, and how popular each of them is; none where all rows are alike.
+    ranks: Option<(usize, Zipf)>,
+}
+
+impl Rows {
+    fn new(ground: &Ground, share: Share, popularity: Popularity) -> Result<Self, Failure> {
+        let people_rows = ground.population.people.len() / LANES;
+        // User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to
+        // one row of 32 people.
+        let belongs = |row: &usize| row % people_rows % share.of == share.index;
+        let rows: Vec<usize> = (0..ground.users.len() / LANES).filter(belongs).collect();
+        if rows.is_empty() {
+            return Err(Failure::usage("give at least 32 people and 32 users per worker"));
+        }
+        let distinct = people_rows.div_ceil(share.of).min(rows.len());
+        let ranks = (popularity == Popularity::Zipf).then(|| (distinct, Zipf::new(distinct, ZIPF_EXPONENT)));
+        Ok(Rows { rows, ranks })
+    }
+
+    fn draw(&self, rng: &mut StdRng) -> usize {
+        let Some((distinct, zipf)) = &self.ranks else {
+            return self.rows[rng.random_range(0..self.rows.len())];
+        };
+        let rank = zipf.sample(rng);
+        let generations = (self.rows.len() - rank).div_ceil(*distinct);
+        self.rows[rank + distinct * rng.random_range(0..generations)]
+    }
+}
+
 /// Prepares `count` batches of 32 users of `share` drawn at random, one per lane. The same seed gives the same
 /// batches.
 ///
@@ -113,23 +186,18 @@ pub(crate) fn prepare(
     count: usize,
     seed: u64,
     share: Share,
+    popularity: Popularity,
 ) -> Result<Vec<Prepared>, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
     let people = ground.population.people.len();
-    // User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to
-    // one row of 32 people.
-    let belongs = |row: &usize| row % (people / LANES) % share.of == share.index;
-    let rows: Vec<usize> = (0..ground.users.len() / LANES).filter(belongs).collect();
-    if rows.is_empty() {
-        return Err(Failure::usage("give at least 32 people and 32 users per worker"));
-    }
+    let rows = Rows::new(ground, share, popularity)?;
     let lane = |lane: usize, rng: &mut StdRng| {
-        let user = rows[rng.random_range(0..rows.len())] * LANES + lane;
+        let user = rows.draw(rng) * LANES + lane;
         let owner = ground.users[user].person;
         let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
         let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };
         let probe = ground.capture(shown, rng)?;
-        let matches = ground.users[user].enrolled.dot(&probe) >= THRESHOLD;
+        let matches = ground.users[user].enrolled.dot(&probe) >= ground.faces.threshold();
         let expected = if matches { Decision::Match } else { Decision::NoMatch };
         Ok(PreparedLane { user, probe, expected })
     };

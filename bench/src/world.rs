@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
@@ -14,13 +14,12 @@ use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
 use trefoil_sign::{Extent, SigningKeys};
 
 use crate::clock::WORLD_START_S;
+use crate::faces::{FaceSource, Faces};
 use crate::failure::Failure;
 use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
 
 /// Name under which benchmarks attest.
 pub(crate) const ISSUER: &str = "bench.trefoil.example";
-/// Cosine 0.59. Synthetic faces of two people stay within 0.45 of orthogonal, captures of one person above 0.8.
-pub(crate) const THRESHOLD: i32 = 18_000;
 
 /// One enrolled template.
 pub(crate) struct User {
@@ -37,7 +36,7 @@ pub(crate) struct User {
 pub(crate) struct Ground {
     pub(crate) population: Arc<Population>,
     pub(crate) users: Vec<User>,
-    faces: Vec<[f32; DIM]>,
+    pub(crate) faces: Faces,
     key: PublicKey,
     keyholder: Arc<dyn KeyHolding>,
 }
@@ -52,17 +51,20 @@ impl Ground {
     ///
     /// # Errors
     /// When an enrolment is refused.
-    pub(crate) fn new(population: Arc<Population>, users: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        population: Arc<Population>,
+        users: usize,
+        source: FaceSource,
+    ) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
+        let faces = Faces::new(source, population.people.len())?;
         // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy { threshold: faces.threshold(), attempts: AttemptPolicy::UNLIMITED };
         let key = keyholder
             .create_tenant(TENANT, KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
-        let mut faces_rng = StdRng::seed_from_u64(FACES_SEED);
-        let faces: Vec<_> = population.people.iter().map(|_| direction(&mut faces_rng)).collect();
         let users = enrol(&keyholder, &population, &faces, users)?;
         Ok(Ground {
             population,
@@ -75,7 +77,7 @@ impl Ground {
 
     /// A new capture of `person`'s face.
     pub(crate) fn capture(&self, person: usize, rng: &mut StdRng) -> Result<Embedding, Failure> {
-        capture(&self.faces[person], rng)
+        self.faces.capture(person, rng)
     }
 
     /// Memory of all templates, bytes: what batches of random users are read from.
@@ -97,13 +99,20 @@ impl<C: Cache<Verdict>> World<C> {
     /// # Errors
     /// When a verdict does not stay.
     pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
+        let world = Self::without_verdicts(cache, ground, tier);
+        cache_verdicts(&world.cache, &ground.population)?;
+        Ok(world)
+    }
+
+    /// The same over an empty cache.
+    pub(crate) fn without_verdicts(cache: C, ground: &Arc<Ground>, tier: Tier) -> Self {
         let registry = Registry::default();
         let cache = Arc::new(cache);
-        registry.put(tenant(ground.key.clone(), ground.population.root), Arc::clone(&cache));
-        cache_verdicts(&cache, &ground.population)?;
+        let tenant = tenant(ground.key.clone(), ground.population.root, ground.faces.embedder());
+        registry.put(tenant, Arc::clone(&cache));
         let keyholder = Arc::clone(&ground.keyholder);
         let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, tier);
-        Ok(World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) })
+        World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) }
     }
 }
 
@@ -133,23 +142,24 @@ fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) ->
 /// Two residues of 48 bits per coefficient.
 const TEMPLATE_BYTES: usize = 2 * 6 * DIM * LANES;
 
-const FACES_SEED: u64 = 2;
+const CAPTURES_SEED: u64 = 3;
 
 fn enrol(
     keyholder: &KeyHolder,
     population: &Population,
-    faces: &[[f32; DIM]],
+    faces: &Faces,
     users: usize,
 ) -> Result<Vec<User>, Failure> {
     let mut rng: StdRng = rand::make_rng();
-    let mut captures = StdRng::seed_from_u64(FACES_SEED + 1);
+    let mut captures = StdRng::seed_from_u64(CAPTURES_SEED);
     let lanes: Vec<Lane> = Lane::all().collect();
+    let people = population.people.len();
     let mut enrolled_users = Vec::with_capacity(users);
     let arena = Template::arena(KeyStructure::PerSubject, users);
     for user in 0..users {
-        let (person, generation) = (user % faces.len(), user / faces.len() + 1);
+        let (person, generation) = (user % people, user / people + 1);
+        let enrolled = faces.enrolled(person, generation, &mut captures)?;
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
-        let enrolled = capture(&faces[person], &mut captures)?;
         let (blinded, blind) = split(&enrolled, &mut rng);
         let name = TemplateName { tenant: TENANT, handle: population.people[person].handle, generation };
         let encrypted = keyholder
@@ -160,7 +170,7 @@ fn enrol(
     Ok(enrolled_users)
 }
 
-fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
+fn tenant(key: PublicKey, root: [u8; 32], embedder: &str) -> Tenant {
     Tenant {
         id: TENANT,
         keys: vec![key],
@@ -168,25 +178,13 @@ fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
             id: POLICY_ID,
             version: 1,
             fmr_class: 3,
-            embedder: "synthetic-128".into(),
+            embedder: embedder.into(),
             level_min: LEVEL,
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,
         },
         roots: vec![(ROOT_GENERATION, root)],
     }
-}
-
-/// A direction nearly uniform on the sphere: sums of 12 uniforms are close to normal.
-fn direction(rng: &mut StdRng) -> [f32; DIM] {
-    std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
-}
-
-/// `face` with noise of a third of its length.
-fn capture(face: &[f32; DIM], rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let noise = direction(rng);
-    let seen: [f32; DIM] = std::array::from_fn(|i| face[i] + noise[i] / 3.0);
-    Embedding::quantise(&seen).map_err(Failure::in_step("face"))
 }
 
 /// Signing keys for a day of the world's time, and the trust root that a relying party would hold. They are made once in a

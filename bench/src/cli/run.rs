@@ -7,14 +7,33 @@ use trefoil_pipeline::Cadence;
 use super::numbers::{seconds, workers};
 use super::world::WorldArgs;
 use super::{Output, cores, refuse_debug_build};
+use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};
+use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::record::Report;
 use crate::run::{Run, run};
 use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
+use crate::workload::Popularity;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
+    /// The workload that records are compared by: 32,768 photographs of 1,024 people, sessions that end, a cache too small for all of
+    /// them, a warm-up until the rate is flat, five windows of 30 s and one of 120 s, each audited
+    #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people", "requests_per_proof", "faces"])]
+    canonical: bool,
+    /// Seconds instead of minutes, to try `--canonical`: the numbers mean nothing
+    #[arg(long, requires = "canonical")]
+    short: bool,
+    /// Whose number of workers to run with
+    #[arg(long, value_enum, conflicts_with = "workers")]
+    target: Option<Target>,
+    /// What people look like
+    #[arg(long, value_enum, default_value_t = FaceSource::Synthetic)]
+    faces: FaceSource,
+    /// Who asks how often
+    #[arg(long, value_enum, default_value_t = Popularity::Uniform)]
+    popularity: Popularity,
     /// Pinned workers; more than cores is allowed and warned of [default: one per core]
     #[arg(long, value_parser = workers)]
     workers: Option<usize>,
@@ -58,20 +77,30 @@ enum CadenceName {
     PerBatch,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Target {
+    /// This machine: a worker per core
+    Here,
+    /// The 96 workers of the published figures, however many cores there are
+    Reference,
+}
+
 impl RunArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
+        if self.canonical {
+            return self.canonical(tier);
+        }
         let parameters = Run {
-            workers: self.workers.unwrap_or_else(cores),
+            workers: self.workers(),
             seconds: self.seconds,
             warmup_s: self.warmup,
             repeats: self.repeats as usize,
-            cadence: match self.cadence {
-                CadenceName::Group => Cadence::Group,
-                CadenceName::PerBatch => Cadence::PerBatch,
-            },
+            cadence: self.cadence(),
             cache: self.cache,
             users: self.world.users,
+            faces: self.faces,
+            popularity: self.popularity,
             batches: self.batches as usize,
             seed: self.world.seed,
             samples: self.verify as usize,
@@ -81,6 +110,34 @@ impl RunArgs {
         match self.requests_per_proof.clone() {
             None => run(parameters, population),
             Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
+        }
+    }
+
+    fn canonical(&self, tier: Tier) -> Result<Report, Failure> {
+        let parameters = Canonical {
+            workers: self.workers(),
+            cadence: self.cadence(),
+            cache: self.cache,
+            popularity: self.popularity,
+            scale: if self.short { Scale::SHORT } else { Scale::RECORD },
+            seed: self.world.seed,
+            samples: self.verify as usize,
+            tier,
+        };
+        canonical(parameters, self.world.population_of(parameters.scale.people)?)
+    }
+
+    fn workers(&self) -> usize {
+        match self.target {
+            Some(Target::Reference) => REFERENCE_WORKERS,
+            Some(Target::Here) | None => self.workers.unwrap_or_else(cores),
+        }
+    }
+
+    fn cadence(&self) -> Cadence {
+        match self.cadence {
+            CadenceName::Group => Cadence::Group,
+            CadenceName::PerBatch => Cadence::PerBatch,
         }
     }
 }

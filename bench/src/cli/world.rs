@@ -54,7 +54,12 @@ impl SmallWorldArgs {
 impl WorldArgs {
     /// The people, whose proofs are made now or taken from disk.
     pub(super) fn population(&self) -> Result<Arc<Population>, Failure> {
+        self.population_of(self.people)
+    }
+
+    /// So many people.
+    pub(super) fn population_of(&self, people: usize) -> Result<Arc<Population>, Failure> {
         let folder = self.world_dir.clone().unwrap_or_else(|| in_source_tree("../target/bench-world"));
-        Ok(Arc::new(Population::new(self.people, &folder, cores())?))
+        Ok(Arc::new(Population::new(people, &folder, cores())?))
     }
 }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use trefoil_bench::canonical::{Canonical, Scale, canonical};
 use trefoil_bench::day::{Day, day};
+use trefoil_bench::faces::FaceSource;
 use trefoil_bench::run::{Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
 use trefoil_bench::wiring::CacheChoice;
+use trefoil_bench::workload::Popularity;
 use trefoil_bench::zkp::{Zkp, zkp};
 use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
@@ -57,6 +60,8 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     cadence,
                     cache,
                     users: 64,
+                    faces: FaceSource::Synthetic,
+                    popularity: Popularity::Uniform,
                     batches: 5,
                     seed: 7,
                     samples: 8,
@@ -80,6 +85,8 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     "seals",
                     "stages_us",
                     "seal_us",
+                    "lanes_per_batch",
+                    "worker_time",
                 ],
             );
             let stages = ["match", "keyholder", "proof_lookup", "digest", "seal", "total"];
@@ -100,6 +107,38 @@ fn runs_count_what_was_sealed_and_verify_it() {
 }
 
 #[test]
+fn the_canonical_workload_ends_sessions_misses_the_cache_and_explains_its_time() {
+    for (cache, popularity) in caches().into_iter().zip([Popularity::Zipf, Popularity::Uniform]) {
+        let parameters = Canonical {
+            workers: 2,
+            cadence: Cadence::Group,
+            cache,
+            popularity,
+            scale: Scale { people: 32, users: 64, ..Scale::SHORT },
+            seed: 7,
+            samples: 4,
+            tier: Tier::detected(),
+        };
+        let report = canonical(parameters, Arc::clone(&POPULATION)).expect("runs");
+        assert_eq!(report.problem, None);
+        assert!(number(&report, "/cache_capacity") < number(&report, "/sessions"));
+        assert!(number(&report, "/explained") > 0.9, "{}", report.summary);
+        let windows =
+            report.result["windows"].as_array().expect("list").iter().chain([&report.result["long_window"]]);
+        let mut proofs = 0;
+        for window in windows {
+            let of = |name: &str| window["outcome"][name].as_u64().expect("a count");
+            assert!(window["auth_per_s"].as_f64() > Some(0.0) && of("revived") > 0, "{window}");
+            assert_eq!(window["outcome"]["verified"]["wrong"], 0);
+            assert!(window["outcome"]["verified"]["attestations"].as_u64() > Some(0));
+            proofs += of("proofs_verified");
+        }
+        assert!(proofs > 0, "sessions end and are proven again");
+        assert!(!report.result["warmup"]["auth_per_s_runs"].as_array().expect("list").is_empty());
+    }
+}
+
+#[test]
 fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
     for cache in caches() {
         let run = Run {
@@ -110,6 +149,8 @@ fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
             cadence: Cadence::Group,
             cache,
             users: 64,
+            faces: FaceSource::Synthetic,
+            popularity: Popularity::Uniform,
             batches: 5,
             seed: 7,
             samples: 4,
@@ -163,6 +204,8 @@ fn a_window_lasts_until_something_was_sealed() {
         cadence: Cadence::PerBatch,
         cache: CacheChoice::DEFAULT,
         users: 32,
+        faces: FaceSource::Synthetic,
+        popularity: Popularity::Uniform,
         batches: 1,
         seed: 7,
         samples: 1,

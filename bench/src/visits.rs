@@ -1,0 +1,87 @@
+//! One worker's requests, lane by lane: prepared ones in turn, and before them those that come a second time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use trefoil_matching::LANES;
+use trefoil_pipeline::{Batch, LaneRequest, Verdict};
+
+use crate::population::TENANT;
+use crate::seals::Submitted;
+use crate::workload::{self, Prepared, Ticket};
+use crate::world::Ground;
+
+/// See the module.
+pub(crate) struct Visits {
+    prepared: Arc<Vec<Prepared>>,
+    audience: Arc<str>,
+    /// Where in the round of prepared batches this worker starts.
+    start: usize,
+    /// Number of its first ticket, a multiple of [`LANES`].
+    first_ticket: u64,
+    /// Batches so far.
+    batches: u64,
+    /// Those that were refused because their session's verdict was not cached.
+    again: [VecDeque<(u64, Option<Box<Verdict>>)>; LANES],
+}
+
+impl Visits {
+    /// Workers start at different batches of the round and number their tickets in ranges of their own.
+    pub(crate) fn new(prepared: &Arc<Vec<Prepared>>, worker: usize, workers: usize) -> Self {
+        Visits {
+            prepared: Arc::clone(prepared),
+            audience: workload::audience(),
+            start: worker * prepared.len() / workers,
+            first_ticket: (worker as u64) << 48,
+            batches: 0,
+            again: std::array::from_fn(|_| VecDeque::new()),
+        }
+    }
+
+    /// The prepared batch whose turn it is.
+    pub(crate) fn coming(&self) -> &Prepared {
+        self.prepared_at(self.batches)
+    }
+
+    fn prepared_at(&self, batch: u64) -> &Prepared {
+        &self.prepared[(self.start + batch as usize) % self.prepared.len()]
+    }
+
+    /// The next batch. A request that comes again takes its lane's place, where `fresh` allows a new one otherwise; new ones are
+    /// counted.
+    pub(crate) fn batch(
+        &mut self,
+        ground: &Ground,
+        fresh: bool,
+        submitted: &mut Submitted,
+    ) -> Batch<LaneRequest<Ticket>> {
+        let mut lanes = Vec::with_capacity(LANES);
+        for lane in 0..LANES {
+            let (number, revived) = match self.again[lane].pop_front() {
+                Some(again) => again,
+                None if fresh => {
+                    submitted.lanes += 1;
+                    submitted.matches += u64::from(self.coming().matches_at(lane));
+                    (self.first_ticket + self.batches * LANES as u64 + lane as u64, None)
+                }
+                None => continue,
+            };
+            let batch = (number - self.first_ticket) / LANES as u64;
+            let prepared = self.prepared_at(batch);
+            lanes.push(prepared.request(lane, ground, &self.audience, number, revived));
+        }
+        self.batches += u64::from(fresh);
+        Batch { tenant: TENANT, lanes }
+    }
+
+    /// Has a request come again, along with its session's verdict if it is known.
+    pub(crate) fn again(&mut self, ticket: Ticket, revived: Option<Box<Verdict>>) {
+        let lane = (ticket.number % LANES as u64) as usize;
+        self.again[lane].push_back((ticket.number, revived));
+    }
+
+    /// Whether no request is to come again.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.again.iter().all(VecDeque::is_empty)
+    }
+}
