@@ -5,6 +5,8 @@
 //! Signatures are real where anybody verifies them later: those that retention leaves. The others are bytes of the same length.
 
 use std::path::{Path, PathBuf};
+use trefoil_types::SessionId;
+use trefoil_types::TenantId;
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
@@ -24,7 +26,7 @@ use crate::failure::Failure;
 use crate::record::Report;
 
 const ISSUER: &str = "https://auth.example";
-const TENANT: [u8; 16] = [1; 16];
+const TENANT: TenantId = TenantId::new([1; 16]);
 /// A wrapped session is about this long.
 const SESSION_BYTES: usize = 320;
 /// Between two sweeps of what expired, seconds.
@@ -226,8 +228,8 @@ impl World {
         // As evenly spread as digests are.
         StdRng::seed_from_u64(self.logins + login).fill_bytes(&mut id);
         Session {
-            tenant: [1; 16],
-            id,
+            tenant: TenantId::new([1; 16]),
+            id: SessionId::new(id),
             expires_at: WORLD_START_S + seconds + 3600,
             wrapped: vec![5; SESSION_BYTES],
         }

@@ -10,6 +10,7 @@ mod by_roles;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use trefoil_types::BatchId;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
@@ -234,7 +235,7 @@ impl Enrolment {
     ) -> Result<u64, Failure> {
         let lanes: Vec<(&Template, &Embedding)> = group.iter().map(|template| (template, probe)).collect();
         let job = matcher
-            .mask(rand::rng().random(), TENANT, &self.key, &lanes)
+            .mask(BatchId::new(rand::rng().random()), TENANT, &self.key, &lanes)
             .map_err(Failure::in_step("match"))?;
         let decisions = self.keyholder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;
         let scores = opener.scores(&job)?;
@@ -254,7 +255,7 @@ fn quantise(vector: &[f32]) -> Result<Embedding, Failure> {
 
 /// A handle for the template `index`. The match needs no credential, only distinct names.
 fn handle(index: usize) -> Handle {
-    Sha256::digest((index as u64).to_le_bytes()).into()
+    Handle::new(Sha256::digest((index as u64).to_le_bytes()).into())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use trefoil_types::Account;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -209,7 +210,7 @@ struct Expected {
     /// Among the logins of the request.
     place: usize,
     nonce: Attested,
-    account: [u8; 32],
+    account: Account,
     request_digest: [u8; 32],
 }
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
+use trefoil_types::{Account, Handle, SessionId};
 
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::parallel;
 
 /// The tenant of every benchmark.
-pub(crate) const TENANT: TenantId = *b"trefoil-bench---";
+pub(crate) const TENANT: TenantId = TenantId::new(*b"trefoil-bench---");
 /// The relying party of every benchmark.
 pub(crate) const AUDIENCE: &str = "bench.example";
 /// Generation of the tenant's credential root.
@@ -41,11 +42,11 @@ const SEED: u64 = 0x7472_6566_6f69_6c01;
 /// One person's session.
 pub(crate) struct Person {
     /// Names the person's templates.
-    pub(crate) handle: [u8; 32],
+    pub(crate) handle: Handle,
     /// What a relying party sees instead.
-    pub(crate) account: [u8; 32],
+    pub(crate) account: Account,
     /// Key of the verdict.
-    pub(crate) session: [u8; 32],
+    pub(crate) session: SessionId,
     /// The verdict on the person's proof.
     pub(crate) verdict: Verdict,
     /// What the session was opened with, to verify it again.
@@ -221,12 +222,12 @@ fn accept(envelope: ProofEnvelope) -> Result<Person, String> {
 }
 
 /// Verifies the proof and gives the session's id and the verdict to cache.
-pub(crate) fn verdict(envelope: &ProofEnvelope) -> Result<([u8; 32], Verdict), String> {
+pub(crate) fn verdict(envelope: &ProofEnvelope) -> Result<(SessionId, Verdict), String> {
     let verified =
         trefoil_zkp::verify(&envelope.statement, &envelope.proof).map_err(|error| error.to_string())?;
     let verdict =
         Verdict::new(&verified, envelope, VERDICT_EXPIRY_S).ok_or("a verdict on another statement")?;
-    Ok((*verified.statement_digest(), verdict))
+    Ok((SessionId::new(*verified.statement_digest()), verdict))
 }
 
 #[cfg(test)]

@@ -47,10 +47,10 @@ impl<C: Cache<Verdict>> Renewals<C> {
 
     fn renew(&mut self, person: usize) {
         let person = &self.world.ground.population.people[person];
-        self.session.remove(&person.session);
-        let missed = self.session.get(&person.session, WORLD_START_S).is_none();
+        self.session.remove(person.session.as_bytes());
+        let missed = self.session.get(person.session.as_bytes(), WORLD_START_S).is_none();
         if let (true, Ok((session, verdict))) = (missed, verdict(&person.envelope)) {
-            self.session.insert(session, verdict, VERDICT_EXPIRY_S, WORLD_START_S);
+            self.session.insert(session.to_bytes(), verdict, VERDICT_EXPIRY_S, WORLD_START_S);
             self.verified += 1;
         }
     }

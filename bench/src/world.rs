@@ -117,9 +117,9 @@ pub(crate) fn capacity(population: &Population) -> usize {
 fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) -> Result<(), Failure> {
     let mut session = cache.session();
     for person in &population.people {
-        session.insert(person.session, person.verdict, VERDICT_EXPIRY_S, WORLD_START_S);
+        session.insert(person.session.to_bytes(), person.verdict, VERDICT_EXPIRY_S, WORLD_START_S);
     }
-    let held = |person: &&Person| session.get(&person.session, WORLD_START_S).is_some();
+    let held = |person: &&Person| session.get(person.session.as_bytes(), WORLD_START_S).is_some();
     let count = population.people.iter().filter(held).count();
     match population.people.len() - count {
         0 => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::time::Instant;
+use trefoil_types::TenantId;
 
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -87,7 +88,7 @@ impl Holder {
         key[..8].copy_from_slice(&session.to_le_bytes());
         self.witness.statement(&SessionClaim {
             circuit,
-            tenant: *b"trefoil-bench---",
+            tenant: TenantId::new(*b"trefoil-bench---"),
             audience: "bench.example",
             root_generation: 1,
             epoch: epoch_at(WORLD_START_S),

@@ -138,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    const A: TenantId = [1; 16];
-    const B: TenantId = [2; 16];
+    const A: TenantId = TenantId::new([1; 16]);
+    const B: TenantId = TenantId::new([2; 16]);
 
     #[test]
     fn the_thirty_second_lane_seals() {
@@ -181,7 +181,7 @@ mod tests {
         // Seven and 32 have no common divisor: every waiting time occurs once.
         for tenant in 0..32u8 {
             let since = u64::from(tenant) * 7 % 32;
-            batcher.push([tenant; 16], 0, (0, since), 100 + since);
+            batcher.push(TenantId::new([tenant; 16]), 0, (0, since), 100 + since);
         }
         for since in 0..32 {
             assert_eq!(batcher.next_deadline(500), Some(600 + since));
@@ -216,8 +216,8 @@ mod tests {
         let mut of_a = 0;
         for visit in 0..8_u8 {
             // Two visitors a round, each with one request, older or younger.
-            batcher.push([10 + visit; 16], 0, 0, u64::from(visit % 2));
-            batcher.push([50 + visit; 16], 0, 0, u64::from(visit % 2));
+            batcher.push(TenantId::new([10 + visit; 16]), 0, 0, u64::from(visit % 2));
+            batcher.push(TenantId::new([50 + visit; 16]), 0, 0, u64::from(visit % 2));
             for _ in 0..3 {
                 of_a += usize::from(batcher.poll(1_000, 500).is_some_and(|batch| batch.tenant == A));
             }

@@ -29,15 +29,13 @@ pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
 pub use door::{Door, Open};
 pub use pool::{Pool, PoolError};
-pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused, SessionId};
+pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused};
 pub use sealer::{
     Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,
 };
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, StageTimes, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
+pub use trefoil_types::{Account, Handle, SessionId, TenantId};
 pub use vaults::SeenVaults;
 pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
-
-/// A tenant's identifier.
-pub type TenantId = [u8; 16];

@@ -6,11 +6,8 @@ use trefoil_attest::{Decision, ProbeMode, Reveal};
 use trefoil_matching::{Embedding, SharedProbe, Template};
 use trefoil_zkp::chain::ChainError;
 
-use crate::TenantId;
 use crate::verdict::{Stale, Verdict};
-
-/// Identifies a session: the digest of its proven statement.
-pub type SessionId = [u8; 32];
+use crate::{SessionId, TenantId};
 
 /// One well-formed authentication, before its session's verdict is known. `R` is where its answer goes, and what the service's
 /// [`Door`](crate::Door) checks it by.

@@ -87,7 +87,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         let mut run = Run {
             now: clock.unix_s(),
             cpu: Cpu::at_most(self.tier),
-            batch_id: worker.rng.random(),
+            batch_id: BatchId::new(worker.rng.random()),
             refused: Vec::new(),
             times: StageTimes::default(),
         };
@@ -149,7 +149,8 @@ impl<R> Run<R> {
         verdicts: &mut S,
         door: &dyn Door<R>,
     ) -> Vec<ProvenLane<R>> {
-        verdicts.announce(lanes.iter().filter(|lane| lane.revived.is_none()).map(|lane| &lane.session));
+        verdicts
+            .announce(lanes.iter().filter(|lane| lane.revived.is_none()).map(|lane| lane.session.as_bytes()));
         let mut proven = Vec::with_capacity(lanes.len());
         // Most batches have one audience.
         let mut last: Option<(Arc<str>, AudienceId)> = None;
@@ -161,7 +162,7 @@ impl<R> Run<R> {
             last = Some((Arc::clone(&request.audience), audience));
             let verdict = match &request.revived {
                 Some(verdict) => Some(**verdict),
-                None => verdicts.get(&request.session, self.now),
+                None => verdicts.get(request.session.as_bytes(), self.now),
             };
             let admitted = verdict.ok_or(Refusal::Session(Stale::Missing)).and_then(|verdict| {
                 Ok((verdict, admit(&request, &verdict, tenant, audience, self.now, door)?))

@@ -7,6 +7,7 @@
 use sha3::{Digest as _, Sha3_256};
 use trefoil_cache::Value;
 use trefoil_cache::value::{pack, unpack};
+use trefoil_types::{Account, Handle, TenantId};
 use trefoil_zkp::Verified;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
@@ -25,11 +26,11 @@ const WORDS: usize = 4 + 4 + 4 + 2 + 2 + 4;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The holder at the tenant; names the template.
-    pub handle: [u8; 32],
+    pub handle: Handle,
     /// The holder towards this audience: what is attested.
-    pub account: [u8; 32],
+    pub account: Account,
     session_key: [u8; 32],
-    tenant: [u8; 16],
+    tenant: TenantId,
     audience: AudienceId,
     /// Unix seconds after which the verdict is a miss.
     pub not_after: u64,
@@ -78,8 +79,8 @@ impl Verdict {
             return None;
         }
         Some(Verdict {
-            handle: *statement.handle.as_bytes(),
-            account: *statement.account.as_bytes(),
+            handle: Handle::new(*statement.handle.as_bytes()),
+            account: Account::new(*statement.account.as_bytes()),
             session_key: *envelope.session_key.to_bytes(),
             tenant: statement.tenant,
             audience: AudienceId::of(&envelope.audience),
@@ -107,7 +108,7 @@ impl Verdict {
     pub fn admits(
         &self,
         tenant: &Tenant,
-        handle: &[u8; 32],
+        handle: &Handle,
         audience: AudienceId,
         now: u64,
     ) -> Result<[u8; 32], Stale> {
@@ -171,13 +172,13 @@ impl Value for Verdict {
             level,
             has_chain,
         } = self;
-        let ([n0, n1], [a0, a1]) = (pack(tenant), pack(&audience.0));
+        let ([n0, n1], [a0, a1]) = (pack(tenant.as_bytes()), pack(&audience.0));
         let generation = u64::from(*root_generation) | u64::from(*epoch) << 32;
         let policy = u64::from(*policy_id) | u64::from(*circuit) << 32 | u64::from(*verifier) << 48;
         let proven = u64::from(*level) | u64::from(*has_chain) << 8;
         let fours: [[u64; 4]; WORDS / 4] = [
-            pack(handle),
-            pack(account),
+            pack(handle.as_bytes()),
+            pack(account.as_bytes()),
             pack(session_key),
             [n0, n1, a0, a1],
             [*not_after, generation, policy, proven],
@@ -193,10 +194,10 @@ impl Value for Verdict {
         let [handle, account, session_key, [n0, n1, a0, a1], [not_after, generation, policy, proven]] =
             &fours;
         Verdict {
-            handle: unpack(handle),
-            account: unpack(account),
+            handle: Handle::new(unpack(handle)),
+            account: Account::new(unpack(account)),
             session_key: unpack(session_key),
-            tenant: unpack(&[*n0, *n1]),
+            tenant: TenantId::new(unpack(&[*n0, *n1])),
             audience: AudienceId(unpack(&[*a0, *a1])),
             not_after: *not_after,
             root_generation: *generation as u32,
@@ -219,10 +220,10 @@ mod tests {
 
     fn example() -> Verdict {
         Verdict {
-            handle: [1; 32],
-            account: [2; 32],
+            handle: Handle::new([1; 32]),
+            account: Account::new([2; 32]),
             session_key: [3; 32],
-            tenant: [4; 16],
+            tenant: TenantId::new([4; 16]),
             audience: AudienceId([5; 16]),
             not_after: 6 << 32,
             root_generation: 7 << 24,
@@ -260,9 +261,9 @@ mod tests {
         let tenant = |id| Tenant { id, keys: Vec::new(), policy: policy.clone(), roots: roots.clone() };
         let admits = |change: fn(&mut Verdict, &mut Tenant)| {
             let (mut verdict, mut tenant) =
-                (Verdict { verifier: VERIFIER_VERSION, ..example() }, tenant([4; 16]));
+                (Verdict { verifier: VERIFIER_VERSION, ..example() }, tenant(TenantId::new([4; 16])));
             change(&mut verdict, &mut tenant);
-            verdict.admits(&tenant, &[1; 32], AudienceId([5; 16]), (6 << 32) - 1)
+            verdict.admits(&tenant, &Handle::new([1; 32]), AudienceId([5; 16]), (6 << 32) - 1)
         };
         assert_eq!(admits(|_, _| {}), Ok([7; 32]));
         assert_eq!(admits(|verdict, _| verdict.level += 1), Ok([7; 32]), "more than is asked for");
@@ -271,8 +272,8 @@ mod tests {
         assert_eq!(admits(|verdict, _| verdict.root_generation -= 1), Err(Stale::Root));
         assert_eq!(admits(|_, tenant| tenant.roots.truncate(1)), Err(Stale::Root));
         let elsewhere: [fn(&mut Verdict, &mut Tenant); 5] = [
-            |_, tenant| tenant.id[15] ^= 1,
-            |verdict, _| verdict.handle[31] ^= 1,
+            |_, tenant| tenant.id = TenantId::new([0xFF; 16]),
+            |verdict, _| verdict.handle = Handle::new([0xFF; 32]),
             |verdict, _| verdict.audience.0[15] ^= 1,
             |_, tenant| tenant.policy.id += 1,
             |_, tenant| tenant.policy.level_min += 1,

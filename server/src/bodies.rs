@@ -20,7 +20,7 @@ pub(crate) const POLICIES: PolicyForm = PolicyForm {
 /// A tenant in a list.
 pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
     TenantSummary {
-        tenant_id: Hex(tenant.id),
+        tenant_id: Hex(tenant.id.to_bytes()),
         name: tenant.name.clone(),
         created_at: tenant.created_at,
         disabled_at: tenant.disabled_at,
@@ -47,7 +47,7 @@ pub(crate) fn api_key(key: api_keys::ApiKey) -> ApiKey {
         State::Expired => ApiKeyState::Expired,
         State::Revoked => ApiKeyState::Revoked,
     };
-    let (id, scopes) = (Hex(id), Scopes::from_bits(scopes).list());
+    let (id, scopes) = (Hex(id.to_bytes()), Scopes::from_bits(scopes).list());
     ApiKey { id, label, scopes, state, created_at, expires_at, revoked_at, last_used_at }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn root_log(
         published_at,
     };
     RootLogPage {
-        tenant: Hex(tenant),
+        tenant: Hex(tenant.to_bytes()),
         issuer_keys: issuer_keys.into_iter().map(key).collect(),
         roots: roots.into_iter().map(root).collect(),
         next,
@@ -84,5 +84,5 @@ pub(crate) fn rotation(tenant: TenantId, standing: rotation::Standing) -> Rotati
         rotation::State::Running => RotationState::Running,
         rotation::State::Stopped => RotationState::Stopped,
     };
-    RotationStatus { tenant: Hex(tenant), state, epoch, renewed, left, error: why }
+    RotationStatus { tenant: Hex(tenant.to_bytes()), state, epoch, renewed, left, error: why }
 }

@@ -85,7 +85,7 @@ impl Job {
     fn is_well_formed(&self) -> bool {
         let mut prefixes: [u64; LANES] = std::array::from_fn(|lane| lane as u64);
         for (prefix, (handle, _)) in prefixes.iter_mut().zip(self.subjects.iter().flatten()) {
-            *prefix = first_word(handle);
+            *prefix = first_word(handle.as_bytes());
         }
         prefixes.sort_unstable();
         prefixes.windows(2).all(|pair| pair[0] != pair[1])

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use trefoil_types::TenantId;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -99,7 +100,7 @@ impl World {
         // 64 streams at one time on a connection, so that the flooder is not held back by its own connections.
         let (flooder, _) = client(vec![Scope::Authenticate], 4).await?;
         let membership = Membership {
-            tenant: tenant.tenant_id.0,
+            tenant: TenantId::new(tenant.tenant_id.0),
             policy_id: tenant.policy_id,
             root_generation: 1,
             level: 2,
@@ -204,7 +205,7 @@ async fn issue(
         key_id: public.id(),
     };
     let signed = sign(&statement, &mut key, &mut rng).map_err(Failure::in_step("root"))?;
-    let tenant = trefoil_api::Hex(membership.tenant);
+    let tenant = trefoil_api::Hex(membership.tenant.to_bytes());
     admin.register_issuer_key(tenant, &public).await.map_err(call("issuer key"))?;
     client.publish_root(&signed).await.map_err(call("root"))?;
     let holder = |(index, secret, attributes)| {

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, Instant};
+use trefoil_types::BatchId;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -39,7 +40,7 @@ pub struct KeyHolderLoad {
     pub tier: Tier,
 }
 
-const TENANT: TenantId = *b"key-holder-rung-";
+const TENANT: TenantId = TenantId::new(*b"key-holder-rung-");
 /// Between a face and itself the score is about 30,600, between strangers it is small.
 const THRESHOLD: i32 = 16_046;
 /// One probe in so many shows somebody else's face.
@@ -115,12 +116,14 @@ impl Stand {
                     expected.insert(lane);
                 }
                 let (blinded, blind) = split(&enrolled, &mut rng);
-                let name = TemplateName { tenant: TENANT, handle: rng.random(), generation: 0 };
+                let name = TemplateName { tenant: TENANT, handle: Handle::new(rng.random()), generation: 0 };
                 let encrypted = free.enrol(name, lane, &blinded.into(), WORLD_START_S);
                 lanes.push((unblind(encrypted.map_err(Failure::in_step("enrolment"))?, blind), probe));
             }
             let lanes: Vec<_> = lanes.iter().map(|(template, probe)| (template, probe)).collect();
-            let job = matcher.mask(rng.random(), TENANT, &key, &lanes).map_err(Failure::in_step("match"))?;
+            let job = matcher
+                .mask(BatchId::new(rng.random()), TENANT, &key, &lanes)
+                .map_err(Failure::in_step("match"))?;
             let own = Job::of(&job)?;
             jobs.push((job, own, expected));
         }

@@ -1,6 +1,8 @@
 //! Where a strategy acts: a tenant, somebody it is after, people of its own, and a count of all that it was told.
 
 use std::sync::Arc;
+use trefoil_types::BatchId;
+use trefoil_types::Handle;
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
@@ -85,7 +87,8 @@ impl Ground {
         self.own.clear();
         for lane in Lane::all() {
             let face = face(&mut self.rng)?;
-            let template = enrol(&*self.role, self.tenant, self.rng.random(), lane, &face, &mut self.rng)?;
+            let template =
+                enrol(&*self.role, self.tenant, Handle::new(self.rng.random()), lane, &face, &mut self.rng)?;
             self.own.push((template, face));
         }
         Ok(())
@@ -111,7 +114,7 @@ impl Ground {
     }
 
     pub(super) fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> Result<MatchJob, Failure> {
-        let batch = self.rng.random();
+        let batch = BatchId::new(self.rng.random());
         self.matcher.mask(batch, self.tenant, &self.key, lanes).map_err(Failure::in_step("match"))
     }
 
@@ -223,19 +226,19 @@ pub(super) fn told(role: &dyn KeyHolding, job: MatchJob) -> Result<Told, Failure
 type People = (TenantId, PublicKey, Template, Embedding);
 
 fn people(role: &dyn KeyHolding, policy: DecisionPolicy, rng: &mut StdRng) -> Result<People, Failure> {
-    let tenant = rng.random();
+    let tenant = TenantId::new(rng.random());
     let key = role.create_tenant(tenant, KeyStructure::PerSubject, policy);
     let key = key.map_err(Failure::in_step("tenant"))?;
     let truth = face(rng)?;
     let lane = Lane::new(0).ok_or_else(|| Failure::fault("there is a first lane"))?;
-    let victim = enrol(role, tenant, rng.random(), lane, &truth, rng)?;
+    let victim = enrol(role, tenant, Handle::new(rng.random()), lane, &truth, rng)?;
     Ok((tenant, key, victim, truth))
 }
 
 fn enrol(
     role: &dyn KeyHolding,
     tenant: TenantId,
-    handle: [u8; 32],
+    handle: Handle,
     lane: Lane,
     face: &Embedding,
     rng: &mut StdRng,

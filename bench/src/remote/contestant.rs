@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use trefoil_types::BatchId;
+use trefoil_types::Handle;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
@@ -45,7 +47,7 @@ impl Contestant {
         parameters: &RemoteRole,
     ) -> Result<Contestant, Failure> {
         let mut rng: StdRng = rand::make_rng();
-        let tenant = rng.random();
+        let tenant = TenantId::new(rng.random());
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let keys = match parameters.mode {
             ProbeMode::Plain => KeyStructure::PerSubject,
@@ -56,7 +58,7 @@ impl Contestant {
         for lane in Lane::all() {
             let face = face(&mut rng)?;
             let (blinded, blind) = split(&face, &mut rng);
-            let name = TemplateName { tenant, handle: rng.random(), generation: 0 };
+            let name = TemplateName { tenant, handle: Handle::new(rng.random()), generation: 0 };
             let enrolled = role.enrol(Enrolment { name, lane, template: blinded.into() });
             people.push((unblind(enrolled.map_err(Failure::in_step("enrolment"))?, blind), face));
         }
@@ -82,16 +84,17 @@ impl Contestant {
     fn job(&self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<MatchJob, Failure> {
         if self.mode == ProbeMode::Plain {
             let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(faces).collect();
-            let job = self.matcher().mask([batch; 16], self.tenant, &self.key, &lanes);
+            let job = self.matcher().mask(BatchId::new([batch; 16]), self.tenant, &self.key, &lanes);
             return job.map_err(Failure::in_step("match"));
         }
         let probes = self.probes(batch, faces, rng)?;
         let lanes = self.shared(&probes);
-        let sealed = self.matcher().gather([batch; 16], self.tenant, &self.key, &lanes);
+        let sealed = self.matcher().gather(BatchId::new([batch; 16]), self.tenant, &self.key, &lanes);
         let sealed = sealed.map_err(Failure::in_step("gather"))?;
         let encrypted = self.role.encrypt_probes(sealed).map_err(Failure::in_step("probes"))?;
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
-        let job = self.matcher().mask_shared([batch; 16], self.tenant, &self.key, &lanes, &encrypted);
+        let job =
+            self.matcher().mask_shared(BatchId::new([batch; 16]), self.tenant, &self.key, &lanes, &encrypted);
         job.map_err(Failure::in_step("match"))
     }
 
@@ -127,7 +130,7 @@ impl Contestant {
         let faces: Vec<Embedding> = self.people.iter().map(|(_, face)| face.clone()).collect();
         let probes = self.probes(batch, &faces, &mut rand::make_rng())?;
         let lanes = self.shared(&probes);
-        let sealed = self.matcher().gather([batch; 16], self.tenant, &self.key, &lanes);
+        let sealed = self.matcher().gather(BatchId::new([batch; 16]), self.tenant, &self.key, &lanes);
         let request = Request::EncryptProbes(Box::new(sealed.map_err(Failure::in_step("gather"))?));
         let began = Instant::now();
         self.role.call(request).map_err(Failure::in_step("probes"))?;

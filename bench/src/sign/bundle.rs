@@ -8,6 +8,7 @@ use trefoil_attest::{
 };
 use trefoil_matching::LANES;
 use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys, seal_tree};
+use trefoil_types::{Account, BatchId, TenantId};
 
 use super::{Section, cpu_us, insert_times, precompute};
 use crate::clock::WORLD_START_S;
@@ -135,9 +136,9 @@ fn statement() -> Statement<'static> {
     Statement {
         suite: Suite::One,
         issuer: ISSUER,
-        tenant: [1; 16],
+        tenant: TenantId::new([1; 16]),
         audience: AUDIENCE,
-        account: [2; 32],
+        account: Account::new([2; 32]),
         nonce: &NONCE,
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -150,7 +151,7 @@ fn statement() -> Statement<'static> {
         template_generation: 1,
         proof: None,
         reveal: None,
-        batch_id: [6; 16],
+        batch_id: BatchId::new([6; 16]),
         place: 7,
         issued_at: WORLD_START_S,
         expires_at: WORLD_START_S + 60,

@@ -10,6 +10,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
+use trefoil_types::KeySetId;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
@@ -178,7 +179,7 @@ impl From<&Cosignature> for CosignatureEntry {
     fn from(Cosignature { key_set_id, signatures }: &Cosignature) -> Self {
         let [ml_dsa_65, falcon_512, slh_dsa_sha2_128f] =
             signatures.each_ref().map(|signature| Base64UrlUnpadded::encode_string(signature));
-        Self { key_set: hex(key_set_id), ml_dsa_65, falcon_512, slh_dsa_sha2_128f }
+        Self { key_set: hex(key_set_id.as_bytes()), ml_dsa_65, falcon_512, slh_dsa_sha2_128f }
     }
 }
 
@@ -199,7 +200,7 @@ impl TryFrom<CosignatureEntry> for Cosignature {
             signature(&falcon_512, Family::Falcon512)?,
             signature(&slh_dsa_sha2_128f, Family::SlhDsaSha2_128f)?,
         ];
-        Ok(Self { key_set_id, signatures })
+        Ok(Self { key_set_id: KeySetId::new(key_set_id), signatures })
     }
 }
 
@@ -212,7 +213,7 @@ impl From<&TrustedKeySet> for KeySetEntry {
         };
         let encoded = |family| Base64UrlUnpadded::encode_string(keys.public_key(family));
         Self {
-            id: hex(&keys.id()),
+            id: hex(keys.id().as_bytes()),
             status,
             since,
             not_before: keys.not_before,
@@ -241,7 +242,7 @@ impl TryFrom<KeySetEntry> for TrustedKeySet {
             not_before: entry.not_before,
             not_after: entry.not_after,
         };
-        match hex(&keys.id()) == entry.id {
+        match hex(keys.id().as_bytes()) == entry.id {
             true => Ok(Self { keys, status }),
             false => Err(JsonError::KeySetId),
         }

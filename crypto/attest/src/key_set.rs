@@ -11,12 +11,10 @@ use crate::error::{DecodeError, Problem};
 use crate::family::{
     FALCON_512_PUBLIC_KEY_BYTES, Family, ML_DSA_65_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES,
 };
+use trefoil_types::KeySetId;
 
 /// Name and version of the key-set format.
 pub const KEY_SET_FORMAT: &str = "trefoil:key-set/1";
-
-/// SHA3-256 of a key set's canonical encoding.
-pub type KeySetId = [u8; 32];
 
 /// The public keys of the three families, generated together, with the time in which they may sign.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,7 +35,7 @@ impl PublicKeySet {
     /// The identifier: SHA3-256 of [`PublicKeySet::encode`].
     #[must_use]
     pub fn id(&self) -> KeySetId {
-        Sha3_256::digest(self.encode()).into()
+        KeySetId::new(Sha3_256::digest(self.encode()).into())
     }
 
     /// The public key of one family.
@@ -103,7 +101,7 @@ impl PublicKeySet {
 
 impl fmt::Debug for PublicKeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PublicKeySet({}, {}..{})", Hex(&self.id()), self.not_before, self.not_after)
+        write!(f, "PublicKeySet({}, {}..{})", self.id(), self.not_before, self.not_after)
     }
 }
 

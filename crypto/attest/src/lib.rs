@@ -7,10 +7,10 @@
 //! [`json`].
 //!
 //! ```
-//! use trefoil_attest::{Nonce, Policy, TrustRoot, VerifyError, verify};
+//! use trefoil_attest::{Account, Nonce, Policy, TrustRoot, VerifyError, verify};
 //!
 //! /// The account to look up or to make: the same for this person at every login.
-//! fn accept(trust_root: TrustRoot, nonce: Vec<u8>, bytes: &[u8], now: u64) -> Result<[u8; 32], VerifyError> {
+//! fn accept(trust_root: TrustRoot, nonce: Vec<u8>, bytes: &[u8], now: u64) -> Result<Account, VerifyError> {
 //!     let policy = Policy::new(trust_root, "https://shop.example", Nonce::Exactly(nonce));
 //!     Ok(verify(bytes, &policy, now)?.statement().account)
 //! }
@@ -52,7 +52,7 @@ pub use family::{
     FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family, ML_DSA_65_PUBLIC_KEY_BYTES,
     ML_DSA_65_SIGNATURE_BYTES, SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_SIGNATURE_BYTES,
 };
-pub use key_set::{KEY_SET_FORMAT, KeySetId, PublicKeySet};
+pub use key_set::{KEY_SET_FORMAT, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
 pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
 pub use request::RequestHeader;
@@ -66,6 +66,7 @@ pub use statement::{
     StatementError, statement_digest,
 };
 pub use suite::Suite;
+pub use trefoil_types::{Account, BatchId, Handle, KeySetId, SessionId, TenantId};
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use trefoil_types::{Account, TenantId};
 
 use crate::statement::{Decision, ProbeMode};
 use crate::trust_root::TrustRoot;
@@ -26,8 +27,8 @@ pub struct Policy {
     pub(crate) trust_root: TrustRoot,
     pub(crate) audience: String,
     pub(crate) nonce: Nonce,
-    pub(crate) tenant: Option<[u8; 16]>,
-    pub(crate) account: Option<[u8; 32]>,
+    pub(crate) tenant: Option<TenantId>,
+    pub(crate) account: Option<Account>,
     pub(crate) request_digest: Option<[u8; 32]>,
     pub(crate) decision: Option<Decision>,
     pub(crate) probe_mode: Option<ProbeMode>,
@@ -59,13 +60,13 @@ impl Policy {
 
     /// Requires this tenant.
     #[must_use]
-    pub fn tenant(self, tenant: [u8; 16]) -> Self {
+    pub fn tenant(self, tenant: TenantId) -> Self {
         Self { tenant: Some(tenant), ..self }
     }
 
     /// Requires this account.
     #[must_use]
-    pub fn account(self, account: [u8; 32]) -> Self {
+    pub fn account(self, account: Account) -> Self {
         Self { account: Some(account), ..self }
     }
 

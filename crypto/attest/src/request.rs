@@ -2,15 +2,16 @@
 
 use crate::Reveal;
 use sha3::{Digest as _, Sha3_256};
+use trefoil_types::{Handle, SessionId};
 
 /// The parts of a request that its MAC and the attestation's `request_digest` cover. The API's body holds the audience
 /// (at most [`NAME_BYTES_MAX`](crate::NAME_BYTES_MAX) bytes) and the nonce in their bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader<'a> {
     /// Statement digest of the session's proof.
-    pub session_id: &'a [u8; 32],
+    pub session_id: SessionId,
     /// The holder's handle.
-    pub handle: &'a [u8; 32],
+    pub handle: Handle,
     /// Relying party, at most 255 bytes.
     pub audience: &'a str,
     /// Relying party's nonce, 16 to 64 bytes.

@@ -89,6 +89,7 @@ mod tests {
     use crate::{Family, VaultState};
     use alloc::vec;
     use alloc::vec::Vec;
+    use trefoil_types::KeySetId;
 
     const FIRST: Restoration = Restoration { time: 100, first: 5 };
 
@@ -97,7 +98,7 @@ mod tests {
         let log_root = if seal_number == 0 { EMPTY_ROOT } else { [2; 32] };
         SealHeader {
             issuer: "a".into(),
-            key_set_id: [3; 32],
+            key_set_id: KeySetId::new([3; 32]),
             seal_number,
             previous,
             log_root,

@@ -11,10 +11,10 @@ use core::fmt;
 use crate::cbor::{Reader, Writer};
 use crate::error::DecodeError;
 use crate::family::Family;
-use crate::key_set::{Hex, KeySetId};
 use crate::statement::TREFOIL_CLAIM;
 use crate::suite::Suite;
 use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot};
+use trefoil_types::KeySetId;
 
 /// Most cosignatures of one version: a rotation has two, and every further active key set one.
 pub const COSIGNATURES_MAX: usize = 4;
@@ -117,30 +117,22 @@ impl fmt::Display for UpdateError {
                 write!(f, "made from another version before than the pinned one; do not accept")
             }
             Self::Vanished(id) => {
-                write!(f, "active key set {} is not listed any more; do not accept", Hex(id))
+                write!(f, "active key set {} is not listed any more; do not accept", id)
             }
             Self::Resurrected(id) => {
-                write!(
-                    f,
-                    "key set {} was retired or revoked and is trusted more again; do not accept",
-                    Hex(id)
-                )
+                write!(f, "key set {} was retired or revoked and is trusted more again; do not accept", id)
             }
             Self::NotCosignedByOld => {
                 write!(f, "no key set that is active in the pinned version has cosigned; do not accept")
             }
             Self::NotCosignedByNew(id) => {
-                write!(f, "active key set {} has not cosigned; do not accept", Hex(id))
+                write!(f, "active key set {} has not cosigned; do not accept", id)
             }
             Self::UnexpectedCosigner(id) => {
-                write!(
-                    f,
-                    "key set {} has cosigned twice or has no part in the change; do not accept",
-                    Hex(id)
-                )
+                write!(f, "key set {} has cosigned twice or has no part in the change; do not accept", id)
             }
             Self::Signature { id, family } => {
-                write!(f, "the {family} cosignature of key set {} does not verify; do not accept", Hex(id))
+                write!(f, "the {family} cosignature of key set {} does not verify; do not accept", id)
             }
         }
     }
@@ -188,7 +180,7 @@ impl TrustRoot {
         let mut w = Writer(&mut protected);
         w.map(3);
         w.key(ALG).int(family.cose_algorithm());
-        w.key(KID).bytes(key_set_id);
+        w.key(KID).bytes(key_set_id.as_bytes());
         w.key(CWT_CLAIMS).map(3);
         w.key(1).text(self.issuer());
         w.key(265).text(TRUST_ROOT_FORMAT);
@@ -262,7 +254,7 @@ fn active<'a>(root: &'a TrustRoot, id: &KeySetId) -> Option<&'a crate::key_set::
 impl Cosignature {
     pub(crate) fn write(&self, w: &mut Writer<'_>) {
         w.array(4);
-        w.bytes(&self.key_set_id);
+        w.bytes(self.key_set_id.as_bytes());
         self.signatures.iter().for_each(|signature| {
             w.bytes(signature);
         });
@@ -276,7 +268,7 @@ impl Cosignature {
             let length = family.signature_bytes();
             signatures[family.index()] = r.bytes("trust_root.cosignature", length..=length)?.to_vec();
         }
-        Ok(Self { key_set_id, signatures })
+        Ok(Self { key_set_id: KeySetId::new(key_set_id), signatures })
     }
 }
 

@@ -8,12 +8,12 @@ use sha3::{Digest as _, Sha3_256};
 use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
-use crate::key_set::KeySetId;
 use crate::restoration::Restoration;
 use crate::statement::{NAME_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite};
 use crate::suite::Suite;
 use crate::tree::{EMPTY_ROOT, Hash};
 use crate::vault::{VAULTS_MAX, VaultState};
+use trefoil_types::KeySetId;
 
 /// Name and version of the seal format; inside the signed bytes it separates them from everything else.
 pub const SEAL_FORMAT: &str = "trefoil:seal/2";
@@ -136,7 +136,7 @@ impl SealHeader {
 
     pub(crate) fn write(&self, w: &mut Writer<'_>) {
         w.array(4);
-        w.bytes(&self.key_set_id);
+        w.bytes(self.key_set_id.as_bytes());
         self.write_claims(w);
         w.int(VDS_RFC9162_SHA256);
         w.bytes(&self.root);
@@ -145,7 +145,7 @@ impl SealHeader {
     pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         r.array("header", 4..=4)?;
         let key_set_id = r.fixed("seal.kid")?;
-        let header = Self::read_claims(r, key_set_id, [0; 32])?;
+        let header = Self::read_claims(r, KeySetId::new(key_set_id), [0; 32])?;
         r.key("seal.vds", VDS_RFC9162_SHA256)?;
         let root = r.fixed("seal.root")?;
         Ok(Self { root, ..header })
@@ -171,7 +171,7 @@ impl SealHeader {
         let mut w = Writer(&mut out);
         w.map(4);
         w.key(ALG).int(family.cose_algorithm());
-        w.key(KID).bytes(&self.key_set_id);
+        w.key(KID).bytes(self.key_set_id.as_bytes());
         self.write_claims(w.key(CWT_CLAIMS));
         w.key(VDS).int(VDS_RFC9162_SHA256);
         out
@@ -200,7 +200,7 @@ impl SealHeader {
         r.map("seal.protected", 4)?;
         r.key("seal.alg", ALG)?.key("seal.alg", Family::ALL[0].cose_algorithm())?;
         let key_set_id = r.key("seal.kid", KID)?.fixed("seal.kid")?;
-        let header = Self::read_claims(r.key("seal.claims", CWT_CLAIMS)?, key_set_id, root)?;
+        let header = Self::read_claims(r.key("seal.claims", CWT_CLAIMS)?, KeySetId::new(key_set_id), root)?;
         r.key("seal.vds", VDS)?.key("seal.vds", VDS_RFC9162_SHA256)?;
         r.finish("seal.protected")?;
         Ok(header)

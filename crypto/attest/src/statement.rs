@@ -9,6 +9,8 @@ use core::fmt;
 
 use sha3::{Digest as _, Sha3_256};
 
+use trefoil_types::{Account, BatchId, SessionId, TenantId};
+
 pub(crate) use self::codec::read_suite;
 use crate::suite::Suite;
 
@@ -63,7 +65,7 @@ pub struct Proof {
     /// The credential was shown to expire in this epoch (hour since 1970) or later, and the proof counts in it and in the next.
     pub epoch: u32,
     /// The session that the proof opened: digest of the proven statement, another one with every proof.
-    pub session: [u8; 32],
+    pub session: SessionId,
 }
 
 /// One value of a session's hash chain, counted from the chain's tip.
@@ -86,11 +88,11 @@ pub struct Statement<'a> {
     /// The service that states this, 1 to 255 bytes.
     pub issuer: &'a str,
     /// Tenant.
-    pub tenant: [u8; 16],
+    pub tenant: TenantId,
     /// The relying party this is for, 1 to 255 bytes.
     pub audience: &'a str,
     /// The account: who was authenticated, towards this audience of this tenant. The same value in every session; to keep.
-    pub account: [u8; 32],
+    pub account: Account,
     /// The relying party's nonce, 16 to 64 bytes.
     pub nonce: &'a [u8],
     /// Digest of the authenticated request.
@@ -117,7 +119,7 @@ pub struct Statement<'a> {
     /// commits to the chain.
     pub reveal: Option<Reveal>,
     /// Batch that the request was decided in.
-    pub batch_id: [u8; 16],
+    pub batch_id: BatchId,
     /// Place in that batch, 0 to 31, drawn anew for each batch: it says nothing about who was authenticated.
     pub place: u8,
     /// Time of the decision, Unix seconds.

@@ -9,9 +9,10 @@ use sha3::{Digest as _, Sha3_256};
 
 use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
-use crate::key_set::{KeySetId, PublicKeySet};
+use crate::key_set::PublicKeySet;
 use crate::rotation::{COSIGNATURES_MAX, Cosignature};
 use crate::statement::{NAME_BYTES_MAX, is_name};
+use trefoil_types::KeySetId;
 
 /// Name and version of the trust-root format.
 pub const TRUST_ROOT_FORMAT: &str = "trefoil:trust-root/1";

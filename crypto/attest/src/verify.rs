@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::attestation::{Attestation, Evidence};
 use crate::family::Family;
-use crate::key_set::{Hex, KeySetId};
+use crate::key_set::Hex;
 use crate::policy::{Nonce, Policy};
 use crate::pruned::PrunedSeal;
 use crate::seal::{Seal, SealHeader};
@@ -15,6 +15,7 @@ use crate::statement::{Statement, statement_digest};
 use crate::tree;
 use crate::trust_root::{KeySetStatus, TrustRoot, TrustedKeySet};
 use crate::verify_error::VerifyError;
+use trefoil_types::KeySetId;
 
 /// An attestation for which every check passed. Only [`verify`], [`verify_with_seal`] and
 /// [`verify_with_pruned_seal`] make one.
@@ -37,7 +38,7 @@ pub struct Check {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} verifies under key set {}", self.family, Hex(&self.key_set_id[..8]))
+        write!(f, "{} verifies under key set {}", self.family, Hex(&self.key_set_id.as_bytes()[..8]))
     }
 }
 

@@ -6,8 +6,8 @@ use core::fmt;
 use crate::attestation::SealReference;
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
-use crate::key_set::{Hex, KeySetId};
 use crate::statement::{Decision, ProbeMode};
+use trefoil_types::KeySetId;
 
 /// Why an attestation was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,21 +194,21 @@ impl fmt::Display for VerifyError {
             Self::NotInTree => write!(f, "the statement is not in the sealed tree; do not accept"),
             Self::SealFields => write!(f, "a seal field is outside its limits; do not accept"),
             Self::UnknownKeySet(id) => {
-                write!(f, "key set {} is not in the trust root; update it from the issuer", Hex(id))
+                write!(f, "key set {} is not in the trust root; update it from the issuer", id)
             }
             Self::RevokedKeySet { id, since } => {
-                write!(f, "key set {} is revoked since {since}; do not accept", Hex(id))
+                write!(f, "key set {} is revoked since {since}; do not accept", id)
             }
             Self::RetiredKeySet { id, since } => {
-                write!(f, "key set {} was retired at {since}, before this seal; do not accept", Hex(id))
+                write!(f, "key set {} was retired at {since}, before this seal; do not accept", id)
             }
             Self::KeySetValidity { id, time } => {
-                write!(f, "sealed at {time}, outside the validity of key set {}", Hex(id))
+                write!(f, "sealed at {time}, outside the validity of key set {}", id)
             }
             Self::OtherKeySet(id) => write!(
                 f,
                 "the later seal is signed by key set {}, not by the one of the pruned seal; do not accept",
-                Hex(id)
+                id
             ),
             Self::NotInLog => write!(f, "the pruned seal is not in the log of the later one; do not accept"),
             Self::Signature(family) => write!(f, "the {family} signature does not verify; do not accept"),

@@ -156,13 +156,13 @@ impl MatchJob {
         let MatchJob { tenant, batch_id, epoch, subjects, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(tenant);
-        bytes.extend_from_slice(batch_id);
+        bytes.extend_from_slice(tenant.as_bytes());
+        bytes.extend_from_slice(batch_id.as_bytes());
         bytes.extend_from_slice(&epoch.to_le_bytes());
         bytes.push(masked.code());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
         for (handle, generation) in subjects.iter().flatten() {
-            bytes.extend_from_slice(handle);
+            bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
         }
         bytes.extend_from_slice(&masked.to_bytes());
@@ -189,13 +189,19 @@ impl MatchJob {
         for lane in occupied.iter() {
             let handle = take(&mut rest).ok_or(length)?;
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
-            subjects[lane.index()] = Some((handle, generation));
+            subjects[lane.index()] = Some((Handle::new(handle), generation));
         }
         if rest.len() != masked_bytes {
             return Err(length);
         }
         let masked = Masked::read(kind, rest)?;
-        let job = MatchJob { tenant, batch_id, epoch, subjects, masked };
+        let job = MatchJob {
+            tenant: TenantId::new(tenant),
+            batch_id: BatchId::new(batch_id),
+            epoch,
+            subjects,
+            masked,
+        };
         job.check_subjects()?;
         Ok(job)
     }
@@ -214,7 +220,7 @@ impl MatchJob {
         // The first bytes tell almost all handles apart; only where two agree are the whole names sorted.
         let (mut prefixes, mut count) = ([0u64; LANES], 0);
         for ((handle, _), prefix) in self.subjects.iter().flatten().zip(&mut prefixes) {
-            *prefix = handle.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+            *prefix = handle.as_bytes().first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
             count += 1;
         }
         let prefixes = &mut prefixes[..count];

@@ -11,13 +11,13 @@
 //!
 //! ```
 //! use trefoil_matching::{
-//!     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
-//!     TemplateName, Tier, split, system_entropy, unblind,
+//!     AttemptPolicy, BatchId, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
+//!     TemplateName, TenantId, Tier, split, system_entropy, unblind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut rng = rand::rng();
-//! let (tenant, handle, now) = ([1; 16], [2; 32], 1_800_000_000);
+//! let (tenant, handle, now) = (TenantId::new([1; 16]), Handle::new([2; 32]), 1_800_000_000);
 //! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, now)?;
 //! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
 //! let key = keyholder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
@@ -32,7 +32,7 @@
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
 //! let mut matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
-//! let job = matcher.mask([3; 16], tenant, &key, &[(&template, &probe)])?;
+//! let job = matcher.mask(BatchId::new([3; 16]), tenant, &key, &[(&template, &probe)])?;
 //! assert!(keyholder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
 //! # }
@@ -83,13 +83,7 @@ pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
+pub use trefoil_types::{BatchId, Handle, TenantId};
 pub use vault::{
     EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
 };
-
-/// Names a tenant. A batch never holds two.
-pub type TenantId = [u8; 16];
-/// Names a subject within a tenant: the pseudonym that the credential proof shows.
-pub type Handle = [u8; 32];
-/// Names a batch in logs and attestations.
-pub type BatchId = [u8; 16];

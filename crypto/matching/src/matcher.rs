@@ -14,6 +14,7 @@ use std::sync::Arc;
 use trefoil_bfv::{
     Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedShare, Scheme, TemplateCiphertext,
 };
+use trefoil_types::Handle;
 
 /// Fills its argument with random bytes that nobody can predict: in programs, the operating system.
 pub type Entropy = dyn FnMut(&mut [u8; 32]) + Send;
@@ -54,7 +55,7 @@ pub enum MatchError {
 
 /// Who is in a batch, checked.
 struct Roll {
-    subjects: [Option<([u8; 32], u32)>; LANES],
+    subjects: [Option<(Handle, u32)>; LANES],
 }
 
 impl Matcher {

@@ -78,16 +78,16 @@ mod tests {
 
     /// Names that differ in a bit here and there, as counters and constants do.
     fn names() -> Vec<Name> {
-        let mut names: Vec<Name> = (0..2048).map(|generation| ([7; 32], generation)).collect();
+        let mut names: Vec<Name> = (0..2048).map(|generation| (Handle::new([7; 32]), generation)).collect();
         names.extend((0..256).map(|bit| {
             let mut handle = [0; 32];
             handle[bit / 8] = 1 << (bit % 8);
-            (handle, 0)
+            (Handle::new(handle), 0)
         }));
         names.extend((1..2048u64).map(|i| {
             let mut handle = [0; 32];
             handle[24..].copy_from_slice(&i.to_be_bytes());
-            (handle, 1)
+            (Handle::new(handle), 1)
         }));
         names
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn tables_have_keys_of_their_own_and_find_what_they_hold() {
-        let name = ([3; 32], 5);
+        let name = (Handle::new([3; 32]), 5);
         let hashes = [NameHash::default(), NameHash::default()].map(|keys| keys.hash_one(name));
         assert_ne!(hashes[0], hashes[1]);
         let table: ByName<usize> = names().into_iter().enumerate().map(|(i, name)| (name, i)).collect();

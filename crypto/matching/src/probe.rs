@@ -6,6 +6,7 @@ use crate::{BatchId, Handle, Lane, LaneSet, TenantId};
 use std::fmt;
 use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Share};
 use trefoil_split::{Context, SealedShare};
+use trefoil_types::SessionId;
 
 /// First bytes of an encoded job: format and version.
 const MAGIC: [u8; 4] = *b"TFS2";
@@ -42,7 +43,7 @@ pub struct SealedFor {
 impl SealedFor {
     /// The context of a probe of `handle` in this request.
     pub fn context(&self, tenant: &TenantId, handle: &Handle) -> Context {
-        Context::probe(tenant, handle, &self.session, &self.nonce, self.issued_at)
+        Context::probe(tenant, handle, &SessionId::new(self.session), &self.nonce, self.issued_at)
     }
 }
 
@@ -102,13 +103,13 @@ impl ProbeJob {
         let ProbeJob { tenant, batch_id, epoch, probes } = self;
         let mut bytes = Vec::with_capacity(ProbeJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(tenant);
-        bytes.extend_from_slice(batch_id);
+        bytes.extend_from_slice(tenant.as_bytes());
+        bytes.extend_from_slice(batch_id.as_bytes());
         bytes.extend_from_slice(&epoch.to_le_bytes());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
         for SealedProbe { handle, generation, sealed, sealed_for } in probes.iter().flatten() {
             let SealedFor { session, nonce, issued_at } = sealed_for;
-            bytes.extend_from_slice(handle);
+            bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
             bytes.extend_from_slice(session);
             bytes.extend_from_slice(&issued_at.to_le_bytes());
@@ -153,12 +154,13 @@ impl ProbeJob {
             let sealed: [u8; SealedShare::BYTES] = take(&mut rest).ok_or(length)?;
             let sealed = SealedShare::from_bytes(&sealed).ok_or(length)?;
             let sealed_for = SealedFor { session, nonce: nonce.to_vec(), issued_at };
-            probes[lane.index()] = Some(SealedProbe { handle, generation, sealed, sealed_for });
+            probes[lane.index()] =
+                Some(SealedProbe { handle: Handle::new(handle), generation, sealed, sealed_for });
         }
         if !rest.is_empty() {
             return Err(length);
         }
-        Ok(ProbeJob { tenant, batch_id, epoch, probes })
+        Ok(ProbeJob { tenant: TenantId::new(tenant), batch_id: BatchId::new(batch_id), epoch, probes })
     }
 
     /// The lanes that have a probe.

@@ -149,8 +149,8 @@ impl Template {
         let Template { tenant, handle, generation, lane, epoch, ciphertext } = self;
         let mut bytes = Vec::with_capacity(Template::bytes(self.structure()));
         bytes.extend_from_slice(&magic);
-        bytes.extend_from_slice(tenant);
-        bytes.extend_from_slice(handle);
+        bytes.extend_from_slice(tenant.as_bytes());
+        bytes.extend_from_slice(handle.as_bytes());
         bytes.extend_from_slice(&generation.to_le_bytes());
         bytes.push(lane.index() as u8);
         bytes.extend_from_slice(&epoch.to_le_bytes());
@@ -177,7 +177,14 @@ impl Template {
         let lane = Lane::new(lane).ok_or(TemplateError::Lane(lane))?;
         let epoch = u32::from_le_bytes(take(&mut rest));
         let ciphertext = Ciphertext::read(keys, &rest[1..])?;
-        Ok(Template { tenant, handle, generation, lane, epoch, ciphertext })
+        Ok(Template {
+            tenant: TenantId::new(tenant),
+            handle: Handle::new(handle),
+            generation,
+            lane,
+            epoch,
+            ciphertext,
+        })
     }
 }
 

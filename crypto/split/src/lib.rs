@@ -2,13 +2,16 @@
 //!
 //! In the `shared` probe mode nobody but the device holds a probe: a share of it, uniform by itself, goes to the gateway in the
 //! clear, the other travels through the gateway sealed to the key-holder ([`SealingKey`]). Enrolment is the same with a template.
-//! This crate has no server code, so that a wallet can link it.
+//! This crate has no server code, no C and no clock, so that a wallet can link it, in a browser too. The feature `open` adds the
+//! key-holder's side.
 //!
 //! The sealing key decides who can read a face. **Pin its fingerprint**: the key-holder's operator prints it
 //! (`trefoil key-holder sealing-key`), and a key that comes from the gateway is not to be believed without it.
 //!
 //! ```
+//! # #[cfg(feature = "open")] {
 //! use trefoil_split::{Context, OpeningKey, split_probe};
+//! use trefoil_types::{Handle, SessionId, TenantId};
 //!
 //! let keyholder = OpeningKey::generate();
 //! let pinned = keyholder.sealing_key().fingerprint();
@@ -16,18 +19,24 @@
 //! // On the device.
 //! let key = keyholder.sealing_key().pinned(&pinned)?;
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
-//! let context = Context::probe(&[1; 16], &[2; 32], &[3; 32], &[4; 16], 1_800_000_000);
+//! let (tenant, handle, session) = (TenantId::new([1; 16]), Handle::new([2; 32]), SessionId::new([3; 32]));
+//! let context = Context::probe(&tenant, &handle, &session, &[4; 16], 1_800_000_000);
 //! let probe = split_probe(&face, &key, &context, &mut rand::rng())?;
 //!
 //! // At the key-holder: a share, which says nothing without the other.
 //! let share = keyholder.open(&context, &probe.sealed)?;
 //! # drop(share);
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "open")]
+mod open;
 mod seal;
 
-pub use seal::{Context, Fingerprint, OpenError, OpeningKey, SealedShare, SealingKey, SealingKeyError};
+#[cfg(feature = "open")]
+pub use open::{OpenError, OpeningKey};
+pub use seal::{Context, Fingerprint, SealedShare, SealingKey, SealingKeyError};
 pub use trefoil_bfv::{DIM, Embedding, QuantiseError, Share, ShareError};
 
 use rand::CryptoRng;
@@ -76,6 +85,6 @@ fn quantise(face: &[f32]) -> Result<Embedding, QuantiseError> {
     Ok(embedding)
 }
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "open"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -4,24 +4,30 @@
 //! and the X25519 public key; anybody who is to read a share must break both. The AES key is SHA3-256 over a domain string and
 //! that. It encrypts once, so its nonce is zero. Associated data is the [`Context`].
 //!
+//! Devices seal with Rust alone, in a browser too; the key-holder opens with aws-lc ([`crate::OpeningKey`]), so that each is the
+//! other's check.
+//!
 //! Layout: ML-KEM ciphertext (1088) | X25519 ephemeral (32) | share (272) | tag (16).
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
-use aws_lc_rs::encoding::{AsBigEndian as _, Curve25519SeedBin};
-use aws_lc_rs::kem::{DecapsulationKey, EncapsulationKey, ML_KEM_768};
+use aes_gcm::aead::AeadInOut as _;
+use aes_gcm::{Aes256Gcm, KeyInit as _};
+use ml_kem::kem::Encapsulate as _;
+use ml_kem::ml_kem_768::EncapsulationKey;
+use rand::rand_core::UnwrapErr;
+use rand::rngs::SysRng;
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 use trefoil_bfv::Share;
+use trefoil_types::{Handle, SessionId, TenantId};
+use x25519_dalek::{EphemeralSecret, PublicKey};
 use zeroize::Zeroizing;
 
-/// ML-KEM-768: encapsulation key, decapsulation key, ciphertext.
-const KEM_PUBLIC_BYTES: usize = 1184;
-const KEM_SECRET_BYTES: usize = 2400;
-const KEM_CIPHERTEXT_BYTES: usize = 1088;
-const X25519_BYTES: usize = 32;
+/// ML-KEM-768: encapsulation key and ciphertext.
+pub(crate) const KEM_PUBLIC_BYTES: usize = 1184;
+pub(crate) const KEM_CIPHERTEXT_BYTES: usize = 1088;
+pub(crate) const X25519_BYTES: usize = 32;
 const TAG_BYTES: usize = 16;
 /// The label of X-Wing's combiner.
 const COMBINER: &[u8; 6] = b"\\.//^\\";
@@ -29,7 +35,7 @@ const COMBINER: &[u8; 6] = b"\\.//^\\";
 /// What a sealed share is for. It opens under no other. Device and key-holder each compute it from what they know themselves: a
 /// gateway between them cannot name another use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Context([u8; 32]);
+pub struct Context(pub(crate) [u8; 32]);
 
 /// SHA3-256 of a sealing key: what devices pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +45,6 @@ pub struct Fingerprint(pub [u8; 32]);
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealingKey {
     bytes: [u8; SealingKey::BYTES],
-}
-
-/// The key-holder's secret key for shares.
-pub struct OpeningKey {
-    kem: DecapsulationKey,
-    x25519: PrivateKey,
-    public: SealingKey,
 }
 
 /// A share that only the key-holder reads.
@@ -67,17 +66,12 @@ pub enum SealingKeyError {
     Fingerprint,
 }
 
-/// The bytes are not a share that was sealed to this key for this use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the share was not sealed to this key-holder for this use")]
-pub struct OpenError;
-
 impl Context {
     /// A probe of a subject in a session, under the request's nonce and the second at which the device sealed it.
     pub fn probe(
-        tenant: &[u8; 16],
-        handle: &[u8; 32],
-        session: &[u8; 32],
+        tenant: &TenantId,
+        handle: &Handle,
+        session: &SessionId,
         nonce: &[u8],
         issued_at: u64,
     ) -> Context {
@@ -85,16 +79,23 @@ impl Context {
     }
 
     /// A template of a subject, under the enrolment's idempotency key and the second at which the device sealed it.
-    pub fn template(tenant: &[u8; 16], handle: &[u8; 32], idempotency_key: &[u8], issued_at: u64) -> Context {
-        Context::of(b"trefoil/split/template/2", tenant, handle, &[0; 32], issued_at, idempotency_key)
+    pub fn template(tenant: &TenantId, handle: &Handle, idempotency_key: &[u8], issued_at: u64) -> Context {
+        Context::of(
+            b"trefoil/split/template/2",
+            tenant,
+            handle,
+            &SessionId::new([0; 32]),
+            issued_at,
+            idempotency_key,
+        )
     }
 
     /// A domain string, four fixed lengths, and one variable at the end.
     fn of(
         domain: &[u8],
-        tenant: &[u8; 16],
-        handle: &[u8; 32],
-        session: &[u8; 32],
+        tenant: &TenantId,
+        handle: &Handle,
+        session: &SessionId,
         issued_at: u64,
         nonce: &[u8],
     ) -> Context {
@@ -119,12 +120,19 @@ impl SealingKey {
     /// [`SealingKeyError::Key`].
     pub fn from_bytes(bytes: &[u8]) -> Result<SealingKey, SealingKeyError> {
         let bytes: [u8; SealingKey::BYTES] = bytes.try_into().map_err(|_| SealingKeyError::Key)?;
-        // The check of FIPS 203, section 7.2, is made where the key is used.
-        EncapsulationKey::new(&ML_KEM_768, &bytes[..KEM_PUBLIC_BYTES])
-            .ok()
-            .and_then(|key| key.encapsulate().ok())
-            .ok_or(SealingKeyError::Key)?;
-        Ok(SealingKey { bytes })
+        let key = SealingKey { bytes };
+        key.kem().map(|_| key).ok_or(SealingKeyError::Key)
+    }
+
+    /// The ML-KEM part, if it passes the check of FIPS 203, section 7.2.
+    fn kem(&self) -> Option<EncapsulationKey> {
+        let bytes = self.bytes[..KEM_PUBLIC_BYTES].try_into().ok()?;
+        EncapsulationKey::new(bytes).ok()
+    }
+
+    /// The X25519 part.
+    pub(crate) fn x25519(&self) -> &[u8; X25519_BYTES] {
+        self.bytes.last_chunk().expect("longer than that")
     }
 
     /// What devices pin.
@@ -147,24 +155,25 @@ impl SealingKey {
     /// # Panics
     /// If the operating system gives no randomness.
     pub fn seal(&self, context: &Context, share: &Share) -> SealedShare {
-        let (kem, x25519) = self.bytes.split_at(KEM_PUBLIC_BYTES);
-        let kem = EncapsulationKey::new(&ML_KEM_768, kem).expect("checked when the key was made");
-        let (ciphertext, post_quantum) = kem.encapsulate().expect(RANDOM);
-        let ephemeral = PrivateKey::generate(&X25519).expect(RANDOM);
-        let public = ephemeral.compute_public_key().expect(RANDOM);
+        let kem = self.kem().expect("checked when the key was made");
+        let mut random = UnwrapErr(SysRng);
+        let (ciphertext, post_quantum) = kem.encapsulate_with_rng(&mut random);
+        let ephemeral = EphemeralSecret::random_from_rng(&mut random);
+        let public = PublicKey::from(&ephemeral);
         // A point of low order gives no agreement; its owner would read the share anyway.
-        let classic = diffie_hellman(&ephemeral, x25519).unwrap_or_default();
-        let key = combine(post_quantum.as_ref(), &*classic, public.as_ref(), x25519);
+        let classic = ephemeral.diffie_hellman(&PublicKey::from(*self.x25519()));
+        let key =
+            combine(&Zeroizing::new(post_quantum), classic.as_bytes(), public.as_bytes(), self.x25519());
 
         let mut bytes = Vec::with_capacity(SealedShare::BYTES);
-        bytes.extend_from_slice(ciphertext.as_ref());
-        bytes.extend_from_slice(public.as_ref());
+        bytes.extend_from_slice(&ciphertext);
+        bytes.extend_from_slice(public.as_bytes());
         let mut body = Zeroizing::new(share.to_bytes());
-        let tag = key
-            .seal_in_place_separate_tag(once(), Aad::from(context.0), &mut *body)
+        let tag = Aes256Gcm::new((&*key).into())
+            .encrypt_inout_detached((&ONCE).into(), &context.0, body.as_mut_slice().into())
             .expect("a share is short");
         bytes.extend_from_slice(&*body);
-        bytes.extend_from_slice(tag.as_ref());
+        bytes.extend_from_slice(&tag);
         SealedShare { bytes: bytes.try_into().expect("the lengths add up") }
     }
 }
@@ -184,80 +193,13 @@ impl SealedShare {
     }
 }
 
-impl OpeningKey {
-    /// Length of the stored form.
-    pub const BYTES: usize = KEM_SECRET_BYTES + X25519_BYTES + SealingKey::BYTES;
-
-    /// A fresh key.
-    ///
-    /// # Panics
-    /// If the operating system gives no randomness.
-    pub fn generate() -> OpeningKey {
-        let kem = DecapsulationKey::generate(&ML_KEM_768).expect(RANDOM);
-        let x25519 = PrivateKey::generate(&X25519).expect(RANDOM);
-        let kem_public = kem.encapsulation_key().and_then(|key| key.key_bytes()).expect(RANDOM);
-        let public = [kem_public.as_ref(), x25519.compute_public_key().expect(RANDOM).as_ref()].concat();
-        let bytes = public.try_into().expect("the lengths add up");
-        OpeningKey { kem, x25519, public: SealingKey { bytes } }
-    }
-
-    /// The key to store: secret.
-    ///
-    /// # Panics
-    /// Never: the key can be written.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(OpeningKey::BYTES));
-        bytes.extend_from_slice(self.kem.key_bytes().expect("a key can be written").as_ref());
-        let x25519: Curve25519SeedBin<'_> = self.x25519.as_be_bytes().expect("a key can be written");
-        bytes.extend_from_slice(x25519.as_ref());
-        bytes.extend_from_slice(&self.public.bytes);
-        bytes
-    }
-
-    /// A key that was stored.
-    pub fn from_bytes(bytes: &[u8]) -> Option<OpeningKey> {
-        let (kem, rest) = bytes.split_at_checked(KEM_SECRET_BYTES)?;
-        let (x25519, public) = rest.split_at_checked(X25519_BYTES)?;
-        Some(OpeningKey {
-            kem: DecapsulationKey::new(&ML_KEM_768, kem).ok()?,
-            x25519: PrivateKey::from_private_key(&X25519, x25519).ok()?,
-            public: SealingKey::from_bytes(public).ok()?,
-        })
-    }
-
-    /// The public key.
-    pub fn sealing_key(&self) -> SealingKey {
-        self.public.clone()
-    }
-
-    /// Opens a share.
-    ///
-    /// # Errors
-    /// [`OpenError`] for anything that was not sealed to this key for this use.
-    pub fn open(&self, context: &Context, sealed: &SealedShare) -> Result<Share, OpenError> {
-        let (ciphertext, rest) = sealed.bytes.split_at(KEM_CIPHERTEXT_BYTES);
-        let (ephemeral, body) = rest.split_at(X25519_BYTES);
-        let post_quantum = self.kem.decapsulate(ciphertext.into()).map_err(|_| OpenError)?;
-        let classic = diffie_hellman(&self.x25519, ephemeral).ok_or(OpenError)?;
-        let key =
-            combine(post_quantum.as_ref(), &*classic, ephemeral, &self.public.bytes[KEM_PUBLIC_BYTES..]);
-        let mut body = Zeroizing::new(body.to_vec());
-        let share = key.open_in_place(once(), Aad::from(context.0), &mut body).map_err(|_| OpenError)?;
-        Share::from_bytes(share).map_err(|_| OpenError)
-    }
-}
-
-fn diffie_hellman(secret: &PrivateKey, public: &[u8]) -> Option<Zeroizing<[u8; X25519_BYTES]>> {
-    let public = UnparsedPublicKey::new(&X25519, public);
-    agree(secret, public, (), |shared| {
-        let mut agreed = Zeroizing::new([0; X25519_BYTES]);
-        agreed.copy_from_slice(shared);
-        Ok(agreed)
-    })
-    .ok()
-}
-
-fn combine(post_quantum: &[u8], classic: &[u8], ephemeral: &[u8], public: &[u8]) -> LessSafeKey {
+/// The AES-256 key from what was agreed on and what it was agreed with.
+pub(crate) fn combine(
+    post_quantum: &[u8],
+    classic: &[u8; X25519_BYTES],
+    ephemeral: &[u8],
+    public: &[u8; X25519_BYTES],
+) -> Zeroizing<[u8; 32]> {
     let combined = Sha3_256::new_with_prefix(post_quantum)
         .chain_update(classic)
         .chain_update(ephemeral)
@@ -265,16 +207,11 @@ fn combine(post_quantum: &[u8], classic: &[u8], ephemeral: &[u8], public: &[u8])
         .chain_update(COMBINER);
     let combined = Zeroizing::new(<[u8; 32]>::from(combined.finalize()));
     let key = Sha3_256::new_with_prefix(b"trefoil/split/aes-256-gcm/1").chain_update(*combined);
-    let key = Zeroizing::new(<[u8; 32]>::from(key.finalize()));
-    LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).expect("AES-256 takes 32 bytes"))
+    Zeroizing::new(key.finalize().into())
 }
 
 /// The nonce of a key that encrypts once.
-fn once() -> Nonce {
-    Nonce::assume_unique_for_key([0; NONCE_LEN])
-}
-
-const RANDOM: &str = "the operating system's random source answers";
+const ONCE: [u8; 12] = [0; 12];
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,70 +238,5 @@ impl fmt::Debug for SealedShare {
 impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SealingKey({})", self.fingerprint())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TENANT: [u8; 16] = [1; 16];
-    const HANDLE: [u8; 32] = [2; 32];
-
-    fn share() -> Share {
-        Share::random(&mut rand::rng())
-    }
-
-    #[test]
-    fn a_share_opens_for_its_key_and_use_only() {
-        let (key, other) = (OpeningKey::generate(), OpeningKey::generate());
-        let context = Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 7);
-        let share = share();
-        let sealed = key.sealing_key().seal(&context, &share);
-        assert!(key.open(&context, &sealed) == Ok(share.clone()));
-        assert!(key.sealing_key().seal(&context, &share) != sealed, "fresh randomness");
-        assert!(other.open(&context, &sealed) == Err(OpenError));
-        for context in [
-            Context::probe(&[9; 16], &HANDLE, &[3; 32], b"nonce", 7),
-            Context::probe(&TENANT, &[9; 32], &[3; 32], b"nonce", 7),
-            Context::probe(&TENANT, &HANDLE, &[9; 32], b"nonce", 7),
-            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce2", 7),
-            Context::probe(&TENANT, &HANDLE, &[3; 32], b"nonce", 8),
-            Context::template(&TENANT, &HANDLE, b"nonce", 7),
-        ] {
-            assert!(key.open(&context, &sealed) == Err(OpenError));
-        }
-    }
-
-    #[test]
-    fn every_altered_byte_and_every_other_length_is_refused() {
-        let key = OpeningKey::generate();
-        let context = Context::template(&TENANT, &HANDLE, b"key", 7);
-        let bytes = *key.sealing_key().seal(&context, &share()).as_bytes();
-        for at in 0..bytes.len() {
-            let mut altered = bytes;
-            altered[at] ^= 1;
-            let altered = SealedShare::from_bytes(&altered).expect("the length");
-            assert!(key.open(&context, &altered) == Err(OpenError), "{at}");
-        }
-        assert!(SealedShare::from_bytes(&bytes[1..]).is_none());
-        assert!(SealedShare::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
-    }
-
-    #[test]
-    fn keys_are_read_back_and_pinned() {
-        let key = OpeningKey::generate();
-        let again = OpeningKey::from_bytes(&key.to_bytes()).expect("its own");
-        assert_eq!(key.to_bytes().len(), OpeningKey::BYTES);
-        let (context, share) = (Context::template(&TENANT, &HANDLE, b"", 7), share());
-        assert!(again.open(&context, &key.sealing_key().seal(&context, &share)) == Ok(share));
-        let public = SealingKey::from_bytes(&again.sealing_key().to_bytes()).expect("its own");
-        let pin: Fingerprint = public.fingerprint().to_string().parse().expect("its own");
-        assert!(public.clone().pinned(&pin).is_ok());
-        let other = OpeningKey::generate().sealing_key();
-        assert_eq!(other.pinned(&pin), Err(SealingKeyError::Fingerprint));
-        assert_eq!(SealingKey::from_bytes(&[0; 1215]), Err(SealingKeyError::Key));
-        assert_eq!(SealingKey::from_bytes(&[0xff; 1216]), Err(SealingKeyError::Key));
-        assert!(OpeningKey::from_bytes(&key.to_bytes()[1..]).is_none());
     }
 }

@@ -4,6 +4,7 @@
 //! verification must succeed. Proving times scatter with the luck of 16 bits of grinding.
 
 use std::time::Instant;
+use trefoil_types::TenantId;
 
 use rand::{SeedableRng, rngs::StdRng};
 use trefoil_zkp::{
@@ -22,7 +23,7 @@ fn main() {
     for circuit in Circuit::ALL {
         let statement = witness.statement(&SessionClaim {
             circuit,
-            tenant: [1; 16],
+            tenant: TenantId::new([1; 16]),
             audience: "payments.example",
             root_generation: 1,
             epoch: EPOCH,

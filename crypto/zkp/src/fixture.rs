@@ -1,6 +1,7 @@
 //! One enrolled member and the statement of one session, for the tests.
 
 use rand::{SeedableRng, rngs::StdRng};
+use trefoil_types::TenantId;
 
 use crate::{
     attributes::Attributes,
@@ -13,7 +14,7 @@ use crate::{
     witness::{SessionClaim, Witness},
 };
 
-pub(crate) const TENANT: [u8; 16] = *b"tenant-of-a-test";
+pub(crate) const TENANT: TenantId = TenantId::new(*b"tenant-of-a-test");
 pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const EPOCH: u32 = 498_611;
 pub(crate) const LEVEL: u8 = 2;

@@ -10,15 +10,13 @@ use p3_field::{Algebra, PackedValue, PrimeCharacteristicRing};
 use p3_koala_bear::{Poseidon2KoalaBear, default_koalabear_poseidon2_24};
 use p3_symmetric::{CryptographicPermutation, Permutation};
 use sha3::{Digest as _, Sha3_256};
+use trefoil_types::TenantId;
 
 use crate::{
     attributes::Attributes,
     digest::{Digest, Field, LIMBS},
     secret::Secret,
 };
-
-/// A tenant's identifier.
-pub type TenantId = [u8; 16];
 
 /// Width of the permutation.
 pub(crate) const STATE: usize = 24;
@@ -159,18 +157,21 @@ mod tests {
     fn account_and_handle_differ_for_the_same_scope() {
         let secret = Secret::random(&mut fixture::rng(3));
         let tenant = [9; 16];
-        assert_ne!(account(&secret, &handle_scope(&tenant)), handle(&secret, &tenant));
+        assert_ne!(
+            account(&secret, &handle_scope(&TenantId::new(tenant))),
+            handle(&secret, &TenantId::new(tenant))
+        );
     }
 
     #[test]
     fn scope_depends_on_every_input_and_not_on_their_concatenation() {
         let scopes = [
-            scope(&[0; 16], "a"),
-            scope(&[1; 16], "a"),
-            scope(&[0; 16], "b"),
-            scope(&[0; 16], "a\0"),
-            scope(&[0; 16], "aa"),
-            scope(&[0; 16], ""),
+            scope(&TenantId::new([0; 16]), "a"),
+            scope(&TenantId::new([1; 16]), "a"),
+            scope(&TenantId::new([0; 16]), "b"),
+            scope(&TenantId::new([0; 16]), "a\0"),
+            scope(&TenantId::new([0; 16]), "aa"),
+            scope(&TenantId::new([0; 16]), ""),
         ];
         for (i, one) in scopes.iter().enumerate() {
             assert!(scopes[..i].iter().all(|other| other != one));

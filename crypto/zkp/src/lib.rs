@@ -18,7 +18,7 @@
 //! let key = SessionKey::random(&mut rand::rng());
 //! let statement = witness.statement(&SessionClaim {
 //!     circuit: Circuit::Cred2,
-//!     tenant: [7; 16],
+//!     tenant: trefoil_zkp::TenantId::new([7; 16]),
 //!     audience: "payments.example",
 //!     root_generation: 3,
 //!     epoch: trefoil_zkp::epoch_at(1_795_000_000),
@@ -66,11 +66,12 @@ mod zero_knowledge;
 pub use attributes::{Attributes, AttributesError};
 pub use digest::{Digest, NonCanonical};
 pub use epoch::{EPOCH_LIMIT, EPOCH_SECONDS, epoch_at, epoch_to_prove, expiry_of, proof_counts, proof_ends};
-pub use hash::{TenantId, account, commitment, handle, leaf, scope};
+pub use hash::{account, commitment, handle, leaf, scope};
 pub use prove::{ProveError, prove};
 pub use secret::Secret;
 pub use security::{Bound, ParameterError, SecurityReport, check_parameters, security_report};
 pub use statement::{Circuit, Statement, StatementError};
 pub use tree::{CAPACITY, CredentialTree, DEPTH, MerklePath, TreeError};
+pub use trefoil_types::TenantId;
 pub use verify::{ProofError, Verified, check_encoding, proof_size_window, verify};
 pub use witness::{SessionClaim, Witness};

@@ -1,6 +1,7 @@
 //! A proof as a relying party stores it.
 
 use std::ops::RangeInclusive;
+use trefoil_types::{Account, SessionId};
 
 use trefoil_attest::Statement as Attested;
 use zeroize::Zeroizing;
@@ -120,9 +121,9 @@ impl ProofRecord {
             ("epoch", proof.epoch == statement.epoch),
             ("tenant", attested.tenant == statement.tenant),
             ("audience", attested.audience == audience),
-            ("account", attested.account == *statement.account.as_bytes()),
+            ("account", attested.account == Account::new(*statement.account.as_bytes())),
             ("policy", attested.policy_id == *policy_id),
-            ("session", proof.session == statement.digest()),
+            ("session", proof.session == SessionId::new(statement.digest())),
         ];
         if let Some((name, _)) = fields.iter().find(|(_, same)| !same) {
             return Err(NotBacked::Field(name));

@@ -11,8 +11,8 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::chain::{ChainCommitment, Reveal};
-use crate::hash::TenantId;
 use trefoil_attest::RequestHeader;
+use trefoil_types::TenantId;
 
 /// Key shared by the client and the service for one session. Wiped when dropped, not shown by `Debug`.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]

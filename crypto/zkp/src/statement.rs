@@ -1,11 +1,11 @@
 //! What a proof proves: every public value, in one canonical encoding.
 
 use sha3::{Digest as _, Sha3_256};
+use trefoil_types::TenantId;
 
 use crate::{
     digest::{Digest, NonCanonical},
     epoch::EPOCH_LIMIT,
-    hash::TenantId,
 };
 
 /// Parameter set of a proof. The id fixes the circuit, the hash functions and every FRI parameter.
@@ -139,7 +139,7 @@ impl Statement {
         };
         put(&Statement::MAGIC);
         put(&circuit.id().to_le_bytes());
-        put(tenant);
+        put(tenant.as_bytes());
         put(&root_generation.to_le_bytes());
         put(&epoch.to_le_bytes());
         put(&[*level]);
@@ -170,8 +170,18 @@ impl Statement {
         let (root, scope, account, handle) =
             (digest("root")?, digest("scope")?, digest("account")?, digest("handle")?);
         let ctx = take(&mut rest);
-        let statement =
-            Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx };
+        let statement = Statement {
+            circuit,
+            tenant: TenantId::new(tenant),
+            root,
+            root_generation,
+            epoch,
+            level,
+            scope,
+            account,
+            handle,
+            ctx,
+        };
         statement.check_epoch()?;
         Ok(statement)
     }
@@ -202,7 +212,7 @@ mod tests {
         let digest = |byte| Digest::from_bytes(&[byte; 32]).expect("below the modulus");
         Statement {
             circuit: Circuit::Cred2u,
-            tenant: [1; 16],
+            tenant: TenantId::new([1; 16]),
             root: digest(2),
             root_generation: 3,
             epoch: 4,

@@ -1,11 +1,12 @@
 //! What only the holder knows, and the statement it supports.
 
 use std::fmt;
+use trefoil_types::TenantId;
 
 use crate::{
     attributes::Attributes,
     chain::ChainCommitment,
-    hash::{TenantId, account, commitment, handle, leaf, scope},
+    hash::{account, commitment, handle, leaf, scope},
     secret::Secret,
     session,
     statement::{Circuit, Statement},

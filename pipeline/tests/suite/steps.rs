@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use trefoil_types::{Account, BatchId, SessionId};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use rand::rngs::StdRng;
@@ -61,13 +62,23 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         let statement = Statement::decode(&lane.statement).expect("canonical");
         let person = &PEOPLE_ONCE.0[i];
         assert_eq!(statement.decision, expected);
-        assert_eq!(statement.account, *person.envelope.statement.account.as_bytes());
-        assert_ne!(statement.account, person.handle, "the relying party sees the pairwise pseudonym only");
+        assert_eq!(statement.account, Account::new(*person.envelope.statement.account.as_bytes()));
+        assert_ne!(
+            statement.account.as_bytes(),
+            person.handle.as_bytes(),
+            "the relying party sees the pairwise pseudonym only"
+        );
         assert_eq!(statement.audience, AUDIENCE);
         assert_eq!((statement.issued_at, statement.expires_at), (NOW, NOW + 60));
         let proven = &person.envelope.statement;
         let (circuit, session) = (proven.circuit.id(), proven.digest());
-        let proof = Proof { circuit, root: PEOPLE_ONCE.1, level: 2, epoch: proven.epoch, session };
+        let proof = Proof {
+            circuit,
+            root: PEOPLE_ONCE.1,
+            level: 2,
+            epoch: proven.epoch,
+            session: SessionId::new(session),
+        };
         assert_eq!(statement.proof, Some(proof));
         assert_eq!((statement.tenant, statement.nonce), (TENANT, &[i as u8; 16][..]));
         assert_eq!((statement.request_digest, statement.reveal), ([i as u8; 32], person.reveal));
@@ -115,7 +126,7 @@ pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache:
     assert_eq!(clock.unix_s(), NOW + 600);
     // An entry that outlives its verdict's own time is refused too.
     let verdict = verdict_of(&PEOPLE_ONCE.0[0], NOW + 600);
-    world.cache.session().insert(PEOPLE_ONCE.0[0].session, verdict, NOW + 9_999, NOW + 600);
+    world.cache.session().insert(PEOPLE_ONCE.0[0].session.to_bytes(), verdict, NOW + 9_999, NOW + 600);
     let expired = Refusal::Session(Stale::Expired);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(0, 0, 0)])), [(0, expired)]);
 }
@@ -137,7 +148,7 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     let (pipeline, clock) = (world.pipeline(), clock());
     let scope = Refusal::Session(Stale::Scope);
     let mut other_subject = world.request(0, 0, 0);
-    other_subject.session = PEOPLE_ONCE.0[1].session;
+    other_subject.session = SessionId::new(PEOPLE_ONCE.0[1].session.to_bytes());
     let mut other_audience = world.request(1, 1, 1);
     other_audience.audience = "elsewhere.example".into();
     let mut without_chain = world.request(3, 3, 3);
@@ -168,7 +179,7 @@ pub(crate) fn a_batch_reads_one_snapshot_and_looks_each_verdict_up_once<C: Cache
     // A verdict that the service read from the session's row comes with the lane.
     let mut revived = world.request(0, 0, 0);
     revived.revived = Some(Box::new(verdict_of(&PEOPLE_ONCE.0[0], NOW + 600)));
-    world.cache.session().remove(&PEOPLE_ONCE.0[0].session);
+    world.cache.session().remove(PEOPLE_ONCE.0[0].session.as_bytes());
     assert_eq!(run(&pipeline, &clock, vec![revived, world.request(1, 1, 1)]).lanes.len(), 2);
     assert_eq!((taken(&look_ups), taken(&snapshots)), (1, 1));
 }
@@ -254,7 +265,8 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let world = World::new(cache);
     world.prove_all();
     let mut shared = world.request(1, 1, 1);
-    let sealed_for = SealedFor { session: shared.session, nonce: shared.nonce.clone(), issued_at: NOW };
+    let sealed_for =
+        SealedFor { session: shared.session.to_bytes(), nonce: shared.nonce.clone(), issued_at: NOW };
     let context = sealed_for.context(&TENANT, &shared.template.handle);
     let share = Share::random(&mut StdRng::seed_from_u64(5));
     let sealed = world.keyholder.sealing_key().seal(&context, &share);
@@ -374,7 +386,9 @@ fn malform<C: Cache<Verdict>>(world: &World<C>) {
     let face = Embedding::quantise(&PEOPLE_ONCE.0[0].face).expect("face");
     let entropy = Box::new(move |fresh: &mut [u8; 32]| rng.fill_bytes(fresh));
     let mut matcher = Matcher::new(Tier::detected(), entropy);
-    let job = matcher.mask([1; 16], TENANT, &world.key, &[(&world.templates[0], &face)]).expect("honest");
+    let job = matcher
+        .mask(BatchId::new([1; 16]), TENANT, &world.key, &[(&world.templates[0], &face)])
+        .expect("honest");
     let mut bytes = job.to_bytes();
     // A coefficient of what is decrypted.
     let at = bytes.len() - 6;
@@ -407,7 +421,8 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         let mut request = world.request(i, i, i);
         let face = Embedding::quantise(&PEOPLE_ONCE.0[i].face).expect("face");
         let (share, other) = Share::of(&face).split(&mut rng);
-        let sealed_for = SealedFor { session: request.session, nonce: request.nonce.clone(), issued_at: NOW };
+        let sealed_for =
+            SealedFor { session: request.session.to_bytes(), nonce: request.nonce.clone(), issued_at: NOW };
         let sealed = sealing.seal(&sealed_for.context(&TENANT, &request.template.handle), &other);
         request.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
         request

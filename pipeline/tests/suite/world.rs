@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use trefoil_types::{Handle, SessionId};
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -20,7 +21,7 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
 
-pub(crate) const TENANT: TenantId = [7; 16];
+pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
 pub(crate) const ISSUER: &str = "trefoil.test";
 pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const NOW: u64 = 1_795_000_000;
@@ -33,8 +34,8 @@ const THRESHOLD: i32 = 18_000;
 pub(crate) struct Person {
     pub(crate) face: [f32; DIM],
     pub(crate) envelope: ProofEnvelope,
-    pub(crate) session: [u8; 32],
-    pub(crate) handle: [u8; 32],
+    pub(crate) session: SessionId,
+    pub(crate) handle: Handle,
     /// The first value of the session's hash chain, if it has one.
     pub(crate) reveal: Option<Reveal>,
 }
@@ -79,8 +80,8 @@ fn people() -> (Vec<Person>, [u8; 32]) {
             let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
             Person {
                 face: unit(&mut rng),
-                session: statement.digest(),
-                handle: *statement.handle.as_bytes(),
+                session: SessionId::new(statement.digest()),
+                handle: Handle::new(*statement.handle.as_bytes()),
                 reveal: chain.as_mut().and_then(Chain::reveal),
                 envelope: ProofEnvelope {
                     statement,
@@ -123,7 +124,7 @@ pub(crate) fn clock() -> Arc<TestClock> {
 
 /// A template of a person.
 pub(crate) fn named(person: &Person, generation: u32) -> TemplateName {
-    TemplateName { tenant: TENANT, handle: person.handle, generation }
+    TemplateName { tenant: TENANT, handle: Handle::new(person.handle.to_bytes()), generation }
 }
 
 /// One deployment over the cache `C`.
@@ -198,7 +199,7 @@ impl<C: Cache<Verdict>> World<C> {
         let mut session = self.cache.session();
         for person in &PEOPLE_ONCE.0 {
             let verdict = verdict_of(person, NOW + 600);
-            assert!(session.insert(person.session, verdict, NOW + 600, NOW).is_stored());
+            assert!(session.insert(person.session.to_bytes(), verdict, NOW + 600, NOW).is_stored());
         }
     }
 
@@ -223,7 +224,7 @@ impl<C: Cache<Verdict>> World<C> {
         let people = &PEOPLE_ONCE.0;
         LaneRequest {
             reveal: people[person].reveal,
-            session: people[person].session,
+            session: SessionId::new(people[person].session.to_bytes()),
             template: self.templates[person].clone(),
             probe: Probe::Plain(Embedding::quantise(&people[shown].face).expect("face")),
             audience: AUDIENCE.into(),

@@ -1,5 +1,5 @@
 //! What clients link, built for machines that are not this one: the verifier where there is no standard library, the bodies of the
-//! API in a browser. On this machine a dependency that needs more would pass.
+//! API and the wallet in a browser. On this machine a dependency that needs more would pass.
 
 use std::process::Command;
 
@@ -8,8 +8,11 @@ use crate::repo::Repo;
 /// Targets, and what is checked for each: a microcontroller (Arm Cortex-M4), for which there is `core` and `alloc` and no `std`, and a
 /// browser.
 const CHECKS: [(&str, &[&str]); 2] = [
-    ("thumbv7em-none-eabihf", &["-p", "trefoil-attest", "--no-default-features"]),
-    ("wasm32-unknown-unknown", &["-p", "trefoil-attest", "-p", "trefoil-api"]),
+    ("thumbv7em-none-eabihf", &["-p", "trefoil-types", "-p", "trefoil-attest", "--no-default-features"]),
+    (
+        "wasm32-unknown-unknown",
+        &["-p", "trefoil-types", "-p", "trefoil-attest", "-p", "trefoil-api", "-p", "trefoil-wallet"],
+    ),
 ];
 
 /// Installs targets that are missing, and checks; the note says for which it could.

@@ -5,7 +5,8 @@ use std::process::Command;
 use crate::repo::Repo;
 
 /// What a client links, each before those that depend on it. Their dependencies of this repository are among them.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
+    "trefoil-types",
     "trefoil-attest",
     "trefoil-kernels",
     "trefoil-bfv",

@@ -6,6 +6,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use trefoil_attest::RequestHeader;
+use trefoil_types::{Handle, SessionId};
 
 mod batch;
 mod encoding;
@@ -202,8 +203,8 @@ impl Authentication {
     /// What `mac` covers; `probe_digest` is [`Authentication::probe_digest`].
     pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
         RequestHeader {
-            session_id: &self.session_id.0,
-            handle: &self.handle.0,
+            session_id: SessionId::new(self.session_id.0),
+            handle: Handle::new(self.handle.0),
             audience: &self.audience,
             nonce: self.nonce.as_bytes(),
             issued_at: self.issued_at,

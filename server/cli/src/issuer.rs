@@ -12,6 +12,7 @@ use trefoil_api::Hex;
 use trefoil_client::Admin;
 use trefoil_issuer::{Issuer, NewMember};
 use trefoil_pipeline::Clock as _;
+use trefoil_types::TenantId;
 use trefoil_wallet::credentials::sealed::Cost;
 use trefoil_wallet::credentials::{RootLog, RootStatement, SignedRoot};
 use trefoil_zkp::{Digest, expiry_of};
@@ -178,8 +179,14 @@ impl Command {
             Command::Init { place, tenant, policy_id, passphrase } => {
                 let passphrase = passphrase.choose("the new issuer key")?;
                 let (rng, cost) = (&mut rand::rng(), Cost::RECOMMENDED);
-                let issuer =
-                    Issuer::init(&place.directory, tenant.0, policy_id, passphrase.as_bytes(), cost, rng);
+                let issuer = Issuer::init(
+                    &place.directory,
+                    TenantId::new(tenant.0),
+                    policy_id,
+                    passphrase.as_bytes(),
+                    cost,
+                    rng,
+                );
                 Ok(described(&issuer.map_err(text)?))
             }
             Command::Show(place) => Ok(described(&place.open()?)),
@@ -189,7 +196,7 @@ impl Command {
                 let admin =
                     Admin::new(&admin, &ca.roots()?, &token).map_err(|cause| ca.named(&admin, &cause))?;
                 let identity = issuer.identity();
-                let call = admin.register_issuer_key(Hex(identity.tenant), &identity.public_key);
+                let call = admin.register_issuer_key(Hex(identity.tenant.to_bytes()), &identity.public_key);
                 Ok(format!("registered {}\n", hex::encode(remote::block_on(call)?.key_id.0)))
             }
             Command::Add { name, place, member, batch } => {
@@ -296,7 +303,7 @@ fn missing<'a>(issuer: &'a Issuer, known: &[SignedRoot]) -> Result<&'a [SignedRo
 /// The service's log of roots from a generation on.
 fn fetch(remote: &Remote, issuer: &Issuer, from: u32) -> Result<Vec<SignedRoot>, String> {
     let client = remote.client()?;
-    let tenant = Hex(issuer.identity().tenant);
+    let tenant = Hex(issuer.identity().tenant.to_bytes());
     remote::block_on(async {
         let (mut roots, mut next) = (Vec::new(), Some(from));
         while let Some(from) = next {

@@ -220,7 +220,7 @@ const BACK_UP: &str = "then make a new backup with `trefoil backup`: one of befo
 fn key_set_id(text: &str) -> Result<KeySetId, &'static str> {
     let mut id = [0; 32];
     hex::decode_to_slice(text, &mut id).map_err(|_| "a key set is named by 64 hexadecimal digits")?;
-    Ok(id)
+    Ok(KeySetId::new(id))
 }
 
 fn now() -> u64 {

@@ -17,6 +17,7 @@ use trefoil_attest::{
     VerifyError,
 };
 use trefoil_pipeline::Clock as _;
+use trefoil_types::TenantId;
 
 /// Exit codes besides clap's 2.
 const VALID: u8 = 0;
@@ -178,7 +179,7 @@ impl Verify {
         };
         let mut policy = Policy::new(root, audience, nonce);
         if let Some(tenant) = self.tenant {
-            policy = policy.tenant(tenant.0);
+            policy = policy.tenant(TenantId::new(tenant.0));
         }
         Ok(if self.any_decision { policy.any_decision() } else { policy })
     }

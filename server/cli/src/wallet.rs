@@ -15,6 +15,8 @@ use trefoil_api::{Enrolment, Hex, Nonce, ProofSession, Vector};
 use trefoil_client::OpenRequest;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
+use trefoil_types::IssuerKeyId;
+use trefoil_types::TenantId;
 use trefoil_wallet::credentials::CredentialFile;
 use trefoil_wallet::wallet::{Session, Wallet};
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -195,7 +197,7 @@ impl Command {
                 let file = CredentialFile::from_json(&remote::read(&credential)?);
                 let file = file.map_err(|cause| format!("{}: {cause}", credential.display()))?;
                 let mut open = place.open()?;
-                let issuer = issuer_key.map(|key| key.0);
+                let issuer = issuer_key.map(|key| IssuerKeyId::new(key.0));
                 let received = open.wallet.receive(file, issuer.as_ref()).map_err(text)?;
                 let (generation, key) = (received.root().generation, received.root().key_id);
                 open.save()?;
@@ -204,7 +206,7 @@ impl Command {
             }
             Command::Forget { place, tenant } => {
                 let mut open = place.open()?;
-                open.wallet.forget(&tenant.0).map_err(text)?;
+                open.wallet.forget(&TenantId::new(tenant.0)).map_err(text)?;
                 open.save()?;
                 Ok(ExitCode::SUCCESS)
             }
@@ -247,9 +249,9 @@ impl Command {
 }
 
 impl Which {
-    fn of(&self, wallet: &Wallet) -> Result<[u8; 16], String> {
+    fn of(&self, wallet: &Wallet) -> Result<TenantId, String> {
         match self.tenant {
-            Some(tenant) => Ok(tenant.0),
+            Some(tenant) => Ok(TenantId::new(tenant.0)),
             None => wallet.only_tenant().ok_or_else(|| {
                 "the wallet has credentials of no or several tenants: receive one, or give --tenant"
                     .to_owned()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
 use trefoil_api::{AttestationForm, Authenticated, Nonce, Vector};
+use trefoil_types::Account;
 
 /// How often a request is made again, with a later time, that a service may have answered before it was restarted.
 const RESTART_REPEATS_MAX: u32 = 8;
@@ -73,7 +74,7 @@ impl StandingSession {
 
     /// The holder towards the audience: the `account` of every attestation.
     #[must_use]
-    pub fn account(&self) -> [u8; 32] {
+    pub fn account(&self) -> Account {
         self.0.holder.account(&self.0.audience)
     }
 

@@ -44,7 +44,7 @@ impl Change {
         match self {
             Change::Init { tenant, policy_id, public_key } => {
                 bytes.push(INIT);
-                bytes.extend(tenant);
+                bytes.extend(tenant.as_bytes());
                 bytes.extend(policy_id.to_le_bytes());
                 bytes.extend(public_key);
             }
@@ -77,7 +77,7 @@ impl Change {
             INIT => {
                 let tenant = take(&mut rest)?;
                 let policy_id = u32::from_le_bytes(take(&mut rest)?);
-                Some(Change::Init { tenant, policy_id, public_key: rest.to_vec() })
+                Some(Change::Init { tenant: TenantId::new(tenant), policy_id, public_key: rest.to_vec() })
             }
             PUT => {
                 let mut members = Vec::new();
@@ -133,7 +133,7 @@ mod tests {
         let members = vec![member(1, "ann", &mut rng), member(2, "", &mut rng)];
         let signed = SignedRoot { statement: vec![1; 132], signature: vec![2; 3309] };
         for change in [
-            Change::Init { tenant: [1; 16], policy_id: 2, public_key: vec![3; 1952] },
+            Change::Init { tenant: TenantId::new([1; 16]), policy_id: 2, public_key: vec![3; 1952] },
             Change::Put(members),
             Change::Revoke(vec![1, 0xffff_ffff]),
             Change::Publish(signed),

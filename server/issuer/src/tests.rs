@@ -15,7 +15,7 @@ fn rng() -> StdRng {
 }
 
 fn issuer(path: &Path) -> Issuer {
-    Issuer::init(path, [7; 16], 1, PASSPHRASE, CHEAP, &mut rng()).unwrap()
+    Issuer::init(path, TenantId::new([7; 16]), 1, PASSPHRASE, CHEAP, &mut rng()).unwrap()
 }
 
 fn member(name: &str, commitment: Digest) -> NewMember {
@@ -80,7 +80,7 @@ fn members_come_change_and_go_and_all_of_it_survives() {
         publish(&mut open, false);
     }
     assert_eq!(publish(&mut open, false), (21, 6), "a service keeps sixteen");
-    let log = open.roots().iter().try_fold(RootLog::new([7; 16], None), |mut log, root| {
+    let log = open.roots().iter().try_fold(RootLog::new(TenantId::new([7; 16]), None), |mut log, root| {
         log.append(root, &open.identity().public_key).map(drop).map(|()| log)
     });
     assert_eq!(log.unwrap().last(), open.last_root());
@@ -113,7 +113,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(matches!(wrong, Err(IssuerError::Key(SealedError::Passphrase))));
     assert!(matches!(Issuer::open(&path), Err(IssuerError::Directory(DataDirError::Locked { .. }))));
     drop(open);
-    let again = Issuer::init(&path, [7; 16], 1, PASSPHRASE, CHEAP, &mut rng());
+    let again = Issuer::init(&path, TenantId::new([7; 16]), 1, PASSPHRASE, CHEAP, &mut rng());
     assert!(matches!(again, Err(IssuerError::Initialised)));
 }
 

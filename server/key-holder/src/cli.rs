@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status};
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::TenantId;
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
@@ -220,7 +221,7 @@ impl KeyHolderArgs {
                 gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
             }
             Some(Command::ResetMalformed { place, tenant }) => {
-                operate(&place, |keyholder| keyholder.forgive_malformed(tenant.0))
+                operate(&place, |keyholder| keyholder.forgive_malformed(TenantId::new(tenant.0)))
             }
             Some(Command::SetPolicy {
                 place,
@@ -242,7 +243,7 @@ impl KeyHolderArgs {
                     attempts_per_generation,
                 };
                 let policy = DecisionPolicy { threshold, attempts };
-                operate(&place, |keyholder| keyholder.set_policy(tenant.0, policy))
+                operate(&place, |keyholder| keyholder.set_policy(TenantId::new(tenant.0), policy))
             }
             Some(Command::Status { place }) => {
                 operate(&place, |keyholder| keyholder.status().map(|status| print_status(&status)))

@@ -236,11 +236,11 @@ impl JobLog {
     pub(crate) fn subjects(&self, tenant: &TenantId, subjects: &[Option<(Handle, u32)>; LANES]) -> String {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(b"trefoil/job-log-subjects/1");
-        context.update(tenant);
+        context.update(tenant.as_bytes());
         for (lane, subject) in (0u8..).zip(subjects) {
             if let Some((handle, generation)) = subject {
                 context.update(&[lane]);
-                context.update(handle);
+                context.update(handle.as_bytes());
                 context.update(&generation.to_le_bytes());
             }
         }
@@ -252,8 +252,8 @@ impl JobLog {
         let TemplateName { tenant, handle, generation } = name;
         let mut context = hmac::Context::with_key(&self.key);
         context.update(b"trefoil/job-log-subject/1");
-        context.update(tenant);
-        context.update(handle);
+        context.update(tenant.as_bytes());
+        context.update(handle.as_bytes());
         context.update(&generation.to_le_bytes());
         hex::encode(context.sign())
     }
@@ -457,20 +457,20 @@ mod tests {
         let open = |name: &str| JobLog::open(&DataDir::open(&folder.path().join(name)).unwrap()).unwrap();
         let (log, other) = (open("data"), open("other"));
         let batch = |lane: usize, handle: u8, generation: u32| {
-            std::array::from_fn(|at| (at == lane).then_some(([handle; 32], generation)))
+            std::array::from_fn(|at| (at == lane).then_some((Handle::new([handle; 32]), generation)))
         };
         let name = |tenant: u8, handle: u8, generation: u32| TemplateName {
-            tenant: [tenant; 16],
-            handle: [handle; 32],
+            tenant: TenantId::new([tenant; 16]),
+            handle: Handle::new([handle; 32]),
             generation,
         };
         let digests = [
-            log.subjects(&[1; 16], &batch(1, 2, 3)),
-            log.subjects(&[2; 16], &batch(1, 2, 3)),
-            log.subjects(&[1; 16], &batch(2, 2, 3)),
-            log.subjects(&[1; 16], &batch(1, 3, 3)),
-            log.subjects(&[1; 16], &batch(1, 2, 4)),
-            other.subjects(&[1; 16], &batch(1, 2, 3)),
+            log.subjects(&TenantId::new([1; 16]), &batch(1, 2, 3)),
+            log.subjects(&TenantId::new([2; 16]), &batch(1, 2, 3)),
+            log.subjects(&TenantId::new([1; 16]), &batch(2, 2, 3)),
+            log.subjects(&TenantId::new([1; 16]), &batch(1, 3, 3)),
+            log.subjects(&TenantId::new([1; 16]), &batch(1, 2, 4)),
+            other.subjects(&TenantId::new([1; 16]), &batch(1, 2, 3)),
             log.subject(&name(1, 2, 3)),
             log.subject(&name(2, 2, 3)),
             log.subject(&name(1, 3, 3)),

@@ -58,7 +58,7 @@ impl SqliteVault {
         let database = Database::open(file, VERSION, SCHEMA, Some(row_key), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
-            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()
         })?;
         let (key, owners) = (WrapKey::new(secret), ArcSwap::from_pointee(owners));
         Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default(), owners })
@@ -83,7 +83,7 @@ impl SqliteVault {
         let name = client.to_owned();
         self.database.write(move |connection| {
             let insert = "INSERT INTO owners VALUES (?, ?)";
-            connection.execute(insert, params![tenant, name]).map(drop).map_err(conflict_or_fault)
+            connection.execute(insert, params![tenant.as_bytes(), name]).map(drop).map_err(conflict_or_fault)
         })?;
         self.owners.rcu(|owners| {
             let mut owners = HashMap::clone(owners);
@@ -133,7 +133,7 @@ impl SqliteVault {
         let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
         let rows: Vec<EpochRow> = self
             .database
-            .read(|connection| connection.prepare(of)?.query_map([tenant], row)?.collect())
+            .read(|connection| connection.prepare(of)?.query_map([tenant.as_bytes()], row)?.collect())
             .map_err(failed)?;
         rows.into_iter()
             .map(|(epoch, master, seed, tags)| {
@@ -150,7 +150,7 @@ impl SqliteVault {
         let Some(from) = renewed_from else { return Ok(None) };
         let sql = "SELECT generation FROM subjects WHERE tenant = ? AND handle = ? AND generation <> ?
                    AND epoch = ? AND renewed_from = ?";
-        let values = (tenant, handle, generation, epoch, from);
+        let values = (tenant.as_bytes(), handle.as_bytes(), generation, epoch, from);
         self.database.read(|connection| connection.query_row(sql, values, |row| row.get(0)).optional())
     }
 
@@ -182,19 +182,19 @@ fn failed(cause: StoreError) -> VaultError {
 
 /// Associated data of a master key: the tenant, its key structure, and the epoch.
 fn master_name(tenant: &TenantId, keys: KeyStructure, epoch: u32) -> Vec<u8> {
-    [b"trefoil/vault-master/2".as_slice(), tenant, &[keys.code()], &epoch.to_le_bytes()].concat()
+    [b"trefoil/vault-master/2".as_slice(), tenant.as_bytes(), &[keys.code()], &epoch.to_le_bytes()].concat()
 }
 
 /// Associated data of the secret that tag keys are made from.
 fn tags_name(tenant: &TenantId, epoch: u32) -> Vec<u8> {
-    [b"trefoil/vault-tags/1".as_slice(), tenant, &epoch.to_le_bytes()].concat()
+    [b"trefoil/vault-tags/1".as_slice(), tenant.as_bytes(), &epoch.to_le_bytes()].concat()
 }
 
 const OPENING_KEY: &[u8] = b"trefoil/vault-opening-key/1";
 
 fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32, epoch: u32) -> Vec<u8> {
     let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
-    [b"trefoil/vault-salt/2".as_slice(), tenant, handle, &generation, &epoch].concat()
+    [b"trefoil/vault-salt/2".as_slice(), tenant.as_bytes(), handle.as_bytes(), &generation, &epoch].concat()
 }
 
 impl Vault for SqliteVault {
@@ -204,7 +204,13 @@ impl Vault for SqliteVault {
             .read(|connection| {
                 let row = |row: &Row<'_>| {
                     let (malformed, forgiven) = (row.get("malformed")?, row.get("forgiven")?);
-                    Ok((row.get("tenant")?, row.get("keys")?, read_policy(row)?, malformed, forgiven))
+                    Ok((
+                        TenantId::new(row.get("tenant")?),
+                        row.get("keys")?,
+                        read_policy(row)?,
+                        malformed,
+                        forgiven,
+                    ))
                 };
                 connection.prepare("SELECT * FROM tenants")?.query_map([], row)?.collect()
             })
@@ -225,10 +231,10 @@ impl Vault for SqliteVault {
             .read(|connection| {
                 connection
                     .prepare("SELECT * FROM subjects WHERE tenant = ?")?
-                    .query_map([tenant], |row| {
+                    .query_map([tenant.as_bytes()], |row| {
                         let (epoch, renewed_from, attempts) = (row.get(4)?, row.get(5)?, read_attempts(row)?);
                         Ok((
-                            row.get(1)?,
+                            Handle::new(row.get(1)?),
                             row.get(2)?,
                             row.get(3)?,
                             epoch,
@@ -268,7 +274,7 @@ impl Vault for SqliteVault {
                          failures_per_day = ?6, failures_per_generation = ?7, attempts_per_day = ?8,
                          attempts_per_generation = ?9, malformed = ?10, forgiven = ?11";
                 let values = params![
-                    tenant,
+                    tenant.as_bytes(),
                     keys,
                     threshold,
                     consecutive,
@@ -283,7 +289,9 @@ impl Vault for SqliteVault {
                 connection.execute(sql, values).map_err(fault)?;
                 for (epoch, master, seed, tags) in epochs {
                     let sql = "INSERT INTO epochs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
-                    connection.execute(sql, params![tenant, epoch, master, seed, tags]).map_err(fault)?;
+                    connection
+                        .execute(sql, params![tenant.as_bytes(), epoch, master, seed, tags])
+                        .map_err(fault)?;
                 }
                 Ok(())
             })
@@ -291,7 +299,7 @@ impl Vault for SqliteVault {
     }
 
     fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        let name = (*tenant, epoch);
+        let name = (tenant.to_bytes(), epoch);
         self.database
             .shred(move |connection| {
                 for table in ["subjects", "epochs"] {
@@ -338,8 +346,8 @@ impl Vault for SqliteVault {
                 delete(connection, (tenant, handle, replaced))?;
             }
             let values = params![
-                tenant,
-                handle,
+                tenant.as_bytes(),
+                handle.as_bytes(),
                 generation,
                 lane,
                 epoch,
@@ -401,7 +409,7 @@ impl Vault for SqliteVault {
 
 fn delete(connection: &Connection, name: (TenantId, Handle, u32)) -> Result<(), StoreError> {
     let sql = "DELETE FROM subjects WHERE tenant = ? AND handle = ? AND generation = ?";
-    connection.execute(sql, name).map(drop).map_err(fault)
+    connection.execute(sql, params![name.0.as_bytes(), name.1.as_bytes(), name.2]).map(drop).map_err(fault)
 }
 
 fn update_attempts(
@@ -420,8 +428,8 @@ fn update_attempts(
         let AttemptRecord { consecutive, retry_at, day, day_failures, day_attempts, .. } = attempts;
         let AttemptRecord { generation_failures, generation_attempts, version, .. } = attempts;
         let values = params![
-            tenant,
-            handle,
+            tenant.as_bytes(),
+            handle.as_bytes(),
             of,
             consecutive,
             retry_at,

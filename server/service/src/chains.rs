@@ -74,7 +74,7 @@ impl Chains {
     }
 
     fn shard(&self, id: &SessionId) -> MutexGuard<'_, HashMap<SessionId, Open>> {
-        self.shards[usize::from(id[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[usize::from(id.as_bytes()[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use trefoil_zkp::chain::{Chain, ChainError};
 
     const CONTEXT: [u8; 32] = [1; 32];
-    const TENANT: TenantId = [3; 16];
+    const TENANT: TenantId = TenantId::new([3; 16]);
 
     fn chain() -> (Chain, ChainTip) {
         let chain = Chain::random(CONTEXT, 100, &mut StdRng::seed_from_u64(1)).unwrap();
@@ -101,31 +101,38 @@ mod tests {
         let id = [2; 32];
         let mut next = || chain.reveal().unwrap();
         let (first, second) = (next(), next());
-        assert_eq!(chains.accept(&id, &first), Err(RevealRefused::Unknown));
-        chains.open(&TENANT, &id, tip, 50).unwrap();
-        chains.accept(&id, &first).unwrap();
+        assert_eq!(chains.accept(&SessionId::new(id), &first), Err(RevealRefused::Unknown));
+        chains.open(&TENANT, &SessionId::new(id), tip, 50).unwrap();
+        chains.accept(&SessionId::new(id), &first).unwrap();
         assert_eq!(
-            chains.accept(&id, &first),
+            chains.accept(&SessionId::new(id), &first),
             Err(RevealRefused::Value(ChainError::Used { position: 1, last: 1 }))
         );
         let third = next();
-        chains.accept(&id, &third).unwrap();
-        assert!(chains.accept(&id, &second).is_err(), "a value that was passed over is gone");
-        chains.open(&TENANT, &id, tip, 50).unwrap();
-        assert!(chains.accept(&id, &first).is_err(), "opening again takes nothing back");
+        chains.accept(&SessionId::new(id), &third).unwrap();
+        assert!(chains.accept(&SessionId::new(id), &second).is_err(), "a value that was passed over is gone");
+        chains.open(&TENANT, &SessionId::new(id), tip, 50).unwrap();
+        assert!(chains.accept(&SessionId::new(id), &first).is_err(), "opening again takes nothing back");
         let forged = Reveal { position: 4, value: [0; 32] };
-        assert_eq!(chains.accept(&id, &forged), Err(RevealRefused::Value(ChainError::Mismatch)));
+        assert_eq!(
+            chains.accept(&SessionId::new(id), &forged),
+            Err(RevealRefused::Value(ChainError::Mismatch))
+        );
         chains.sweep(50);
-        assert_eq!(chains.accept(&id, &next()), Err(RevealRefused::Unknown));
+        assert_eq!(chains.accept(&SessionId::new(id), &next()), Err(RevealRefused::Unknown));
     }
 
     #[test]
     fn open_chains_are_bounded() {
         let (_, tip) = chain();
         let chains = Chains::new(SHARDS);
-        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()));
-        assert_eq!(chains.open(&TENANT, &[16; 32], tip, 50), Err(Refused::TooManyChains));
-        assert_eq!(chains.open(&TENANT, &[0; 32], tip, 50), Ok(()), "one that is open needs no room");
-        assert_eq!(chains.open(&TENANT, &[1; 32], tip, 50), Ok(()));
+        assert_eq!(chains.open(&TENANT, &SessionId::new([0; 32]), tip, 50), Ok(()));
+        assert_eq!(chains.open(&TENANT, &SessionId::new([16; 32]), tip, 50), Err(Refused::TooManyChains));
+        assert_eq!(
+            chains.open(&TENANT, &SessionId::new([0; 32]), tip, 50),
+            Ok(()),
+            "one that is open needs no room"
+        );
+        assert_eq!(chains.open(&TENANT, &SessionId::new([1; 32]), tip, 50), Ok(()));
     }
 }

@@ -21,6 +21,7 @@ use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
+use trefoil_types::ApiKeyId;
 use trefoil_wallet::credentials::{IssuerKeyId, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
@@ -66,7 +67,7 @@ pub struct LoggedRoots {
 #[derive(Clone, Default)]
 struct Snapshot {
     tenants: HashMap<TenantId, Arc<Tenant>>,
-    api_keys: HashMap<[u8; 8], Arc<HeldKey>>,
+    api_keys: HashMap<ApiKeyId, Arc<HeldKey>>,
 }
 
 impl Directory {
@@ -122,12 +123,12 @@ impl Directory {
         let _changing = self.change();
         let public_key = self
             .keyholder
-            .create_tenant(id, policy::keys(policy.probe), policy::decision(&policy))?
+            .create_tenant(TenantId::new(id), policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
-        let (_, wrapped_key) = self.master.new_tenant_key(&id);
+        let (_, wrapped_key) = self.master.new_tenant_key(&TenantId::new(id));
         let policy = (self.policies.write)(&policy).map_err(Refused::fault)?;
         let record = store::Tenant {
-            id,
+            id: TenantId::new(id),
             name,
             policy,
             public_key,
@@ -142,7 +143,7 @@ impl Directory {
             other => other.into(),
         })?;
         self.publish(tenant);
-        Ok(id)
+        Ok(TenantId::new(id))
     }
 
     /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
@@ -362,7 +363,7 @@ mod tests {
     use trefoil_sign::{MlDsa65, SignatureFamily as _};
     use trefoil_zkp::Digest;
 
-    const TENANT: TenantId = [1; 16];
+    const TENANT: TenantId = TenantId::new([1; 16]);
 
     /// A root as it is published, and the key that signed it.
     fn published_root() -> (Root, IssuerKey) {

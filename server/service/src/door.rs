@@ -58,8 +58,8 @@ impl Door<Login> for FrontDoor {
     fn is_holders(&self, request: &LaneRequest<Login>, verdict: &Verdict) -> bool {
         let claim = &request.reply.claim;
         let header = RequestHeader {
-            session_id: &request.session,
-            handle: &request.template.handle,
+            session_id: request.session,
+            handle: request.template.handle,
             audience: &request.audience,
             nonce: &request.nonce,
             issued_at: claim.issued_at,

@@ -230,6 +230,7 @@ mod tests {
     use super::*;
     use trefoil_attest::{SealHeader, Suite};
     use trefoil_storage::store::Memory;
+    use trefoil_types::KeySetId;
 
     /// Stores seals as the service would, with signatures of zeros.
     fn stored(count: u64) -> (Memory, ChainHead) {
@@ -238,7 +239,7 @@ mod tests {
         for number in 0..count {
             let header = SealHeader {
                 issuer: "auth.example".to_owned(),
-                key_set_id: [1; 32],
+                key_set_id: KeySetId::new([1; 32]),
                 seal_number: number,
                 previous: head.previous,
                 log_root: head.log.root(),

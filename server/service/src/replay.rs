@@ -107,14 +107,14 @@ fn entry(session: &SessionId, nonce: &[u8]) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    const S: SessionId = [1; 32];
+    const S: SessionId = SessionId::new([1; 32]);
 
     #[test]
     fn a_nonce_is_used_once_per_session() {
         let guard = ReplayGuard::new(1000);
         assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::First);
         assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::Repeated);
-        assert_eq!(guard.note(&[2; 32], b"n", 1000, 1000), Use::First);
+        assert_eq!(guard.note(&SessionId::new([2; 32]), b"n", 1000, 1000), Use::First);
     }
 
     #[test]

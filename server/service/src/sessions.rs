@@ -40,7 +40,7 @@ const ROWS_PER_WRITE: usize = 1000;
 /// a tenth of that before. The id says how much before: opened again, a session ends when it would have.
 pub fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
     let left = proof_ends(statement.epoch).saturating_sub(now).min(life_s);
-    let [a, b, c, d, ..] = *id;
+    let [a, b, c, d, ..] = id.to_bytes();
     let early = u64::from(u32::from_le_bytes([a, b, c, d])) % (left / SPREAD + 1);
     now + left - early
 }

@@ -107,7 +107,7 @@ impl Templates {
 
     /// Handles are outputs of a hash, or chosen by an authenticated tenant for itself: good enough to spread.
     fn shard(&self, handle: &Handle) -> MutexGuard<'_, Generations> {
-        self.shards[usize::from(handle[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[usize::from(handle.as_bytes()[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use trefoil_matching::{KeyStructure, PublicKey};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
+use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
 
 pub mod policy;
@@ -116,10 +117,10 @@ impl Pepper {
         aws_lc_rs::rand::fill(&mut id).expect("the operating system's random source answers");
         aws_lc_rs::rand::fill(&mut *secret).expect("the operating system's random source answers");
         let text = format!("{API_KEY_PREFIX}{}_{}", hex::encode(id), URL_SAFE_NO_PAD.encode(*secret));
-        let tag = hmac::sign(&self.0, &message(&id, &*secret));
+        let tag = hmac::sign(&self.0, &message(&ApiKeyId::new(id), &*secret));
         let tag = tag.as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes");
         let record = store::ApiKey {
-            id,
+            id: ApiKeyId::new(id),
             tenant,
             tag,
             scopes: scopes.bits(),
@@ -136,11 +137,10 @@ impl Pepper {
     pub fn find<'a, K: AsRef<store::ApiKey>>(
         &self,
         text: &str,
-        by_id: impl FnOnce(&[u8; 8]) -> Option<&'a K>,
+        by_id: impl FnOnce(&ApiKeyId) -> Option<&'a K>,
     ) -> Option<&'a K> {
         let (id, secret) = text.strip_prefix(API_KEY_PREFIX)?.split_once('_')?;
-        let (digits, mut id) = (id, [0; 8]);
-        hex::decode_to_slice(digits, &mut id).ok()?;
+        let id = id.parse().ok()?;
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(secret).ok()?);
         let record = by_id(&id)?;
         hmac::verify(&self.0, &message(&id, &secret), &record.as_ref().tag).ok()?;
@@ -162,8 +162,8 @@ impl Pepper {
 /// Recognised by secret scanners.
 const API_KEY_PREFIX: &str = "trefoil_";
 
-fn message(id: &[u8; 8], secret: &[u8]) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new([b"trefoil/api-key/1".as_slice(), id, secret].concat())
+fn message(id: &ApiKeyId, secret: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new([b"trefoil/api-key/1".as_slice(), id.as_bytes(), secret].concat())
 }
 
 #[cfg(test)]
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn an_api_key_is_found_by_its_whole_text_only() {
         let pepper = Pepper::new(&[1; 32]);
-        let (text, record) = pepper.new_api_key([2; 16], Scopes::of(&[Scope::Issue]), 3);
-        let by_id = |id: &[u8; 8]| (*id == record.id).then_some(&record);
+        let (text, record) = pepper.new_api_key(TenantId::new([2; 16]), Scopes::of(&[Scope::Issue]), 3);
+        let by_id = |id: &ApiKeyId| (*id == record.id).then_some(&record);
         assert_eq!(pepper.find(&text, by_id), Some(&record));
         assert_eq!(Pepper::new(&[2; 32]).find(&text, by_id), None);
         for at in 0..text.len() {

@@ -39,13 +39,13 @@ impl Verdicts {
 
     /// The verdict of a session that is held and has not expired.
     pub fn get(&self, id: &SessionId, now: u64) -> Option<Verdict> {
-        self.session().get(id, now)
+        self.session().get(id.as_bytes(), now)
     }
 
     /// Holds a verdict until its own end.
     pub(crate) fn insert(&self, id: SessionId, verdict: Verdict, now: u64) {
         // A verdict that is not stored is a miss later, which reads the session's row.
-        self.session().insert(id, verdict, verdict.not_after, now);
+        self.session().insert(id.to_bytes(), verdict, verdict.not_after, now);
     }
 
     /// As [`Verdicts::insert`], after a look-up that missed at `missed_at`.

@@ -15,6 +15,7 @@ use trefoil_api::{ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, Created
 use trefoil_matching::{KeyHolderError, Status};
 use trefoil_service::Refused;
 use trefoil_service::tenant::POLICY_ID;
+use trefoil_types::{ApiKeyId, TenantId};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
@@ -26,7 +27,7 @@ pub(super) async fn create_tenant(
     let created = blocking(move || {
         app.service.check_vaults()?;
         let tenant = app.service.directory.create_tenant(request.name, request.policy, app.service.now())?;
-        Ok(CreatedTenant { tenant_id: Hex(tenant), policy_id: POLICY_ID })
+        Ok(CreatedTenant { tenant_id: Hex(tenant.to_bytes()), policy_id: POLICY_ID })
     })
     .await?;
     body::answer(StatusCode::CREATED, &created)
@@ -43,8 +44,9 @@ pub(super) async fn create_api_key(
     let CreateApiKey { scopes, label, expires_at } = request;
     let created = blocking(move || {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
-        let (text, id) = app.service.directory.create_api_key(&tenant, key, app.service.now())?;
-        Ok(CreatedApiKey { api_key: text.to_string(), id: Hex(id), expires_at })
+        let (text, id) =
+            app.service.directory.create_api_key(&TenantId::new(tenant), key, app.service.now())?;
+        Ok(CreatedApiKey { api_key: text.to_string(), id: Hex(id.to_bytes()), expires_at })
     })
     .await?;
     body::answer(StatusCode::CREATED, &created)
@@ -57,9 +59,10 @@ pub(super) async fn api_keys(
     PathBytes(tenant): PathBytes<16>,
     Cursor(from): Cursor<8>,
 ) -> Result<Response, Problem> {
-    let (keys, next) = app.service.directory.api_keys(&tenant, from, app.service.now())?;
+    let (keys, next) =
+        app.service.directory.api_keys(&TenantId::new(tenant), ApiKeyId::new(from), app.service.now())?;
     let api_keys = keys.into_iter().map(bodies::api_key).collect();
-    body::answer(StatusCode::OK, &ApiKeyPage { api_keys, next: next.map(Hex) })
+    body::answer(StatusCode::OK, &ApiKeyPage { api_keys, next: next.map(|id| Hex(id.to_bytes())) })
 }
 
 /// `DELETE /v1/tenants/{tenant}/api-keys/{id}`: from the answer on the key is refused, also after a restart.
@@ -69,8 +72,14 @@ pub(super) async fn revoke_api_key(
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
-    let revoked =
-        blocking(move || Ok(app.service.directory.revoke_api_key(&tenant, id, app.service.now())?)).await?;
+    let revoked = blocking(move || {
+        Ok(app.service.directory.revoke_api_key(
+            &TenantId::new(tenant),
+            ApiKeyId::new(id),
+            app.service.now(),
+        )?)
+    })
+    .await?;
     body::answer(StatusCode::OK, &bodies::api_key(revoked))
 }
 
@@ -80,9 +89,9 @@ pub(super) async fn tenants(
     _: Operator,
     Cursor(from): Cursor<16>,
 ) -> Result<Response, Problem> {
-    let (tenants, next) = app.service.directory.tenants(from);
+    let (tenants, next) = app.service.directory.tenants(TenantId::new(from));
     let tenants = tenants.iter().map(|tenant| bodies::summary(tenant)).collect();
-    body::answer(StatusCode::OK, &TenantPage { tenants, next: next.map(Hex) })
+    body::answer(StatusCode::OK, &TenantPage { tenants, next: next.map(|id| Hex(id.to_bytes())) })
 }
 
 /// `GET /v1/tenants/{tenant}`
@@ -91,7 +100,7 @@ pub(super) async fn tenant(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &bodies::shown(&*app.service.directory.tenant(&tenant)?))
+    body::answer(StatusCode::OK, &bodies::shown(&*app.service.directory.tenant(&TenantId::new(tenant))?))
 }
 
 /// `POST /v1/tenants/{tenant}/disable`: all of its API keys are refused with `tenant-disabled`. Nothing is deleted.
@@ -118,9 +127,10 @@ async fn set_disabled(
     PathBytes(tenant): PathBytes<16>,
     disabled: bool,
 ) -> Result<Response, Problem> {
-    let tenant =
-        blocking(move || Ok(app.service.directory.set_disabled(&tenant, disabled, app.service.now())?))
-            .await?;
+    let tenant = blocking(move || {
+        Ok(app.service.directory.set_disabled(&TenantId::new(tenant), disabled, app.service.now())?)
+    })
+    .await?;
     body::answer(StatusCode::OK, &bodies::summary(&tenant))
 }
 
@@ -133,7 +143,7 @@ pub(super) async fn reset_malformed(
 ) -> Result<StatusCode, Problem> {
     blocking(move || {
         app.service.check_vaults()?;
-        match app.service.keyholder.forgive_malformed(tenant) {
+        match app.service.keyholder.forgive_malformed(TenantId::new(tenant)) {
             Ok(()) => Ok(StatusCode::NO_CONTENT),
             Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
             Err(cause) => Err(cause.into()),
@@ -151,8 +161,8 @@ pub(super) async fn rotate_keys(
 ) -> Result<Response, Problem> {
     // It writes every template anew.
     app.service.check_room()?;
-    let standing = blocking(move || Ok(app.rotations.start(tenant)?)).await?;
-    body::answer(StatusCode::ACCEPTED, &bodies::rotation(tenant, standing))
+    let standing = blocking(move || Ok(app.rotations.start(TenantId::new(tenant))?)).await?;
+    body::answer(StatusCode::ACCEPTED, &bodies::rotation(TenantId::new(tenant), standing))
 }
 
 /// `GET /v1/tenants/{tenant}/key-rotation`: where it stands.
@@ -161,8 +171,8 @@ pub(super) async fn key_rotation(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let standing = blocking(move || Ok(app.rotations.status(&tenant)?)).await?;
-    body::answer(StatusCode::OK, &bodies::rotation(tenant, standing))
+    let standing = blocking(move || Ok(app.rotations.status(&TenantId::new(tenant))?)).await?;
+    body::answer(StatusCode::OK, &bodies::rotation(TenantId::new(tenant), standing))
 }
 
 /// `GET /livez`: the process answers.

@@ -24,6 +24,7 @@ use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};
 use trefoil_service::seal_log::{Answer, Unanswered};
 use trefoil_service::sessions::Kept;
 use trefoil_service::tenant::{Scope, Tenant, policy};
+use trefoil_types::{Handle, SessionId};
 
 /// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
 /// the template was renewed while the request waited.
@@ -64,7 +65,7 @@ pub(super) async fn login(
     check_fresh(app, request.issued_at, app.service.now())?;
     let probe_digest = request.probe_digest();
     let probe = probe(tenant, &mut request)?;
-    let template = match templates::load(app, tenant, &request.handle.0).await {
+    let template = match templates::load(app, tenant, &Handle::new(request.handle.0)).await {
         Err(problem) if problem.code() == Code::SubjectUnknown => {
             let admitted = without_template(app, tenant, &request, probe_digest).await;
             return Err(admitted.err().unwrap_or(problem));
@@ -101,7 +102,7 @@ async fn revived(
     request: &Authentication,
     now: u64,
 ) -> Result<Verdict, Problem> {
-    match app.service.sessions.revive(tenant, &request.session_id.0, now).await? {
+    match app.service.sessions.revive(tenant, &SessionId::new(request.session_id.0), now).await? {
         Kept::Live(verdict) => Ok(verdict),
         Kept::Over => Err(Refused::SessionEnded.into()),
         Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
@@ -149,7 +150,7 @@ async fn without_template(
         return Err(refusal(Refusal::Mac));
     }
     let audience = AudienceId::of(&request.audience);
-    let admitted = verdict.admits(&tenant.attested(), &request.handle.0, audience, now);
+    let admitted = verdict.admits(&tenant.attested(), &Handle::new(request.handle.0), audience, now);
     admitted.map(drop).map_err(|stale| refusal(Refusal::Session(stale)))
 }
 
@@ -167,7 +168,7 @@ async fn decide(
     for _ in 0..SUBMISSIONS_MAX {
         let (reply, answer) = oneshot::channel();
         let lane = LaneRequest {
-            session: request.session_id.0,
+            session: SessionId::new(request.session_id.0),
             template: template.clone(),
             probe: probe.clone(),
             audience: request.audience.as_str().into(),
@@ -191,8 +192,8 @@ async fn decide(
             Ok(Err(Unanswered::Refused(Refusal::Template))) => {
                 // Deleted, or renewed under other keys while it waited. Its nonce is spent.
                 is_spent = true;
-                app.service.templates.remove(&tenant.id, &request.handle.0);
-                let present = templates::load(app, tenant, &request.handle.0).await?;
+                app.service.templates.remove(&tenant.id, &Handle::new(request.handle.0));
+                let present = templates::load(app, tenant, &Handle::new(request.handle.0)).await?;
                 if present.generation == template.generation {
                     return Err(refusal(Refusal::Template));
                 }

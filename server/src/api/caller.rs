@@ -9,13 +9,14 @@ use std::sync::Arc;
 use trefoil_service::Refused;
 use trefoil_service::pace::{Place, Work};
 use trefoil_service::tenant::{Scope, Scopes, Tenant};
+use trefoil_types::ApiKeyId;
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
 pub(super) struct Caller {
     pub(super) tenant: Arc<Tenant>,
     scopes: Scopes,
     /// Public part of the API key.
-    pub(super) id: [u8; 8],
+    pub(super) id: ApiKeyId,
     place: Place,
 }
 

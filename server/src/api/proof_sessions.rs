@@ -16,9 +16,11 @@ use std::time::Instant;
 use trefoil_api::{Hex, PROOF_MEDIA_TYPE, ProofSession};
 use trefoil_pipeline::Verdict;
 use trefoil_service::proofs::counters::Event;
-use trefoil_service::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, CallerId, Denied, Upload};
+use trefoil_service::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
 use trefoil_service::sessions::{self, Kept};
 use trefoil_service::tenant::{POLICY_ID, Scope, Tenant, policy};
+use trefoil_types::ApiKeyId;
+use trefoil_types::SessionId;
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
@@ -93,22 +95,23 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     let id = envelope.statement.digest();
     // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
     let missed_at = Instant::now();
-    let known = match tenant.verdicts.get(&id, now) {
+    let known = match tenant.verdicts.get(&SessionId::new(id), now) {
         Some(verdict) => Kept::Live(verdict),
-        None => app.service.sessions.revive(tenant, &id, now).await?,
+        None => app.service.sessions.revive(tenant, &SessionId::new(id), now).await?,
     };
     if let Kept::Live(verdict) = known {
         app.service.counters.proofs.count(Event::Known);
         return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
     }
     let tip = chain_tip(&envelope);
-    let expires_at = sessions::end(&envelope.statement, &id, now, app.config.proofs.session_life_s);
+    let expires_at =
+        sessions::end(&envelope.statement, &SessionId::new(id), now, app.config.proofs.session_life_s);
     let verdict = verify(app, caller.id, envelope, expires_at).await?;
     if let Some(tip) = tip {
-        app.service.chains.open(&tenant.id, &id, tip, expires_at)?;
+        app.service.chains.open(&tenant.id, &SessionId::new(id), tip, expires_at)?;
     }
-    app.service.sessions.keep(tenant, id, &verdict).await?;
-    tenant.verdicts.fill(id, verdict, now, missed_at);
+    app.service.sessions.keep(tenant, SessionId::new(id), &verdict).await?;
+    tenant.verdicts.fill(SessionId::new(id), verdict, now, missed_at);
     Ok(ProofSession { session_id: Hex(id), expires_at })
 }
 
@@ -122,7 +125,7 @@ fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
 
 async fn verify(
     app: &App,
-    caller: CallerId,
+    caller: ApiKeyId,
     envelope: ProofEnvelope,
     expires_at: u64,
 ) -> Result<Verdict, Problem> {

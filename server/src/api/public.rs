@@ -14,6 +14,7 @@ use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
 use trefoil_service::{log_store, signing_keys};
+use trefoil_types::TenantId;
 
 /// For answers that never change: a year, the longest that caches honour.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -129,10 +130,10 @@ pub(super) async fn fhe_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let keys = blocking(move || {
-        let tenant = app.service.directory.tenant(&tenant)?;
+        let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
         let key = app.service.keyholder.sealing_key()?;
         Ok(FheKeys {
-            tenant: Hex(tenant.id),
+            tenant: Hex(tenant.id.to_bytes()),
             probe_mode: tenant.policy.probe,
             epochs: tenant.keys.iter().map(PublicKey::epoch).collect(),
             sealing_key: Base64(key.to_bytes().to_vec()),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use trefoil_api::{Base64, Hex, PublishRoot, RegisterIssuerKey, RegisteredIssuerKey};
 use trefoil_service::Refused;
 use trefoil_service::tenant::Scope;
+use trefoil_types::TenantId;
 use trefoil_wallet::credentials::SignedRoot;
 
 /// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at
@@ -55,8 +56,8 @@ pub(super) async fn log(
     let Query(Page { from }) = page.map_err(|_| {
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
-    let page = blocking(move || Ok(app.service.directory.root_log(&tenant, from)?)).await?;
-    body::answer(StatusCode::OK, &bodies::root_log(tenant, page))
+    let page = blocking(move || Ok(app.service.directory.root_log(&TenantId::new(tenant), from)?)).await?;
+    body::answer(StatusCode::OK, &bodies::root_log(TenantId::new(tenant), page))
 }
 
 /// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Sessions go on; the next root must be signed by the new key.
@@ -68,7 +69,11 @@ pub(super) async fn register_key(
 ) -> Result<Response, Problem> {
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let register = move || {
-        Ok(app.service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, app.service.now())?)
+        Ok(app.service.directory.register_issuer_key(
+            &TenantId::new(tenant),
+            &key.ml_dsa_65.0,
+            app.service.now(),
+        )?)
     };
-    body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id: Hex(blocking(register).await?) })
+    body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id: Hex(blocking(register).await?.to_bytes()) })
 }

@@ -65,7 +65,8 @@ pub(super) async fn enrol(
             )),
             None => {
                 app.service.check_vaults()?;
-                store(&app, &tenant, handle, face, consent_ref, (key, digest)).map(|body| (body, false))
+                store(&app, &tenant, Handle::new(handle), face, consent_ref, (key, digest))
+                    .map(|body| (body, false))
             }
         }
     })
@@ -89,21 +90,21 @@ pub(super) async fn delete(
     let tenant = caller.tenant.id;
     blocking(move || {
         app.service.check_vaults()?;
-        let template = app.service.store.template(&tenant, &handle)?.ok_or_else(unknown)?;
-        let name = |generation| TemplateName { tenant, handle, generation };
+        let template = app.service.store.template(&tenant, &Handle::new(handle))?.ok_or_else(unknown)?;
+        let name = |generation| TemplateName { tenant, handle: Handle::new(handle), generation };
         let shred = |generation| {
             let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
             app.service.disk.with_reserve(|| app.service.keyholder.shred(name(generation)), in_vault)
         };
         shred(template.generation)?;
         // A rotation may have renewed it in the meantime.
-        let delete = || app.service.store.delete_template(&tenant, &handle);
+        let delete = || app.service.store.delete_template(&tenant, &Handle::new(handle));
         if let Some(deleted) = app.service.disk.with_reserve(delete, StoreError::is_fault)?
             && deleted != template.generation
         {
             shred(deleted)?;
         }
-        app.service.templates.remove(&tenant, &handle);
+        app.service.templates.remove(&tenant, &Handle::new(handle));
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -224,8 +225,8 @@ fn store(
         consent_ref,
         created_at: now,
     };
-    let body =
-        serde_json::to_string(&Enrolled { handle: Hex(handle), generation }).map_err(Problem::internal)?;
+    let body = serde_json::to_string(&Enrolled { handle: Hex(handle.to_bytes()), generation })
+        .map_err(Problem::internal)?;
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
     if let Err(cause) = app.service.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.

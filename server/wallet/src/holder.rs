@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
 use trefoil_split::{Context, QuantiseError, SealingKey, Split, split_probe};
+use trefoil_types::{Account, Handle, SessionId};
 use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
@@ -44,9 +45,9 @@ pub struct OpenRequest {
 /// The holder's side of a proof session. The session key is wiped when dropped.
 #[derive(Debug)]
 pub struct HolderSession {
-    id: [u8; 32],
-    handle: [u8; 32],
-    account: [u8; 32],
+    id: SessionId,
+    handle: Handle,
+    account: Account,
     audience: String,
     key: SessionKey,
     chain: Option<HolderChain>,
@@ -104,9 +105,9 @@ impl Holder {
 
     /// The holder towards `audience`: the `account` of attestations, the same in every session.
     #[must_use]
-    pub fn account(&self, audience: &str) -> [u8; 32] {
+    pub fn account(&self, audience: &str) -> Account {
         let scope = trefoil_zkp::scope(&self.membership.tenant, audience);
-        trefoil_zkp::account(&self.witness.secret, &scope).to_bytes()
+        Account::new(trefoil_zkp::account(&self.witness.secret, &scope).to_bytes())
     }
 
     /// Proves the credential to `audience` under a fresh session key. Takes tens of milliseconds of one core.
@@ -171,9 +172,9 @@ impl Holder {
         claim.chain = commitment.as_ref();
         let statement = self.witness.statement(&claim);
         let session = HolderSession {
-            id: statement.digest(),
-            handle: statement.handle.to_bytes(),
-            account: statement.account.to_bytes(),
+            id: SessionId::new(statement.digest()),
+            handle: Handle::new(statement.handle.to_bytes()),
+            account: Account::new(statement.account.to_bytes()),
             audience: audience.to_owned(),
             key: key.clone(),
             chain: chain.map(|chain| HolderChain { context, chain: Mutex::new(chain) }),
@@ -195,19 +196,19 @@ impl HolderSession {
     /// The session's id, which the service computes as well.
     #[must_use]
     pub fn id(&self) -> Hex<32> {
-        Hex(self.id)
+        Hex(self.id.to_bytes())
     }
 
     /// The holder towards this audience, the same in every session: the `account` of attestations.
     #[must_use]
-    pub fn account(&self) -> [u8; 32] {
+    pub fn account(&self) -> Account {
         self.account
     }
 
     /// The holder at its tenant: what enrolments and requests name.
     #[must_use]
     pub fn handle(&self) -> Hex<32> {
-        Hex(self.handle)
+        Hex(self.handle.to_bytes())
     }
 
     /// The relying party that the session is for.
@@ -221,9 +222,9 @@ impl HolderSession {
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(6 * 32 + 8 + self.audience.len()));
-        bytes.extend(self.id);
-        bytes.extend(self.handle);
-        bytes.extend(self.account);
+        bytes.extend(self.id.as_bytes());
+        bytes.extend(self.handle.as_bytes());
+        bytes.extend(self.account.as_bytes());
         bytes.extend(self.key.to_bytes().iter());
         match &self.chain {
             None => bytes.extend(0_u32.to_le_bytes()),
@@ -260,7 +261,14 @@ impl HolderSession {
         };
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
-        Some(HolderSession { id: *id, handle: *handle, account: *account, audience, key, chain })
+        Some(HolderSession {
+            id: SessionId::new(*id),
+            handle: Handle::new(*handle),
+            account: Account::new(*account),
+            audience,
+            key,
+            chain,
+        })
     }
 
     /// Requests that the session's hash chain allows in all; `None` without a chain.
@@ -328,7 +336,7 @@ impl HolderSession {
         attestation: AttestationForm,
     ) -> Authentication {
         let unsigned = Authentication {
-            handle: Hex(self.handle),
+            handle: Hex(self.handle.to_bytes()),
             session_id: self.id(),
             audience: self.audience.clone(),
             nonce,

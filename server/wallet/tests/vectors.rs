@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use trefoil_api::{Authentication, Hex, Shares, Vector};
+use trefoil_types::TenantId;
 use trefoil_wallet::attested_digest;
 use trefoil_zkp::chain::{Chain, ChainCommitment};
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -12,7 +13,7 @@ use trefoil_zkp::{
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../api/testdata/requests.json");
-const TENANT: [u8; 16] = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 const EPOCH: u32 = 498_611;
 
 /// `N` bytes that count up from `first`.

@@ -4,6 +4,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_api::{AttestationForm, Nonce, Vector};
 use trefoil_issuer::{Issuer, NewMember};
+use trefoil_types::IssuerKeyId;
 use trefoil_wallet::OpenRequest;
 use trefoil_wallet::credentials::sealed::{self, Cost, SealedError};
 use trefoil_wallet::credentials::{CredentialError, CredentialFile};
@@ -14,7 +15,7 @@ use trefoil_zkp::envelope::ProofEnvelope;
 const CHEAP: Cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
 const PASSPHRASE: &[u8] = b"passphrase of a test";
 const NOW: u64 = 1_795_000_000;
-const TENANT: TenantId = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 
 fn rng() -> StdRng {
     StdRng::seed_from_u64(6)
@@ -105,7 +106,7 @@ fn credentials_of_others_of_other_issuers_and_older_ones_are_refused() {
     let refused = stranger.receive(old.clone(), None);
     assert!(matches!(refused, Err(WalletError::Credential(CredentialError::Path))));
     assert!(
-        matches!(wallet.receive(old.clone(), Some(&[0; 32])), Err(WalletError::Issuer(got)) if got == key)
+        matches!(wallet.receive(old.clone(), Some(&IssuerKeyId::new([0; 32]))), Err(WalletError::Issuer(got)) if got == key)
     );
     let mut unsigned = old.clone();
     unsigned.signature.0[9] ^= 1;

@@ -166,9 +166,9 @@ impl StatementView {
             digest: hex(&statement_digest(bytes)),
             suite: statement.suite.number(),
             issuer: statement.issuer.into(),
-            tenant: hex(&statement.tenant),
+            tenant: hex(statement.tenant.as_bytes()),
             audience: statement.audience.into(),
-            account: hex(&statement.account),
+            account: hex(statement.account.as_bytes()),
             nonce: hex(statement.nonce),
             request_digest: hex(&statement.request_digest),
             decision: statement.decision.name().into(),
@@ -182,12 +182,12 @@ impl StatementView {
                 root: hex(&root),
                 level,
                 epoch,
-                session: hex(&session),
+                session: hex(session.as_bytes()),
             }),
             reveal: statement
                 .reveal
                 .map(|Reveal { position, value }| RevealView { position, value: hex(&value) }),
-            batch: BatchView { id: hex(&statement.batch_id), place: statement.place },
+            batch: BatchView { id: hex(statement.batch_id.as_bytes()), place: statement.place },
             issued_at: statement.issued_at,
             expires_at: statement.expires_at,
         })
@@ -200,7 +200,7 @@ impl From<&Evidence> for SealView {
             Evidence::Compact(reference) => (*reference, None),
             Evidence::Full(seal) => {
                 let content = SealContentView {
-                    key_set: hex(&seal.header.key_set_id),
+                    key_set: hex(seal.header.key_set_id.as_bytes()),
                     previous: hex(&seal.header.previous),
                     root: hex(&seal.header.root),
                     time: seal.header.time,

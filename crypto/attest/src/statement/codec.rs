@@ -1,6 +1,7 @@
 //! The one encoding of a statement.
 
 use alloc::vec::Vec;
+use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
 use super::{
     BATCH_MAX, Decision, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode, Proof,
@@ -38,7 +39,7 @@ impl<'a> Statement<'a> {
         w.key(4).uint(self.expires_at);
         w.key(6).uint(self.issued_at);
         let mut token_id = [self.place; 17];
-        token_id[..16].copy_from_slice(&self.batch_id);
+        token_id[..16].copy_from_slice(self.batch_id.as_bytes());
         w.key(7).bytes(&token_id);
         w.key(10).bytes(self.nonce);
         w.key(265).text(STATEMENT_FORMAT);
@@ -50,8 +51,8 @@ impl<'a> Statement<'a> {
     fn write_trefoil(&self, w: &mut Writer<'_>) {
         w.map(FIELDS + usize::from(self.reveal.is_some()));
         w.key(1).uint(self.suite.number());
-        w.key(2).bytes(&self.tenant);
-        w.key(3).bytes(&self.account);
+        w.key(2).bytes(self.tenant.as_bytes());
+        w.key(3).bytes(self.account.as_bytes());
         w.key(4).bytes(&self.request_digest);
         w.key(5).uint(self.decision.number());
         w.key(6).uint(self.probe_mode.number());
@@ -72,7 +73,7 @@ impl<'a> Statement<'a> {
                 w.bytes(&root);
                 w.uint(level.into());
                 w.uint(epoch.into());
-                w.bytes(&session);
+                w.bytes(session.as_bytes());
             }
         }
         if let Some(Reveal { position, value }) = self.reveal {
@@ -112,12 +113,12 @@ impl<'a> Statement<'a> {
             audience,
             expires_at,
             issued_at,
-            batch_id,
+            batch_id: BatchId::new(batch_id),
             place,
             nonce,
             suite: read_suite(r.key("suite", 1)?)?,
-            tenant: r.key("tenant", 2)?.fixed("tenant")?,
-            account: r.key("account", 3)?.fixed("account")?,
+            tenant: TenantId::new(r.key("tenant", 2)?.fixed("tenant")?),
+            account: Account::new(r.key("account", 3)?.fixed("account")?),
             request_digest: r.key("request_digest", 4)?.fixed("request_digest")?,
             decision: read_enumerated(r.key("decision", 5)?, "decision", Decision::from_number)?,
             probe_mode: read_enumerated(r.key("probe_mode", 6)?, "probe_mode", ProbeMode::from_number)?,
@@ -172,7 +173,7 @@ fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
         root: r.fixed("proof.root")?,
         level: r.number("proof.level")?,
         epoch: r.number("proof.epoch")?,
-        session: r.fixed("proof.session")?,
+        session: SessionId::new(r.fixed("proof.session")?),
     }))
 }
 

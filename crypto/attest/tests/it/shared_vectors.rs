@@ -42,7 +42,7 @@ fn every_case_is_decided_as_stated() {
         let root = TrustRoot::from_json(&root).unwrap();
         let policy = Policy::new(root, text(&own(case, "audience")), Nonce::Exactly(nonce));
         let policy = match case["tenant"].as_str() {
-            Some(tenant) => policy.tenant(hex::decode(tenant).unwrap().try_into().unwrap()),
+            Some(tenant) => policy.tenant(tenant.parse().unwrap()),
             None => policy,
         };
         let (bytes, now) = (edited(case), number(&own(case, "now")));

@@ -6,14 +6,15 @@ use trefoil_attest::{
     Decision, DecodeError, ProbeMode, Problem, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT,
     Statement, Suite, statement_digest,
 };
+use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
 fn example() -> Statement<'static> {
     Statement {
         suite: Suite::One,
         issuer: "https://auth.example",
-        tenant: [1; 16],
+        tenant: TenantId::new([1; 16]),
         audience: "https://shop.example",
-        account: [2; 32],
+        account: Account::new([2; 32]),
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -24,9 +25,15 @@ fn example() -> Statement<'static> {
         embedder: "facenet-128/1",
         quantiser: "s175/1",
         template_generation: 9,
-        proof: Some(Proof { circuit: 1, root: [5; 32], level: 2, epoch: 500_000, session: [8; 32] }),
+        proof: Some(Proof {
+            circuit: 1,
+            root: [5; 32],
+            level: 2,
+            epoch: 500_000,
+            session: SessionId::new([8; 32]),
+        }),
         reveal: None,
-        batch_id: [6; 16],
+        batch_id: BatchId::new([6; 16]),
         place: 31,
         issued_at: 1_800_000_000,
         expires_at: 1_800_000_060,
@@ -56,8 +63,8 @@ fn an_independent_reader_finds_the_claims() {
     assert_eq!((d.i64().unwrap(), d.str().unwrap()), (265, STATEMENT_FORMAT));
     assert_eq!((d.i64().unwrap(), d.map().unwrap()), (-65537, Some(11)));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (1, 1));
-    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (2, &statement.tenant[..]));
-    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (3, &statement.account[..]));
+    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (2, &statement.tenant.as_bytes()[..]));
+    assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (3, &statement.account.as_bytes()[..]));
     assert_eq!((d.i64().unwrap(), d.bytes().unwrap()), (4, &statement.request_digest[..]));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (5, 1));
     assert_eq!((d.i64().unwrap(), d.u64().unwrap()), (6, 1));
@@ -94,7 +101,7 @@ fn the_longest_statement_fits_its_bound() {
             root: [0; 32],
             level: u8::MAX,
             epoch: u32::MAX,
-            session: [0; 32],
+            session: SessionId::new([0; 32]),
         }),
         reveal: Some(Reveal { position: u32::MAX, value: [0; 32] }),
         issued_at: u64::MAX - 120,
@@ -195,7 +202,7 @@ fn the_digest_is_sha3_256_of_the_bytes() {
 
 prop_compose! {
     fn proofs()(circuit: u16, root: [u8; 32], level: u8, epoch: u32, session: [u8; 32]) -> Proof {
-        Proof { circuit, root, level, epoch, session }
+        Proof { circuit, root, level, epoch, session: SessionId::new(session) }
     }
 }
 
@@ -225,9 +232,9 @@ proptest! {
         let statement = Statement {
             suite: Suite::One,
             issuer: &names[0].0,
-            tenant: arrays.0,
+            tenant: TenantId::new(arrays.0),
             audience: &names[1].0,
-            account: arrays.1,
+            account: Account::new(arrays.1),
             nonce: &nonce,
             request_digest: arrays.2,
             decision: if matched { Decision::Match } else { Decision::NoMatch },
@@ -240,7 +247,7 @@ proptest! {
             template_generation: numbers.3,
             proof: backing.map(|(proof, _)| proof),
             reveal: backing.and_then(|(_, reveal)| reveal),
-            batch_id: arrays.3,
+            batch_id: BatchId::new(arrays.3),
             place,
             issued_at,
             expires_at: issued_at + life,

@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use trefoil_attest as attest;
 use trefoil_attest::{CLOCK_SKEW_SECONDS_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, Nonce, ProbeMode};
+use trefoil_types::{Account, TenantId};
 
 /// In place of a nonce, for auditors of stored attestations.
 pub(crate) const DANGEROUS_ANY_NONCE: &str = "dangerous: any nonce";
@@ -42,10 +43,10 @@ impl Policy {
     ) -> PyResult<Self> {
         let mut policy = attest::Policy::new(trust_root.0.clone(), audience, read_nonce(nonce)?);
         if let Some(bytes) = tenant {
-            policy = policy.tenant(fixed(bytes, "tenant")?);
+            policy = policy.tenant(TenantId::new(fixed(bytes, "tenant")?));
         }
         if let Some(bytes) = account {
-            policy = policy.account(fixed(bytes, "account")?);
+            policy = policy.account(Account::new(fixed(bytes, "account")?));
         }
         if let Some(bytes) = request_digest {
             policy = policy.request_digest(fixed(bytes, "request_digest")?);

@@ -8,9 +8,10 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_bfv::Embedding;
 use trefoil_kernels::Tier;
+use trefoil_types::{BatchId, Handle};
 
 const NOW: u64 = 1_800_000_000;
-const TENANT: TenantId = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 
 /// A key-holder with eight people of one tenant, and an honest job of theirs.
 fn eight() -> (KeyHolder, MatchJob) {
@@ -18,19 +19,19 @@ fn eight() -> (KeyHolder, MatchJob) {
     let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
     let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::default() };
     let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
-    keyholder.create_tenant([8; 16], KeyStructure::PerSubject, policy).expect("new");
+    keyholder.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, policy).expect("new");
     let face = Embedding::quantise(&[1.0; 128]).expect("a vector");
     let templates: Vec<Template> = (0..8)
         .map(|i| {
             let (blinded, blind) = split(&face, &mut rng);
-            let name = TemplateName { tenant: TENANT, handle: [i; 32], generation: 0 };
+            let name = TemplateName { tenant: TENANT, handle: Handle::new([i; 32]), generation: 0 };
             let lane = Lane::new(i).expect("below 32");
             unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), blind)
         })
         .collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
     let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
-    let job = matcher.mask([0; 16], TENANT, &key, &lanes).expect("a valid batch");
+    let job = matcher.mask(BatchId::new([0; 16]), TENANT, &key, &lanes).expect("a valid batch");
     (keyholder, job)
 }
 
@@ -46,9 +47,9 @@ fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
         let place = round as usize % 8;
         // A stale generation, another subject, another tenant, other keys; one template twice, and nobody at all.
         let [mut stale, mut other, mut foreign, mut later] = [(); 4].map(|()| honest.clone());
-        stale.subjects[place] = Some(([place as u8; 32], 1 + round));
-        other.subjects[place] = Some(([100; 32], 0));
-        foreign.tenant = [8; 16];
+        stale.subjects[place] = Some((Handle::new([place as u8; 32]), 1 + round));
+        other.subjects[place] = Some((Handle::new([100; 32]), 0));
+        foreign.tenant = TenantId::new([8; 16]);
         later.epoch = 1 + round;
         for forged in [stale, other, foreign, later] {
             let outcome = keyholder.decide(&forged, NOW);

@@ -49,9 +49,10 @@ impl Contributions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trefoil_types::{Handle, TenantId};
 
     fn name(generation: u32) -> TemplateName {
-        TemplateName { tenant: [1; 16], handle: [2; 32], generation }
+        TemplateName { tenant: TenantId::new([1; 16]), handle: Handle::new([2; 32]), generation }
     }
 
     #[test]

@@ -147,8 +147,13 @@ impl QuorumHolder {
         let of = known(&tenants, &tenant)?;
         // What the key is derived from anyway comes first: no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
-        let salt =
-            hash(&[b"trefoil/quorum/salt/1", &tenant, &handle, &generation.to_le_bytes(), contributed]);
+        let salt = hash(&[
+            b"trefoil/quorum/salt/1",
+            tenant.as_bytes(),
+            handle.as_bytes(),
+            &generation.to_le_bytes(),
+            contributed,
+        ]);
         let attempts = AttemptRecord::default();
         let epoch = of.newest()?;
         let number = epoch.number();

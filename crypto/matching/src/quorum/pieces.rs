@@ -65,6 +65,6 @@ impl Pieces {
 
     /// 32 bytes that all three derive alike.
     pub(super) fn shared(&self, domain: &[u8], tenant: &TenantId) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(hash(&[domain, &self.common, tenant]))
+        Zeroizing::new(hash(&[domain, &self.common, tenant.as_bytes()]))
     }
 }

@@ -90,6 +90,7 @@ mod tests {
     use crate::AttemptRecord;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     use trefoil_bfv::{MasterKey, Salt};
+    use trefoil_types::Handle;
 
     fn subject(epoch: u32) -> Subject {
         let salt = Salt::from_bytes([1; 32]);
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn templates_are_found_while_others_come_and_go() {
         let subjects = Subjects::with_capacity(8);
-        let name = |i: u32| ([9; 32], i);
+        let name = |i: u32| (Handle::new([9; 32]), i);
         (0..500).for_each(|i| subjects.insert(name(i), subject(i)));
         subjects.retain(|subject| subject.epoch % 3 != 0);
         (0..500).filter(|i| i % 5 == 1).for_each(|i| subjects.remove(&name(i)));
@@ -124,14 +125,14 @@ mod tests {
     fn a_removed_template_does_not_linger() {
         let subjects = Subjects::with_capacity(8);
         let kept = Arc::new(Ledger::restore(&AttemptRecord::default(), 0));
-        subjects.insert(([1; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        subjects.insert((Handle::new([1; 32]), 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
         assert_eq!(Arc::strong_count(&kept), 2);
-        subjects.remove(&([1; 32], 0));
+        subjects.remove(&(Handle::new([1; 32]), 0));
         assert_eq!(Arc::strong_count(&kept), 1);
-        subjects.insert(([1; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
-        subjects.insert(([1; 32], 0), subject(1));
+        subjects.insert((Handle::new([1; 32]), 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        subjects.insert((Handle::new([1; 32]), 0), subject(1));
         assert_eq!(Arc::strong_count(&kept), 1, "nor one that was replaced");
-        subjects.insert(([2; 32], 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
+        subjects.insert((Handle::new([2; 32]), 0), Subject { ledger: Arc::clone(&kept), ..subject(0) });
         subjects.retain(|_| false);
         assert_eq!((Arc::strong_count(&kept), subjects.len()), (1, 0));
     }
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn look_ups_see_whole_templates_while_they_are_replaced() {
         let subjects = Subjects::with_capacity(1);
-        let (name, seen) = (([7; 32], 0), AtomicUsize::new(0));
+        let (name, seen) = ((Handle::new([7; 32]), 0), AtomicUsize::new(0));
         subjects.insert(name, subject(0));
         std::thread::scope(|scope| {
             scope.spawn(|| (1..2_000).for_each(|i| subjects.insert(name, subject(i))));

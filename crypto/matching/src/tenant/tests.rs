@@ -9,11 +9,12 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::sync::OnceLock;
 use trefoil_bfv::Embedding;
+use trefoil_types::BatchId;
 use zeroize::Zeroizing;
 
 const NOW: u64 = 1_800_000_000;
-const ID: TenantId = [7; 16];
-const NAME: Name = ([1; 32], 0);
+const ID: TenantId = TenantId::new([7; 16]);
+const NAME: Name = (Handle::new([1; 32]), 0);
 
 /// A vault in which a failure of the subject is counted while a new generation of it is written.
 #[derive(Default)]
@@ -70,7 +71,7 @@ fn ledger_of(keyholder: &KeyHolder, name: Name) -> Option<Arc<Ledger>> {
 fn enrol(keyholder: &KeyHolder, name: u8, rng: &mut StdRng) -> Template {
     let (blinded, share) = split(&face(), rng);
     let lane = Lane::new(name).expect("below 32");
-    let name = TemplateName { tenant: ID, handle: [name; 32], generation: 0 };
+    let name = TemplateName { tenant: ID, handle: Handle::new([name; 32]), generation: 0 };
     unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), share)
 }
 
@@ -120,7 +121,7 @@ impl Job {
         let face = face();
         let lanes = templates.each_ref().map(|template| (template, &face));
         let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
-        let job = matcher.mask([5; 16], ID, &key, &lanes).expect("a valid batch");
+        let job = matcher.mask(BatchId::new([5; 16]), ID, &key, &lanes).expect("a valid batch");
         Job { keyholder, templates, job, rng }
     }
 
@@ -174,7 +175,7 @@ fn a_subject_that_is_renewed_during_a_job_gets_its_failure_back_where_it_is_coun
 #[test]
 fn a_job_with_one_unknown_subject_charges_nobody() {
     let job = Job::new();
-    let name = TemplateName { tenant: ID, handle: [2; 32], generation: 0 };
+    let name = TemplateName { tenant: ID, handle: Handle::new([2; 32]), generation: 0 };
     job.keyholder.shred(name).expect("memory");
     assert!(matches!(job.admit(), Err(KeyHolderError::UnknownSubjects(_))));
     assert_eq!(job.failures(NAME), Some(0));
@@ -183,7 +184,7 @@ fn a_job_with_one_unknown_subject_charges_nobody() {
 #[test]
 fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     let job = Job::new();
-    let spent = ledger_of(&job.keyholder, ([2; 32], 0)).expect("enrolled");
+    let spent = ledger_of(&job.keyholder, (Handle::new([2; 32]), 0)).expect("enrolled");
     let policy = AttemptPolicy { consecutive: 1, ..AttemptPolicy::default() };
     assert!(spent.charge(&policy, NOW));
     let refused = job.admit();

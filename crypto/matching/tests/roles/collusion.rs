@@ -19,6 +19,7 @@ use trefoil_matching::{
     Embedding, KeyHolder, KeyHolderError, MatchJob, MemoryVault, PublicKey, Template, Tier, Vault as _,
     split, unblind,
 };
+use trefoil_types::BatchId;
 
 /// A quorum with one person, whose honest seats are the first and the last.
 struct Quorum {
@@ -63,7 +64,7 @@ impl Quorum {
     /// An honest batch in which the person logs in.
     fn job(&mut self, batch: u8) -> MatchJob {
         let (template, face) = &self.person;
-        self.matcher.mask([batch; 16], TENANT, &self.key, &[(template, face)]).unwrap()
+        self.matcher.mask(BatchId::new([batch; 16]), TENANT, &self.key, &[(template, face)]).unwrap()
     }
 
     /// What all seats derive their pieces of the person's key from.
@@ -71,7 +72,7 @@ impl Quorum {
         let tenant = self.vault.tenants().unwrap().remove(0);
         let subject = self.vault.subjects(&TENANT).unwrap().remove(0);
         let master = MasterKey::from_bytes(tenant.epochs[0].master);
-        master.subject_key(&subject.handle, subject.generation, &Salt::from_bytes(subject.salt))
+        master.subject_key(subject.handle.as_bytes(), subject.generation, &Salt::from_bytes(subject.salt))
     }
 
     /// The part that an honest seat sends to the colluder: the 32 coefficients for the piece that the colluder lacks, of the batch or of
@@ -264,7 +265,7 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
     for k in 0..COORDINATES {
         let (template, face) = &quorum.person;
         let lanes = [(template, &unit(k))];
-        let job = quorum.matcher.mask([k as u8; 16], TENANT, &quorum.key, &lanes).unwrap();
+        let job = quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, &quorum.key, &lanes).unwrap();
         let masked = job.to_bytes();
         let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
         let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());

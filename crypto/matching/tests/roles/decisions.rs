@@ -71,7 +71,7 @@ fn every_tier_masks_alike() {
         assert_eq!(decisions.lanes(), LaneSet::from_bits(1 << 3), "{tier:?}");
     }
     // One seed, one stream: all tiers give the very same job.
-    let batch: BatchId = [0; 16];
+    let batch: BatchId = BatchId::new([0; 16]);
     let jobs: Vec<MatchJob> = Tier::available()
         .map(|tier| matcher_on(tier, 4).mask(batch, TENANT, &world.key, &[(&mine, &face)]).expect("valid"))
         .collect();
@@ -91,9 +91,9 @@ fn batches_that_cannot_be_masked_are_refused() {
     let template = world.enrol(1, 6, &face);
     let same_lane = world.enrol(2, 6, &face);
     let mut foreign = world.enrol(3, 7, &face);
-    foreign.tenant = [8; 16];
+    foreign.tenant = TenantId::new([8; 16]);
     let mut refusal = |lanes: &[(&Template, &Embedding)]| {
-        world.matcher.mask([5; 16], TENANT, &world.key, lanes).expect_err("refused")
+        world.matcher.mask(BatchId::new([5; 16]), TENANT, &world.key, lanes).expect_err("refused")
     };
     assert_eq!(refusal(&[]), MatchError::Empty);
     assert_eq!(refusal(&[(&template, &face), (&same_lane, &face)]), MatchError::DuplicateLane(lane_of(6)));

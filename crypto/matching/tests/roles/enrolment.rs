@@ -2,6 +2,7 @@
 
 use super::*;
 use trefoil_matching::{Blind, BlindedTemplate, KeyHolderError, LaneSet};
+use trefoil_types::BatchId;
 
 #[test]
 fn the_ciphertext_needs_both_shares() {
@@ -106,7 +107,7 @@ fn an_answer_to_another_question_is_told_apart() {
     let lane = lane_of(2);
     let answer = world.keyholder.enrol(named(1, 3), lane, &blinded.into(), NOW).expect("new");
     assert!(answer.is_of(&named(1, 3), lane) && answer.is_renewal(&named(1, 3)));
-    for other in [TemplateName { tenant: [8; 16], ..named(1, 3) }, named(2, 3), named(1, 4)] {
+    for other in [TemplateName { tenant: TenantId::new([8; 16]), ..named(1, 3) }, named(2, 3), named(1, 4)] {
         assert!(!answer.is_of(&other, lane) && !answer.is_renewal(&other));
     }
     assert!(!answer.is_of(&named(1, 3), lane_of(3)));
@@ -121,20 +122,30 @@ fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
         Err(KeyHolderError::TenantExists)
     ));
     assert!(matches!(
-        keyholder.create_tenant([1; 16], KeyStructure::PerSubject, policy(32_769)),
+        keyholder.create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_769)),
         Err(KeyHolderError::Threshold(32_769))
     ));
     assert!(matches!(keyholder.set_policy(TENANT, policy(-32_769)), Err(KeyHolderError::Threshold(-32_769))));
-    assert!(matches!(keyholder.set_policy([1; 16], policy(0)), Err(KeyHolderError::UnknownTenant)));
     assert!(matches!(
-        keyholder.shred(TemplateName { tenant: [1; 16], ..named(0, 0) }),
+        keyholder.set_policy(TenantId::new([1; 16]), policy(0)),
         Err(KeyHolderError::UnknownTenant)
     ));
-    assert!(matches!(keyholder.forgive_malformed([1; 16]), Err(KeyHolderError::UnknownTenant)));
-    assert!(matches!(keyholder.public_keys([1; 16]), Err(KeyHolderError::UnknownTenant)));
-    let second =
-        keyholder.create_tenant([1; 16], KeyStructure::PerSubject, policy(32_768)).expect("a new tenant");
-    assert_eq!(keyholder.public_keys([1; 16]).expect("known")[0].to_bytes(), second.to_bytes());
+    assert!(matches!(
+        keyholder.shred(TemplateName { tenant: TenantId::new([1; 16]), ..named(0, 0) }),
+        Err(KeyHolderError::UnknownTenant)
+    ));
+    assert!(matches!(
+        keyholder.forgive_malformed(TenantId::new([1; 16])),
+        Err(KeyHolderError::UnknownTenant)
+    ));
+    assert!(matches!(keyholder.public_keys(TenantId::new([1; 16])), Err(KeyHolderError::UnknownTenant)));
+    let second = keyholder
+        .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_768))
+        .expect("a new tenant");
+    assert_eq!(
+        keyholder.public_keys(TenantId::new([1; 16])).expect("known")[0].to_bytes(),
+        second.to_bytes()
+    );
     assert!(second.to_bytes() != world.key.to_bytes());
 }
 
@@ -142,15 +153,20 @@ fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
 fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
     let mut world = World::new(lenient(-32_768));
     let face = world.face();
-    world.keyholder.create_tenant([1; 16], KeyStructure::PerSubject, lenient(-32_768)).expect("a new tenant");
+    world
+        .keyholder
+        .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, lenient(-32_768))
+        .expect("a new tenant");
     let mut template = world.enrol(1, 3, &face);
-    template.tenant = [1; 16];
-    let job =
-        world.matcher.mask([0; 16], [1; 16], &world.key, &[(&template, &face)]).expect("one tenant named");
+    template.tenant = TenantId::new([1; 16]);
+    let job = world
+        .matcher
+        .mask(BatchId::new([0; 16]), TenantId::new([1; 16]), &world.key, &[(&template, &face)])
+        .expect("one tenant named");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     // Even with a subject of that name in that lane, the keys differ.
     let (blinded, _) = split(&face, &mut world.rng);
-    let name = TemplateName { tenant: [1; 16], ..named(1, 0) };
+    let name = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
     world.keyholder.enrol(name, lane_of(3), &blinded.into(), NOW).expect("a new subject");
     assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }

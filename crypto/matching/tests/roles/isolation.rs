@@ -3,6 +3,7 @@
 use super::*;
 use trefoil_matching::{AttemptRecord, KeyHolderError, MatchError, ProbeJob, SealedProbe, Share, Vault as _};
 use trefoil_testing::volume;
+use trefoil_types::BatchId;
 
 /// Batches in each mode, and changed lanes, at full volume.
 const CHANGED_BATCHES: usize = 10_000;
@@ -52,7 +53,8 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
             (0..32).map(|lane| world.device(&templates[lane], &faces[lane], &[round])).collect();
         let mut probes = honest.clone();
         let lanes: Vec<_> = templates.iter().zip(&honest).collect();
-        let sealed = world.matcher.gather([5; 16], TENANT, &world.key, &lanes).expect("a valid batch");
+        let sealed =
+            world.matcher.gather(BatchId::new([5; 16]), TENANT, &world.key, &lanes).expect("a valid batch");
         let encrypted = world.keyholder.encrypt_probes(&sealed, NOW).expect("sealed for it");
         let mut before = u32::MAX;
         for _ in 0..volume(CHANGED_BATCHES, 500) / 10 {
@@ -60,7 +62,8 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
             let (lane, own) = (drawn % 32, (drawn / 32).is_multiple_of(2));
             probes[lane].share = if own { honest[lane].share.clone() } else { Share::random(&mut world.rng) };
             let lanes: Vec<_> = templates.iter().zip(&probes).collect();
-            let job = world.matcher.mask_shared([5; 16], TENANT, &world.key, &lanes, &encrypted);
+            let job =
+                world.matcher.mask_shared(BatchId::new([5; 16]), TENANT, &world.key, &lanes, &encrypted);
             let job = job.expect("a valid batch");
             let after = world.keyholder.decide(&job, NOW).expect("an honest job").lanes().bits();
             let others = !(1 << lane);
@@ -81,7 +84,7 @@ struct Forger {
     foreign: Template,
 }
 
-const STRANGER: TenantId = [8; 16];
+const STRANGER: TenantId = TenantId::new([8; 16]);
 
 impl Forger {
     fn new(mode: Mode) -> Forger {
@@ -108,7 +111,7 @@ impl Forger {
         let probe = self.probe()?;
         let lanes: Vec<_> = self.templates.iter().map(|template| (template, &probe)).collect();
         let World { matcher, key, .. } = &self.world;
-        Some(matcher.gather([5; 16], TENANT, key, &lanes).expect("a valid batch"))
+        Some(matcher.gather(BatchId::new([5; 16]), TENANT, key, &lanes).expect("a valid batch"))
     }
 
     fn probe(&mut self) -> Option<SharedProbe> {
@@ -124,11 +127,11 @@ impl Forger {
         let refused = match probe {
             None => {
                 let lanes: Vec<_> = templates.iter().map(|template| (*template, &self.face)).collect();
-                matcher.mask([5; 16], TENANT, key, &lanes).err()
+                matcher.mask(BatchId::new([5; 16]), TENANT, key, &lanes).err()
             }
             Some(probe) => {
                 let lanes: Vec<_> = templates.iter().map(|template| (*template, probe)).collect();
-                matcher.gather([5; 16], TENANT, key, &lanes).err()
+                matcher.gather(BatchId::new([5; 16]), TENANT, key, &lanes).err()
             }
         };
         refused.expect("refused")

@@ -23,8 +23,9 @@ use trefoil_matching::{
     Matcher, MemoryVault, PublicKey, SharedProbe, Template, TemplateName, TenantId, Tier, Vault as _, split,
     unblind,
 };
+use trefoil_types::BatchId;
 
-const TENANT: TenantId = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 const NOW: u64 = 1_800_000_000;
 
 /// A probe mode.
@@ -84,7 +85,7 @@ impl World {
     }
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
-        self.matcher.mask([5; 16], TENANT, &self.key, lanes).expect("a valid batch")
+        self.matcher.mask(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch")
     }
 
     /// A job of these faces, as it comes about in the tenant's mode.
@@ -144,7 +145,7 @@ fn uniform(rng: &mut StdRng) -> f32 {
 }
 
 fn handle(name: u8) -> Handle {
-    [name; 32]
+    Handle::new([name; 32])
 }
 
 fn named(name: u8, generation: u32) -> TemplateName {

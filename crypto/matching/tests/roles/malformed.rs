@@ -131,7 +131,7 @@ fn jobs_that_name_nobody_or_somebody_twice_or_in_the_wrong_lane_are_refused() {
     empty.subjects[10] = None;
     assert!(matches!(world.keyholder.decide(&empty, NOW), Err(KeyHolderError::Subjects)));
     let mut unknown = job.clone();
-    unknown.tenant = [0; 16];
+    unknown.tenant = TenantId::new([0; 16]);
     assert!(matches!(world.keyholder.decide(&unknown, NOW), Err(KeyHolderError::UnknownTenant)));
     assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
     assert_eq!(world.keyholder.status().malformed, 0);

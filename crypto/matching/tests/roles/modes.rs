@@ -6,8 +6,10 @@ use trefoil_matching::{
     PublicKeyError, SEALED_LIFE_S, SealedFor, SealedShare, SealedTemplate, TemplateError,
 };
 use trefoil_split::{Split, split_probe, split_template};
+use trefoil_types::BatchId;
+use trefoil_types::SessionId;
 
-const SESSION: [u8; 32] = [6; 32];
+const SESSION: SessionId = SessionId::new([6; 32]);
 
 /// A share of a template as a gateway hands it on.
 fn for_key_holder(sealed: &SealedShare, idempotency_key: &[u8], issued_at: u64) -> ForKeyHolder {
@@ -22,7 +24,7 @@ impl World {
 
     /// What a device of `of` makes of a face.
     pub(super) fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
-        let sealed_for = SealedFor { session: SESSION, nonce: nonce.to_vec(), issued_at: NOW };
+        let sealed_for = SealedFor { session: SESSION.to_bytes(), nonce: nonce.to_vec(), issued_at: NOW };
         let context = sealed_for.context(&TENANT, &of.handle);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
         let key = self.keyholder.sealing_key();
@@ -32,12 +34,16 @@ impl World {
 
     /// The job of a batch of shared probes, read back from its encodings at every step.
     pub(super) fn job(&mut self, lanes: &[(&Template, &SharedProbe)]) -> Result<MatchJob, KeyHolderError> {
-        let sealed = self.matcher.gather([5; 16], TENANT, &self.key, lanes).expect("a valid batch");
+        let sealed =
+            self.matcher.gather(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
         let probes = self.keyholder.encrypt_probes(&sealed, NOW)?;
         let probes = EncryptedProbes::from_bytes(probes.as_bytes()).expect("its own encoding");
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
-        let job = self.matcher.mask_shared([5; 16], TENANT, &key, lanes, &probes).expect("a valid batch");
+        let job = self
+            .matcher
+            .mask_shared(BatchId::new([5; 16]), TENANT, &key, lanes, &probes)
+            .expect("a valid batch");
         Ok(MatchJob::from_bytes(&job.to_bytes()).expect("its own encoding"))
     }
 
@@ -189,14 +195,15 @@ fn jobs_of_another_mode_or_epoch_are_refused() {
     let (mut own, mut one) = (World::new(lenient(0)), World::shared());
     let face = own.face();
     let (a, b) = (own.enrol(1, 1, &face), one.enrol(1, 1, &face));
-    let refused = own.matcher.mask([0; 16], TENANT, &one.key, &[(&a, &face)]);
+    let refused = own.matcher.mask(BatchId::new([0; 16]), TENANT, &one.key, &[(&a, &face)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
-    let refused = one.matcher.mask([0; 16], TENANT, &one.key, &[(&b, &face)]);
+    let refused = one.matcher.mask(BatchId::new([0; 16]), TENANT, &one.key, &[(&b, &face)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))), "plain probes need keys per subject");
     let probe = one.device(&b, &face, b"n");
-    let gathered = one.matcher.gather([0; 16], TENANT, &one.key, &[(&b, &probe)]).expect("valid");
+    let gathered =
+        one.matcher.gather(BatchId::new([0; 16]), TENANT, &one.key, &[(&b, &probe)]).expect("valid");
     assert!(matches!(own.keyholder.encrypt_probes(&gathered, NOW), Err(KeyHolderError::Structure)));
-    let refused = one.matcher.gather([0; 16], TENANT, &one.key, &[(&a, &probe)]);
+    let refused = one.matcher.gather(BatchId::new([0; 16]), TENANT, &one.key, &[(&a, &probe)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
     let job = one.job(&[(&b, &probe)]).expect("sealed for it");
     assert!(matches!(own.keyholder.decide(&job, NOW), Err(KeyHolderError::Structure)));
@@ -231,7 +238,7 @@ fn budgets_freezes_and_restarts_apply_to_the_tenants_key_too() {
     assert!(matches!(world.keyholder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
     assert_eq!(world.keyholder.decide(&right, NOW + 31).expect("honest").lanes().bits(), 1 << 4);
     // A product under another tenant's key.
-    let other = TemplateName { tenant: [1; 16], ..named(1, 0) };
+    let other = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
     world.keyholder.create_tenant(other.tenant, KeyStructure::PerTenant, lenient(0)).expect("new");
     let (blinded, blind) = split(&face, &mut world.rng);
     let encrypted = world.keyholder.enrol(other, lane_of(4), &blinded.into(), NOW).expect("new");
@@ -274,7 +281,10 @@ fn other_encodings_are_refused() {
         assert!(PublicKey::from_bytes(&key[..n]).is_err());
     }
     let probe = world.device(&template, &face, b"n");
-    let job = world.matcher.gather([0; 16], TENANT, &world.key, &[(&template, &probe)]).expect("valid");
+    let job = world
+        .matcher
+        .gather(BatchId::new([0; 16]), TENANT, &world.key, &[(&template, &probe)])
+        .expect("valid");
     let job = job.to_bytes();
     for n in 0..job.len() {
         assert!(ProbeJob::from_bytes(&job[..n]).is_err());

@@ -12,6 +12,7 @@ use trefoil_matching::{
     Embedding, JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey,
     PublicKeyError, Vault as _, split,
 };
+use trefoil_types::{BatchId, TenantId};
 
 /// Bytes before the witness of a seat's job: seat, version, four tags.
 pub(crate) const WITNESS: usize = 1 + 4 + 4 * 384;
@@ -113,7 +114,7 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
     for (above, expected) in [(0, 1), (1, 0)] {
         let mut three = Three::new(lenient(face.dot(&face) + above), 1);
         let lanes = [(&three.people[0].0, &face)];
-        let job = three.matcher.mask([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
+        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, &three.keys[0], &lanes).unwrap();
         let [seat, other, _] = Seat::ALL;
         let parts = [(other, three.parts(other, seat, &job))];
         assert_eq!(three.decide(seat, &job, &parts).unwrap().0, expected);
@@ -157,7 +158,7 @@ fn failures_are_counted_by_each() {
     let stranger = random_face(&mut three.rng);
     let person = three.people[0].clone();
     let mut job = |probe: &Embedding, batch| {
-        three.matcher.mask([batch; 16], TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
+        three.matcher.mask(BatchId::new([batch; 16]), TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
     };
     let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
     let decide = |job: &MatchJob| {
@@ -192,7 +193,7 @@ fn what_was_not_decided_is_an_attempt_and_no_failure() {
     for seat in Seat::ALL {
         let mut three = Three::new(policy(15_000), 1);
         let lanes = [(&three.people[0].0, &three.people[0].2)];
-        let job = three.matcher.mask([1; 16], TENANT, &three.keys[0], &lanes).unwrap();
+        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, &three.keys[0], &lanes).unwrap();
         for _ in 0..10 {
             let outcome = three.decide(seat, &job, &[]);
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
@@ -315,8 +316,14 @@ fn the_salt_of_an_enrolment_is_a_digest_of_what_each_of_the_three_contributes() 
         assert_ne!(before.replace(own), Some(own), "each is new");
         let contributions = [own, [2; 32], [name; 32]];
         holder.enrol(&seat_enrolment(named(name, 0), lane_of(3), &share, contributions)).unwrap();
-        let parts =
-            [&b"trefoil/quorum/salt/1"[..], &TENANT, &handle(name), &[0; 4], contributions.as_flattened()];
+        let subject = handle(name);
+        let parts = [
+            &b"trefoil/quorum/salt/1"[..],
+            TENANT.as_bytes(),
+            subject.as_bytes(),
+            &[0; 4],
+            contributions.as_flattened(),
+        ];
         let mut digest = [[0; 32]];
         keccak::sha3_256(Cpu::detected(), &[&parts.concat()], &mut digest);
         let subjects = vault.subjects(&TENANT).unwrap();
@@ -341,7 +348,7 @@ fn public_keys_of_a_quorum_are_put_together_from_the_seats_and_of_one_tenant() {
     let bases: Vec<&[u8]> = bytes[37..].chunks(bytes[37..].len() / 3).map(|tags| &tags[4..]).collect();
     assert!(bases[0] != bases[1] && bases[1] != bases[2] && bases[0] != bases[2]);
     // Keys of different tenants do not go together; the seat's own encoding is canonical.
-    let other = [8; 16];
+    let other = TenantId::new([8; 16]);
     three.holders.iter().for_each(|holder| holder.create_tenant(other, lenient(0)).unwrap());
     let [mut one, two, three] = [0, 1, 2]
         .map(|seat: usize| three.holders[seat].seat_key([other, TENANT, TENANT][seat], [0; 3]).unwrap());

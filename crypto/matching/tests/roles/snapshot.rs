@@ -3,6 +3,7 @@
 use super::malformed::{C0, MASKED, PRIMES, get};
 use super::*;
 use trefoil_matching::Entropy;
+use trefoil_types::BatchId;
 
 /// `c1` modulo the first prime.
 fn c1(job: &MatchJob) -> Vec<u64> {
@@ -27,7 +28,9 @@ fn two_runs_from_one_snapshot_mask_two_probes_differently() {
     let (face, one, other) = (world.face(), world.face(), world.face());
     let template = world.enrol(1, 10, &face);
     let run = |fresh: u8, probe: &Embedding| {
-        let job = resumed(fresh).mask([1; 16], TENANT, &world.key, &[(&template, probe)]).expect("valid");
+        let job = resumed(fresh)
+            .mask(BatchId::new([1; 16]), TENANT, &world.key, &[(&template, probe)])
+            .expect("valid");
         c1(&job)
     };
     let difference = |a: &[u64], b: &[u64]| {

@@ -9,6 +9,7 @@ use trefoil_matching::{
     Lane, MatchJob, Matcher, MemoryVault, PublicKey, PublicKeyError, SeatEnrolment, Template, TemplateName,
     Tier, split, unblind,
 };
+use trefoil_types::BatchId;
 
 pub(crate) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
@@ -92,8 +93,8 @@ impl Three {
                 .collect();
             let (matcher, key) = (&mut self.matcher, &self.keys[which]);
             match which {
-                0 => matcher.mask([batch; 16], TENANT, key, &pairs).unwrap(),
-                _ => matcher.mask([batch; 16], TENANT, key, &pairs).unwrap(),
+                0 => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
+                _ => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
             }
         })
     }

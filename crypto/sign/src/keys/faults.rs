@@ -210,7 +210,11 @@ fn no_bit_that_flips_between_the_halves_of_a_seal_leads_to_a_wrong_seal() {
             5 => flip(&mut header.previous),
             6 => flip(&mut signatures.ml_dsa_65),
             7 => flip(&mut signatures.falcon_512),
-            8 => flip(&mut header.key_set_id),
+            8 => {
+                let mut id = header.key_set_id.to_bytes();
+                flip(&mut id);
+                header.key_set_id = KeySetId::new(id);
+            }
             9 => signatures
                 .slh_dsa_sha2_128f
                 .flip(rng.random_range(0..8 * (SLH_DSA_SHA2_128F_SIGNATURE_BYTES + 16))),

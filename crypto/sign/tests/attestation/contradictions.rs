@@ -2,6 +2,7 @@
 //! all verify, and how each two are related.
 
 use std::path::PathBuf;
+use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 
 use serde_json::{Value, json};
 use trefoil_attest::{
@@ -25,26 +26,45 @@ fn statements() -> Vec<(&'static str, Statement<'static>)> {
     let later = ISSUED_AT + 1;
     vec![
         ("match", one.clone()),
-        ("denial", Statement { decision: Decision::NoMatch, batch_id: [7; 16], place: 0, ..one.clone() }),
-        ("again", Statement { batch_id: [8; 16], issued_at: later, expires_at: later + 60, ..one.clone() }),
-        ("newer policy", Statement { batch_id: [8; 16], policy_version: 4, ..one.clone() }),
+        (
+            "denial",
+            Statement {
+                decision: Decision::NoMatch,
+                batch_id: BatchId::new([7; 16]),
+                place: 0,
+                ..one.clone()
+            },
+        ),
+        (
+            "again",
+            Statement {
+                batch_id: BatchId::new([8; 16]),
+                issued_at: later,
+                expires_at: later + 60,
+                ..one.clone()
+            },
+        ),
+        ("newer policy", Statement { batch_id: BatchId::new([8; 16]), policy_version: 4, ..one.clone() }),
         (
             "another request",
             Statement { request_digest: [5; 32], decision: Decision::NoMatch, ..one.clone() },
         ),
         ("another login", Statement { request_digest: [6; 32], nonce: &[9; 32], ..one.clone() }),
-        ("another account", Statement { account: [9; 32], ..one.clone() }),
+        ("another account", Statement { account: Account::new([9; 32]), ..one.clone() }),
         (
             "another session",
-            Statement { proof: Some(trefoil_attest::Proof { session: [9; 32], ..proof }), ..one.clone() },
+            Statement {
+                proof: Some(trefoil_attest::Proof { session: SessionId::new([9; 32]), ..proof }),
+                ..one.clone()
+            },
         ),
         ("no proof", Statement { proof: None, ..one.clone() }),
-        ("another tenant", Statement { tenant: [9; 16], ..one.clone() }),
+        ("another tenant", Statement { tenant: TenantId::new([9; 16]), ..one.clone() }),
         ("another audience", Statement { audience: "https://mall.example", ..one.clone() }),
         ("another nonce", Statement { nonce: &[9; 32], ..one.clone() }),
         (
             "denial of another account",
-            Statement { decision: Decision::NoMatch, account: [9; 32], ..one.clone() },
+            Statement { decision: Decision::NoMatch, account: Account::new([9; 32]), ..one.clone() },
         ),
         ("another issuer", Statement { issuer: OTHER_ISSUER, decision: Decision::NoMatch, ..one }),
     ]

@@ -1,6 +1,7 @@
 //! One issuer, one sealed tree of statements, and what a relying party knows.
 
 use std::env;
+use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
@@ -38,9 +39,9 @@ pub(crate) fn statement() -> Statement<'static> {
     Statement {
         suite: Suite::One,
         issuer: ISSUER,
-        tenant: [1; 16],
+        tenant: TenantId::new([1; 16]),
         audience: AUDIENCE,
-        account: [2; 32],
+        account: Account::new([2; 32]),
         nonce: &NONCE,
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -51,9 +52,15 @@ pub(crate) fn statement() -> Statement<'static> {
         embedder: "facenet-128/1",
         quantiser: "s175/1",
         template_generation: 9,
-        proof: Some(Proof { circuit: 3, root: [5; 32], level: 2, epoch: 500_000, session: [10; 32] }),
+        proof: Some(Proof {
+            circuit: 3,
+            root: [5; 32],
+            level: 2,
+            epoch: 500_000,
+            session: SessionId::new([10; 32]),
+        }),
         reveal: None,
-        batch_id: [6; 16],
+        batch_id: BatchId::new([6; 16]),
         place: 4,
         issued_at: ISSUED_AT,
         expires_at: EXPIRES_AT,

@@ -1,5 +1,6 @@
 //! Changed, cut, extended and recombined attestations: none verifies.
 
+use trefoil_attest::{Account, KeySetId};
 use trefoil_attest::{
     Attestation, Evidence, Family, Problem, Seal, Statement, VerifyError, statement_digest, tree, verify,
     verify_seal, verify_with_seal,
@@ -136,7 +137,7 @@ fn the_tree_binds_the_statement() {
     let refused = |attestation: Attestation<'_>| verify(&attestation.encode(), &policy, NOW).unwrap_err();
     let base = issued.attestation();
 
-    let other = Statement { account: [9; 32], ..statement() }.encode().unwrap();
+    let other = Statement { account: Account::new([9; 32]), ..statement() }.encode().unwrap();
     assert_eq!(refused(Attestation { statement: &other, ..base.clone() }), VerifyError::NotInTree);
     assert_eq!(refused(Attestation { leaf_index: LEAF ^ 1, ..base.clone() }), VerifyError::NotInTree);
     let neighbour = issued.tree.path(LEAF + 1).unwrap();
@@ -177,7 +178,7 @@ fn each_header_field_is_signed() {
     seal.header.issuer.push('x');
     assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::Issuer { .. })));
     let mut seal = issued.seal.clone();
-    seal.header.key_set_id[0] ^= 1;
+    seal.header.key_set_id = KeySetId::new(seal.header.key_set_id.to_bytes().map(|byte| byte ^ 1));
     assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::UnknownKeySet(_))));
 }
 

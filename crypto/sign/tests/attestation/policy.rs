@@ -1,5 +1,6 @@
 //! Each requirement of a policy, one at a time.
 
+use trefoil_attest::{Account, TenantId};
 use trefoil_attest::{
     Decision, Nonce, Policy, ProbeMode, Statement, TrustRoot, TrustedKeySet, VerifyError, verify,
 };
@@ -11,8 +12,8 @@ fn every_requirement_that_holds_is_accepted_together() {
     let issued = Issued::new();
     let policy = issued
         .policy()
-        .tenant([1; 16])
-        .account([2; 32])
+        .tenant(TenantId::new([1; 16]))
+        .account(Account::new([2; 32]))
         .request_digest([4; 32])
         .probe_mode(ProbeMode::Plain)
         .proof_level(2)
@@ -40,8 +41,8 @@ fn each_requirement_that_fails_is_named() {
         (nonce(vec![4; 32]), VerifyError::Nonce),
         (nonce(vec![3; 31]), VerifyError::Nonce),
         (nonce(Vec::new()), VerifyError::Nonce),
-        (base().tenant([2; 16]), VerifyError::Tenant),
-        (base().account([1; 32]), VerifyError::Account),
+        (base().tenant(TenantId::new([2; 16])), VerifyError::Tenant),
+        (base().account(Account::new([1; 32])), VerifyError::Account),
         (base().request_digest([0; 32]), VerifyError::RequestDigest),
         (base().probe_mode(ProbeMode::Shared), VerifyError::ProbeMode(ProbeMode::Plain)),
         (base().proof_level(3), VerifyError::ProofLevel),

@@ -1,5 +1,6 @@
 //! Which key sets may have sealed, and when.
 
+use trefoil_attest::KeySetId;
 use trefoil_attest::{
     KeySetStatus, Nonce, Policy, Restoration, SealHeader, TrustRoot, TrustedKeySet, VaultState, VerifyError,
     verify, verify_seal,
@@ -76,8 +77,8 @@ fn headers_that_are_not_for_these_keys_are_not_signed() {
     let mut issued = Issued::new();
     let base = issued.seal.header.clone();
     let mut sign = |header: SealHeader| issued.keys.sign_seal(header, &mut issued.rng).unwrap_err();
-    let other = SealHeader { key_set_id: [1; 32], ..base.clone() };
-    assert_eq!(sign(other), SignError::OtherKeySet([1; 32]));
+    let other = SealHeader { key_set_id: KeySetId::new([1; 32]), ..base.clone() };
+    assert_eq!(sign(other), SignError::OtherKeySet(KeySetId::new([1; 32])));
     for header in [
         SealHeader { issuer: String::new(), ..base.clone() },
         SealHeader { issuer: "x".repeat(256), ..base.clone() },
@@ -102,7 +103,7 @@ fn the_digest_covers_every_header_field_and_no_signature() {
     digests.extend(
         [
             SealHeader { issuer: "x".into(), ..base.clone() },
-            SealHeader { key_set_id: [1; 32], ..base.clone() },
+            SealHeader { key_set_id: KeySetId::new([1; 32]), ..base.clone() },
             SealHeader { seal_number: 18, ..base.clone() },
             SealHeader { previous: [1; 32], ..base.clone() },
             SealHeader { log_root: [1; 32], ..base.clone() },

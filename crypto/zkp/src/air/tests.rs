@@ -2,6 +2,7 @@
 //! without the group accepts it. So each group carries weight and each test has teeth.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use trefoil_types::TenantId;
 
 use p3_air::DebugConstraintBuilder;
 use p3_field::PrimeCharacteristicRing;
@@ -86,7 +87,13 @@ fn an_account_is_of_the_members_secret_and_of_the_statements_scope() {
             own,
             elsewhere(&honest.tenant, "other.example"),
         ),
-        ("another tenant", Group::AccountInput, Domain::Account, own, elsewhere(&[9; 16], fixture::AUDIENCE)),
+        (
+            "another tenant",
+            Group::AccountInput,
+            Domain::Account,
+            own,
+            elsewhere(&TenantId::new([9; 16]), fixture::AUDIENCE),
+        ),
         ("no scope", Group::AccountInput, Domain::Account, own, [Field::ZERO; LIMBS]),
         (
             "the handle's scope",
@@ -132,7 +139,7 @@ fn an_account_stays_the_same_over_epochs_and_is_another_elsewhere() {
         assert!(accepts(&CredentialAir::new(), trace, &later));
     }
     let elsewhere = statement(fixture::TENANT, "other.example", EPOCH, 9);
-    let abroad = statement([9; 16], fixture::AUDIENCE, EPOCH, 9);
+    let abroad = statement(TenantId::new([9; 16]), fixture::AUDIENCE, EPOCH, 9);
     let stranger = Secret::random(&mut fixture::rng(4));
     let accounts = [
         first.account,

@@ -1,4 +1,5 @@
 use sha3::{Digest as _, Sha3_256};
+use trefoil_types::TenantId;
 
 use super::*;
 use crate::{
@@ -179,8 +180,7 @@ fn a_scope_of_another_audience_or_tenant_or_with_an_epoch_is_refused() {
         .chain_update(envelope.statement.epoch.to_le_bytes())
         .finalize();
     let with_epoch = Digest::hash_to_field("trefoil/hash-to-field/1", &with_epoch.into());
-    let mut other_tenant = tenant;
-    other_tenant[0] ^= 1;
+    let other_tenant = TenantId::new(tenant.to_bytes().map(|byte| byte ^ 1));
     for other in [scope(&tenant, "other.example"), scope(&other_tenant, AUDIENCE), with_epoch] {
         envelope.statement.scope = other;
         assert_eq!(envelope.encode().err(), Some(EnvelopeError::Scope));

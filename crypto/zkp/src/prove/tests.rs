@@ -1,4 +1,5 @@
 use rand::Rng;
+use trefoil_types::TenantId;
 
 use super::*;
 use crate::{
@@ -54,7 +55,7 @@ fn a_statement_that_is_not_the_witnesses_is_named() {
     refused(|s| s.account = s.root, ProveError::Account);
     refused(|s| s.scope = s.root, ProveError::Account);
     refused(|s| s.handle = s.root, ProveError::Handle);
-    refused(|s| s.tenant[0] ^= 1, ProveError::Handle);
+    refused(|s| s.tenant = TenantId::new([1; 16]), ProveError::Handle);
     refused(|s| s.level = 4, ProveError::Level);
     refused(|s| s.epoch = EPOCH_LIMIT, ProveError::Statement(StatementError::Epoch(EPOCH_LIMIT)));
 

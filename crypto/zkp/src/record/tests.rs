@@ -1,4 +1,5 @@
 use trefoil_attest::{Decision, ProbeMode, Proof, Suite};
+use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
 use super::*;
 use crate::{
@@ -47,7 +48,7 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
         issuer: "https://auth.example",
         tenant: statement.tenant,
         audience: &record.audience,
-        account: statement.account.to_bytes(),
+        account: Account::new(statement.account.to_bytes()),
         nonce: &[3; 32],
         request_digest: [4; 32],
         decision: Decision::Match,
@@ -63,10 +64,10 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
             root: statement.root.to_bytes(),
             level: statement.level,
             epoch: statement.epoch,
-            session: statement.digest(),
+            session: SessionId::new(statement.digest()),
         }),
         reveal,
-        batch_id: [6; 16],
+        batch_id: BatchId::new([6; 16]),
         place: 1,
         issued_at: u64::from(statement.epoch) * EPOCH_SECONDS + 17,
         expires_at: u64::from(statement.epoch) * EPOCH_SECONDS + 77,
@@ -123,11 +124,11 @@ fn every_field_that_both_have_is_compared() {
         ("root", with_proof(Proof { root: [1; 32], ..proof })),
         ("level", with_proof(Proof { level: proof.level + 1, ..proof })),
         ("epoch", with_proof(Proof { epoch: proof.epoch - 1, ..proof })),
-        ("tenant", Attested { tenant: [0; 16], ..honest.clone() }),
+        ("tenant", Attested { tenant: TenantId::new([0; 16]), ..honest.clone() }),
         ("audience", Attested { audience: "other.example", ..honest.clone() }),
-        ("account", Attested { account: record.statement.handle.to_bytes(), ..honest.clone() }),
+        ("account", Attested { account: Account::new(record.statement.handle.to_bytes()), ..honest.clone() }),
         ("policy", Attested { policy_id: POLICY + 1, ..honest.clone() }),
-        ("session", with_proof(Proof { session: [1; 32], ..proof })),
+        ("session", with_proof(Proof { session: SessionId::new([1; 32]), ..proof })),
     ];
     for (field, other) in cases {
         assert_eq!(record.backs(&other), Err(NotBacked::Field(field)));

@@ -1,9 +1,10 @@
 use super::*;
 use crate::fixture::rng;
+use trefoil_types::{Handle, SessionId};
 
 const HEADER: RequestHeader<'_> = RequestHeader {
-    session_id: &[1; 32],
-    handle: &[2; 32],
+    session_id: SessionId::new([1; 32]),
+    handle: Handle::new([2; 32]),
     audience: "payments.example",
     nonce: &[3; 16],
     issued_at: 1_795_000_000,
@@ -32,8 +33,8 @@ fn the_right_mac_is_accepted_and_every_other_refused() {
 fn the_mac_covers_every_field() {
     let mac = request_mac(&key(), &HEADER);
     let others = [
-        RequestHeader { session_id: &[9; 32], ..HEADER },
-        RequestHeader { handle: &[9; 32], ..HEADER },
+        RequestHeader { session_id: SessionId::new([9; 32]), ..HEADER },
+        RequestHeader { handle: Handle::new([9; 32]), ..HEADER },
         RequestHeader { audience: "payments.exampl", ..HEADER },
         RequestHeader { nonce: &[3; 17], ..HEADER },
         RequestHeader { nonce: &[9; 16], ..HEADER },
@@ -42,7 +43,7 @@ fn the_mac_covers_every_field() {
         RequestHeader { reveal: Some(Reveal { position: 1, value: [9; 32] }), ..HEADER },
         RequestHeader { reveal: Some(Reveal { position: 2, value: [9; 32] }), ..HEADER },
         RequestHeader { reveal: Some(Reveal { position: 1, value: [8; 32] }), ..HEADER },
-        RequestHeader { session_id: HEADER.handle, handle: HEADER.session_id, ..HEADER },
+        RequestHeader { session_id: SessionId::new([2; 32]), handle: Handle::new([1; 32]), ..HEADER },
     ];
     let mut seen = vec![mac];
     for other in others {
@@ -64,13 +65,13 @@ fn bytes_do_not_wander_between_audience_and_nonce() {
 fn the_context_covers_every_field() {
     let commitment = key().commitment();
     let contexts = [
-        context(&[0; 16], "audience", &commitment, 1, 2),
-        context(&[1; 16], "audience", &commitment, 1, 2),
-        context(&[0; 16], "audienc", &commitment, 1, 2),
-        context(&[0; 16], "audience", &SessionKey::from_bytes([6; 32]).commitment(), 1, 2),
-        context(&[0; 16], "audience", &commitment, 2, 2),
-        context(&[0; 16], "audience", &commitment, 1, 1),
-        context(&[0; 16], "audience", &commitment, 2, 1),
+        context(&TenantId::new([0; 16]), "audience", &commitment, 1, 2),
+        context(&TenantId::new([1; 16]), "audience", &commitment, 1, 2),
+        context(&TenantId::new([0; 16]), "audienc", &commitment, 1, 2),
+        context(&TenantId::new([0; 16]), "audience", &SessionKey::from_bytes([6; 32]).commitment(), 1, 2),
+        context(&TenantId::new([0; 16]), "audience", &commitment, 2, 2),
+        context(&TenantId::new([0; 16]), "audience", &commitment, 1, 1),
+        context(&TenantId::new([0; 16]), "audience", &commitment, 2, 1),
     ];
     for (i, one) in contexts.iter().enumerate() {
         assert!(contexts[..i].iter().all(|other| other != one), "{i}");
@@ -79,7 +80,7 @@ fn the_context_covers_every_field() {
 
 #[test]
 fn the_context_covers_the_chain_and_none_is_the_plain_context() {
-    let plain = context(&[0; 16], "audience", &key().commitment(), 1, 2);
+    let plain = context(&TenantId::new([0; 16]), "audience", &key().commitment(), 1, 2);
     let chain = |length, tip| ChainCommitment::new(length, [tip; 32]).expect("in range");
     assert_eq!(with_chain(plain, None), plain);
     let contexts = [

@@ -1,4 +1,5 @@
 use std::sync::LazyLock;
+use trefoil_types::TenantId;
 
 use p3_field::PrimeCharacteristicRing;
 use p3_matrix::dense::RowMajorMatrix;
@@ -30,7 +31,7 @@ pub(super) type Change<T> = (&'static str, fn(&mut T));
 
 /// Statements that an honest proof does not show.
 const OTHER_STATEMENTS: [Change<Statement>; 17] = [
-    ("tenant", |s| s.tenant[15] ^= 1),
+    ("tenant", |s| s.tenant = TenantId::new(s.tenant.to_bytes().map(|byte| byte ^ 1))),
     ("root", |s| s.root = s.account),
     ("root generation", |s| s.root_generation += 1),
     ("older epoch", |s| s.epoch -= 1),
@@ -49,7 +50,7 @@ const OTHER_STATEMENTS: [Change<Statement>; 17] = [
         s.account = account(&witness().secret, &scope(&s.tenant, "other.example"));
     }),
     ("the holder's account at another tenant", |s| {
-        s.account = account(&witness().secret, &scope(&[9; 16], AUDIENCE));
+        s.account = account(&witness().secret, &scope(&TenantId::new([9; 16]), AUDIENCE));
     }),
     ("the account of another member", |s| s.account = account(&Secret::random(&mut rng(40)), &s.scope)),
     ("context", |s| s.ctx[31] ^= 1),

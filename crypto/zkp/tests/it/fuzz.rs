@@ -4,6 +4,7 @@
 //! and the next run without the variable decides.
 
 use std::path::PathBuf;
+use trefoil_types::TenantId;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use trefoil_testing::volume;
@@ -89,7 +90,7 @@ fn bless() {
         let key_commitment = session_key.commitment();
         let claim = SessionClaim {
             circuit: Circuit::Cred2,
-            tenant: *b"tenant of a seed",
+            tenant: TenantId::new(*b"tenant of a seed"),
             audience: "shop.example",
             root_generation: 1,
             epoch: 500_000,

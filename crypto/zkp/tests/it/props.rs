@@ -1,6 +1,7 @@
 //! Properties over random inputs: encodings are bijections, parsers are total, the tree is its leaves.
 
 use std::collections::BTreeMap;
+use trefoil_types::TenantId;
 
 use proptest::{collection, prelude::*};
 use rand::{SeedableRng, rngs::StdRng};
@@ -29,7 +30,7 @@ prop_compose! {
         level in any::<u8>(),
         ctx in any::<[u8; 32]>(),
     ) -> Statement {
-        Statement { circuit, tenant, root, root_generation, epoch, level, scope, account, handle, ctx }
+        Statement { circuit, tenant: TenantId::new(tenant), root, root_generation, epoch, level, scope, account, handle, ctx }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use trefoil_attest::RequestHeader;
+use trefoil_types::{Handle, SessionId, TenantId};
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
     account,
@@ -34,15 +35,15 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
         assert_eq!(witness.path.root(witness.index, &own_leaf), tree.root());
 
         let (tenant, audience) = (bytes(&member["tenant"]), text(&member["audience"]));
-        let own = scope(&tenant, audience);
+        let own = scope(&TenantId::new(tenant), audience);
         assert_eq!(own, digest(&member["scope"]));
         assert_eq!(account(&witness.secret, &own), digest(&member["account"]));
         for elsewhere in member["accounts_elsewhere"].as_array().expect("accounts") {
-            let scope = scope(&bytes(&elsewhere["tenant"]), text(&elsewhere["audience"]));
+            let scope = scope(&TenantId::new(bytes(&elsewhere["tenant"])), text(&elsewhere["audience"]));
             assert_eq!(account(&witness.secret, &scope), digest(&elsewhere["account"]));
             assert_ne!(elsewhere["account"], member["account"]);
         }
-        assert_eq!(handle(&witness.secret, &tenant), digest(&member["handle"]));
+        assert_eq!(handle(&witness.secret, &TenantId::new(tenant)), digest(&member["handle"]));
 
         assert_eq!(session_key.commitment(), bytes(&member["key_commitment"]));
         let statement = statement(member, &witness, &session_key);
@@ -52,8 +53,8 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
         assert_eq!(Statement::decode(&statement.encode()).as_ref(), Ok(&statement));
 
         let header = RequestHeader {
-            session_id: &statement.digest(),
-            handle: statement.handle.as_bytes(),
+            session_id: SessionId::new(statement.digest()),
+            handle: Handle::new(statement.handle.to_bytes()),
             audience,
             nonce: &hex::decode(text(&member["nonce"])).expect("hex"),
             issued_at: member["issued_at"].as_u64().expect("number"),
@@ -93,8 +94,8 @@ fn chains_and_what_they_are_bound_to_agree_with_the_reference() {
 
         let position = number(&vector["position"]);
         let header = RequestHeader {
-            session_id: &statement.digest(),
-            handle: statement.handle.as_bytes(),
+            session_id: SessionId::new(statement.digest()),
+            handle: Handle::new(statement.handle.to_bytes()),
             audience: claim.audience,
             nonce: &hex::decode(text(&member["nonce"])).expect("hex"),
             issued_at: member["issued_at"].as_u64().expect("number"),
@@ -148,7 +149,7 @@ fn statement(member: &Value, witness: &Witness, session_key: &SessionKey) -> Sta
 fn claim<'a>(member: &'a Value, key_commitment: &'a [u8; 32]) -> SessionClaim<'a> {
     SessionClaim {
         circuit: Circuit::Cred2,
-        tenant: bytes(&member["tenant"]),
+        tenant: TenantId::new(bytes(&member["tenant"])),
         audience: text(&member["audience"]),
         root_generation: number(&member["root_generation"]),
         epoch: number(&member["epoch"]),

@@ -81,7 +81,7 @@ impl Four {
         let (told, groups) = unbounded();
         let copies: Copies = Arc::new(move || Ok(Box::new(Scripted(lines.clone(), begin.clone()))));
         let origin = Origin::new("https://auth.example");
-        let end = End { origin, key_set_id: [7; 32], head: ChainHead::GENESIS };
+        let end = End { origin, key_set_id: KeySetId::new([7; 32]), head: ChainHead::GENESIS };
         let sequence = Sequence { cadence, floor: Floor::NONE, sealers };
         let after_group = move |batches| told.send(batches).expect("the test waits");
         let release = Arc::new(InOrder(send));

@@ -8,6 +8,7 @@ use super::progress::Stage;
 use rayon::prelude::*;
 use trefoil_api::Decision;
 use trefoil_attest::{Nonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};
+use trefoil_types::TenantId;
 
 /// Most findings that are spelled out.
 const FINDINGS_MAX: usize = 5;
@@ -46,14 +47,14 @@ pub(super) struct Tally {
 pub(super) fn audit(
     logins: &[Login],
     plan: &Plan,
-    tenant: [u8; 16],
+    tenant: TenantId,
     trust_root: &TrustRoot,
     stage: &Stage,
 ) -> Audit {
     let checked: Vec<Result<(), String>> = logins
         .par_iter()
         .map(|login| {
-            let outcome = check(login, tenant, trust_root);
+            let outcome = check(login, tenant.to_bytes(), trust_root);
             stage.step();
             outcome
         })
@@ -102,7 +103,8 @@ impl Audit {
 }
 
 fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), String> {
-    let verified = verify_login(login, tenant, trust_root).map_err(|cause| cause.to_string())?;
+    let verified =
+        verify_login(login, TenantId::new(tenant), trust_root).map_err(|cause| cause.to_string())?;
     let attested = match verified.statement().decision {
         trefoil_attest::Decision::Match => Decision::Match,
         trefoil_attest::Decision::NoMatch => Decision::NoMatch,
@@ -117,7 +119,7 @@ fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), 
 /// What a relying party does with an answer. Denials are attested as well, so the decision is left open here.
 fn verify_login<'a>(
     login: &'a Login,
-    tenant: [u8; 16],
+    tenant: TenantId,
     trust_root: &TrustRoot,
 ) -> Result<Verified<'a>, VerifyError> {
     let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(login.nonce.clone()))

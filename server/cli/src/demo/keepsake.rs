@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trefoil_api::trust;
 use trefoil_attest::TrustRoot;
+use trefoil_types::TenantId;
 
 const ATTESTATION_FILE: &str = "login.attestation.cbor";
 const TRUST_ROOT_FILE: &str = "trust-root.json";
@@ -28,7 +29,7 @@ impl Keepsake {
     pub(super) fn save(
         folder: &Path,
         login: &Login,
-        tenant: [u8; 16],
+        tenant: TenantId,
         trust_root: &TrustRoot,
     ) -> Result<Keepsake, DemoError> {
         let unwritable = |path: &Path| {

@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 use trefoil_api::{AttestationForm, Decision, Enrolment, Hex, Nonce};
 use trefoil_client::{Client, ClientError, Holder, HolderSession, attested_digest};
+use trefoil_types::Account;
 
 /// The relying party of the demonstration.
 pub(super) const AUDIENCE: &str = "https://shop.example";
@@ -35,7 +36,7 @@ pub(super) struct Login {
     /// The relying party's nonce.
     pub(super) nonce: Vec<u8>,
     /// The person's pseudonym towards the relying party.
-    pub(super) account: [u8; 32],
+    pub(super) account: Account,
     /// Digest of the request as the client sent it.
     pub(super) request_digest: [u8; 32],
     /// When the answer came, Unix seconds.

@@ -36,6 +36,7 @@ use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold, policy};
+use trefoil_types::TenantId;
 
 /// Arguments of `trefoil demo`.
 #[derive(Clone, Debug, clap::Args)]
@@ -212,7 +213,8 @@ async fn demonstrate(
     let client = service.client(&tenant, arguments.connections()).await?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let people = plan.people();
-    let population = Population::issue(people, tenant.tenant_id.0, tenant.policy_id, unix_now())?;
+    let population =
+        Population::issue(people, TenantId::new(tenant.tenant_id.0), tenant.policy_id, unix_now())?;
     let registered = service.admin.register_issuer_key(tenant.tenant_id, &population.issuer).await;
     registered.map_err(DemoError::call("issuer key"))?;
     client.publish_root(&population.root).await.map_err(DemoError::call("credential root"))?;
@@ -239,13 +241,17 @@ async fn demonstrate(
     let stage = progress.stage("verify", attempts);
     let (audited, trust_root, logins, stage) = {
         let (plan, tenant, trust_root, stage) = (Arc::clone(&plan), tenant.tenant_id.0, trust_root, stage);
-        let work = move || (audit(&logins, &plan, tenant, &trust_root, &stage), trust_root, logins, stage);
+        let work = move || {
+            (audit(&logins, &plan, TenantId::new(tenant), &trust_root, &stage), trust_root, logins, stage)
+        };
         tokio::task::spawn_blocking(work).await.map_err(|cause| DemoError::step("verification", &cause))?
     };
     let verify = stage.finish(&format!("{} attestations, offline", audited.verified));
     let kept = typical(&logins, &plan);
     let login = match kept {
-        Some(login) => Some(Keepsake::save(&arguments.out, login, tenant.tenant_id.0, &trust_root)?),
+        Some(login) => {
+            Some(Keepsake::save(&arguments.out, login, TenantId::new(tenant.tenant_id.0), &trust_root)?)
+        }
         None => None,
     };
     service.stop().await?;

@@ -4,6 +4,7 @@ use super::DemoError;
 use trefoil_client::{Holder, Membership};
 use trefoil_issuer::{public_key, sign};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
 
@@ -28,7 +29,7 @@ impl Population {
     /// Issues `people` credentials of a tenant. Secrets come from the operating system.
     pub(super) fn issue(
         people: usize,
-        tenant: [u8; 16],
+        tenant: TenantId,
         policy_id: u32,
         now: u64,
     ) -> Result<Population, DemoError> {

@@ -24,6 +24,7 @@ use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::data_dir;
 use trefoil_storage::disk::RESERVE_FILE;
+use trefoil_types::TenantId;
 
 /// A newest seal that is older than this makes one ask for the clock.
 const IDLE_S: u64 = 400 * 86_400;
@@ -265,7 +266,7 @@ fn counted(place: &str, status: &Status) -> Vec<Finding> {
 /// What to do about malformed jobs.
 const MALFORMED: &str = "find out which gateway sent them (the key-holder's job log), then `trefoil admin reset-malformed TENANT`";
 
-fn frozen(place: impl ToString, tenant: &[u8; 16]) -> Finding {
+fn frozen(place: impl ToString, tenant: &TenantId) -> Finding {
     let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
     Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)
 }

@@ -13,6 +13,7 @@ use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphras
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_testing::volume;
+use trefoil_types::Handle;
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -55,7 +56,7 @@ async fn open_session(service: &Service, person: &Person) {
 }
 
 /// Enrols a new face; the handle.
-async fn enrol(service: &Service, face: &Person, handle: [u8; 32]) -> u16 {
+async fn enrol(service: &Service, face: &Person, handle: Handle) -> u16 {
     let somebody = Person { handle, envelope: Vec::new(), key: face.key.clone(), ..*face };
     let key: [u8; 16] = rand::rng().random();
     service.enrol(&somebody, &hex::encode(key)).await.status.as_u16()
@@ -126,7 +127,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     for round in 0..volume(ROUNDS, 2) {
         let kept: Vec<[u8; 32]> = (0..3).map(|_| rand::rng().random()).collect();
         for handle in &kept {
-            assert_eq!(enrol(&service, &person, *handle).await, 201);
+            assert_eq!(enrol(&service, &person, Handle::new(*handle)).await, 201);
         }
         login(&service, &person, &mut nonce).await;
         before.passes(&data);
@@ -137,7 +138,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         let mut during = Vec::new();
         while !backup.is_finished() {
             during.push(rand::rng().random::<[u8; 32]>());
-            assert_eq!(enrol(&service, &person, during[during.len() - 1]).await, 201);
+            assert_eq!(enrol(&service, &person, Handle::new(during[during.len() - 1])).await, 201);
             login(&service, &person, &mut nonce).await;
         }
         let manifest = backup.await.unwrap();
@@ -158,7 +159,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         let restored = restored.unwrap();
         assert!(pairs > kept.len());
         for handle in kept.iter().chain(&during) {
-            let again = enrol(&service, &person, *handle).await;
+            let again = enrol(&service, &person, Handle::new(*handle)).await;
             assert!(again == 409 || (again == 201 && during.contains(handle)), "{again}");
         }
         let refused = service.authenticate(&service.request(&person, &person.face, nonce)).await;
@@ -407,7 +408,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let person = service.people(1, 1, 75).await.remove(0);
     service.welcome(&person).await;
     for _ in 0..20 {
-        assert_eq!(enrol(&service, &person, rand::rng().random()).await, 201);
+        assert_eq!(enrol(&service, &person, Handle::new(rand::rng().random())).await, 201);
     }
     let timed = std::time::Instant::now();
     let made = program(&["backup", "--data-dir"], &[&data, &good]).output().unwrap();
@@ -484,7 +485,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let gateways = make(&keys, &folder.path().join("other"), service.clock.unix_s()).unwrap_err();
     assert!(gateways.to_string().contains("trefoil key-holder backup"), "{gateways}");
     let other: [u8; 32] = rand::rng().random();
-    assert_eq!(enrol(&service, &person, other).await, 201);
+    assert_eq!(enrol(&service, &person, Handle::new(other)).await, 201);
     login(&service, &person, &mut nonce).await;
     auditor.passes(&data);
     keyholder.kill();

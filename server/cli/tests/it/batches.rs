@@ -4,6 +4,7 @@ use crate::http::{Endpoint, Reply};
 use crate::service::{self, AUDIENCE, Person, Service, answer, policy, sign};
 use hyper::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use trefoil_api::{
     AttestationForm, Authenticated, AuthenticatedBatch, Authentication, Decision, Hex, Outcome, Vector,
@@ -156,7 +157,7 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
     elsewhere.audience = "bank.example".to_owned();
     sign(&mut elsewhere, &ann.key);
     let mut strange = service.request(ann, &ann.face, 91);
-    strange.session_id = Hex(people[2].session_id);
+    strange.session_id = Hex(people[2].session_id.to_bytes());
     let used = good(92);
     assert_eq!(service.public.post("/v1/authentications", &used).await.status, 200);
     let wrong = [
@@ -332,8 +333,10 @@ async fn a_batch_counts_as_its_entries_among_the_requests_of_its_tenant() {
         let mut upload = service.public.connect().await;
         upload.write_all(head.as_bytes()).await.unwrap();
         upload.flush().await.unwrap();
-        // The head is on its way. If it arrives while a login is in flight, it is refused itself, and another one follows.
+        // The head is on its way. If it arrives while a login is in flight, it is refused itself, and another one follows: so
+        // there is mostly none in flight.
         for _ in 0..20 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
             nonce += 1;
             let reply = service.authenticate(&alone(nonce)).await;
             if reply.status != 200 {

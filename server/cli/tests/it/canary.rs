@@ -53,7 +53,7 @@ fn lanes(data: &Path, people: &[Person]) -> Vec<usize> {
     let store = Connection::open(data.join("store.sqlite")).unwrap();
     let lane = |person: &Person| {
         let sql = "SELECT lane FROM templates WHERE handle = ?";
-        store.query_row(sql, [person.handle], |row| row.get::<_, usize>(0)).unwrap()
+        store.query_row(sql, [person.handle.as_bytes()], |row| row.get::<_, usize>(0)).unwrap()
     };
     people.iter().map(lane).collect()
 }
@@ -67,7 +67,7 @@ fn scores(people: &[Person], lanes: &[usize], replies: &[Reply]) -> BTreeMap<[u8
         let statement = trefoil_attest::Statement::decode(statement).unwrap();
         let embedding = |face: &[f32; 128]| Embedding::quantise(face).unwrap();
         let score = embedding(&people[index].face).dot(&embedding(shown(people, index)));
-        batches.entry(statement.batch_id).or_insert([0; 32])[lanes[index]] = score;
+        batches.entry(statement.batch_id.to_bytes()).or_insert([0; 32])[lanes[index]] = score;
     }
     batches
 }
@@ -106,7 +106,7 @@ async fn watch(probe: &str) {
     for (process, pid) in [("gateway", gateway.pid()), ("key-holder", keyholder.pid())] {
         let regions = memory(pid);
         // Both keep it; what they had for a moment only may be overwritten.
-        let known: &[u8] = &people[0].handle;
+        let known: &[u8] = people[0].handle.as_bytes();
         assert!(regions.iter().any(|region| contains(region, known)));
         for region in &regions {
             assert_eq!(search(region, &scores), Vec::<String>::new(), "{process}");

@@ -15,6 +15,7 @@ use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 use trefoil_zkp::{
     Attributes, CredentialTree, Digest, EPOCH_SECONDS, Secret, Witness, commitment, epoch_at, leaf,
@@ -166,8 +167,15 @@ fn signed(tenant: &CreatedTenant, root: Digest, now: u64) -> (IssuerPublicKey, S
     let mut key = MlDsa65::generate(&mut rand::rng()).unwrap();
     let issuer = public_key(&key);
     let (tenant, previous, key_id) = (tenant.tenant_id.0, [0; 32], issuer.id());
-    let statement =
-        RootStatement { tenant, generation: 1, generation_min: 1, root, issued_at: now, previous, key_id };
+    let statement = RootStatement {
+        tenant: TenantId::new(tenant),
+        generation: 1,
+        generation_min: 1,
+        root,
+        issued_at: now,
+        previous,
+        key_id,
+    };
     let signed = sign(&statement, &mut key, &mut rand::rng()).unwrap();
     (issuer, signed)
 }
@@ -179,7 +187,13 @@ fn credential(tenant: &CreatedTenant, now: u64) -> (Holder, Digest) {
     let tree = CredentialTree::from_leaves(&[leaf(&commitment(&secret), &attributes)]).unwrap();
     let witness = Witness { secret, attributes, index: 0, path: tree.path(0).unwrap() };
     let (tenant, policy_id) = (tenant.tenant_id.0, tenant.policy_id);
-    (Holder::new(witness, Membership { tenant, policy_id, root_generation: 1, level: 1 }), tree.root())
+    (
+        Holder::new(
+            witness,
+            Membership { tenant: TenantId::new(tenant), policy_id, root_generation: 1, level: 1 },
+        ),
+        tree.root(),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -213,7 +227,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
         assert_eq!(answer.decision, decision);
         let expected = Expected::Exactly(login.nonce.as_bytes().to_vec());
         let requirements = Requirements::new(root.clone(), AUDIENCE, expected)
-            .tenant(tenant.tenant_id.0)
+            .tenant(TenantId::new(tenant.tenant_id.0))
             .account(session.account())
             .request_digest(attested_digest(&login))
             .any_decision();

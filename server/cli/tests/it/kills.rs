@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_api::{AttestationForm, Decision};
 use trefoil_attest::{Attestation, Evidence, Seal, verify_same_log, verify_seal};
 use trefoil_testing::volume;
+use trefoil_types::Handle;
 
 /// Kills at full volume.
 const KILLS: usize = 100;
@@ -28,8 +29,12 @@ struct Told {
 /// Enrols, and deletes every other one, until the gateway is gone.
 async fn enrol(customer: &Customer, person: &Person, told: &mut Told, count: &AtomicU64) {
     for number in 0_u64.. {
-        let somebody =
-            Person { handle: rand::rng().random(), envelope: Vec::new(), key: person.key.clone(), ..*person };
+        let somebody = Person {
+            handle: Handle::new(rand::rng().random()),
+            envelope: Vec::new(),
+            key: person.key.clone(),
+            ..*person
+        };
         let key: [u8; 16] = rand::rng().random();
         let key = hex::encode(key);
         let body = json!({"embedding": trefoil_api::Vector::new(person.face), "consent_ref": "form 7"});
@@ -39,14 +44,14 @@ async fn enrol(customer: &Customer, person: &Person, told: &mut Told, count: &At
         assert_eq!(reply.status, 201, "{}", reply.text());
         count.fetch_add(1, Ordering::Relaxed);
         if number % 2 == 0 {
-            told.enrolled.push(somebody.handle);
+            told.enrolled.push(somebody.handle.to_bytes());
             continue;
         }
         let Ok(reply) = customer.public.try_send(Method::DELETE, &path, &[], Vec::new()).await else {
             return;
         };
         assert_eq!(reply.status, 204, "{}", reply.text());
-        told.deleted.push(somebody.handle);
+        told.deleted.push(somebody.handle.to_bytes());
     }
 }
 
@@ -149,8 +154,12 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
 async fn check(customer: &Customer, person: &Person, told: &Told, round: usize) {
     for (handles, there) in [(&told.enrolled, true), (&told.deleted, false)] {
         for handle in handles {
-            let somebody =
-                Person { handle: *handle, envelope: Vec::new(), key: person.key.clone(), ..*person };
+            let somebody = Person {
+                handle: Handle::new(*handle),
+                envelope: Vec::new(),
+                key: person.key.clone(),
+                ..*person
+            };
             let deleted =
                 customer.public.send(Method::DELETE, &service::templates_path(&somebody), &[], "").await;
             let expected = if there && round != usize::MAX { 204 } else { 404 };

@@ -9,6 +9,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_storage::Supervisor;
 use trefoil_storage::database::{Database, RowKey, fault};
 use trefoil_storage::store::Sqlite;
+use trefoil_types::KeySetId;
 
 fn trefoil(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trefoil"))
@@ -370,7 +371,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     assert!(again.server.shutdown().await);
 }
 
-fn service_key(attestation: &[u8], policy: &Policy, now: u64) -> [u8; 32] {
+fn service_key(attestation: &[u8], policy: &Policy, now: u64) -> KeySetId {
     verify(attestation, policy, now).unwrap().seal().key_set_id
 }
 

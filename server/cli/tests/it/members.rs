@@ -9,6 +9,7 @@ use serde_json::json;
 use trefoil_api::{AttestationForm, Authentication, Nonce, Vector};
 use trefoil_client::{Client, Holder, HolderSession, Membership};
 use trefoil_pipeline::Clock as _;
+use trefoil_types::TenantId;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{Attributes, CredentialTree, Digest, Secret, Witness, commitment, leaf};
 
@@ -19,7 +20,7 @@ pub(crate) struct Members {
     tree: CredentialTree,
     members: Vec<Member>,
     epoch: u32,
-    tenant: [u8; 16],
+    tenant: TenantId,
 }
 
 struct Member {

@@ -14,6 +14,7 @@ use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
+use trefoil_types::TenantId;
 
 /// The threshold of the tests' policy.
 const THRESHOLD: i32 = 18_000;
@@ -192,7 +193,7 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
     let fourth = shared(&service, &key, &people[0], &people[0].face, 4);
     let Authentication { nonce, issued_at, .. } = &fourth;
     let (handle, session) = (&people[0].handle, &people[0].session_id);
-    let context = Context::probe(&[9; 16], handle, session, nonce.as_bytes(), *issued_at);
+    let context = Context::probe(&TenantId::new([9; 16]), handle, session, nonce.as_bytes(), *issued_at);
     let sealed = split_probe(&people[0].face, &key, &context, &mut rand::rng()).unwrap();
     let foreign = refused(fourth, &|request| request.shares = Some(shares(&sealed)));
     service.authenticate(&foreign).await.problem(422, "share-refused");

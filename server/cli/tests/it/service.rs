@@ -19,6 +19,8 @@ use trefoil_server::config::{Config, Overrides, Precompute};
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
+use trefoil_types::TenantId;
+use trefoil_types::{Handle, SessionId};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::{SessionKey, request_mac};
@@ -76,7 +78,7 @@ pub(crate) struct Customer {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) public: Endpoint,
     pub(crate) admin: Endpoint,
-    pub(crate) tenant: [u8; 16],
+    pub(crate) tenant: TenantId,
     /// The tenant's issuer: its key, and the end of its chain of roots.
     pub(crate) issuer: Mutex<(MlDsa65, RootLog)>,
 }
@@ -97,10 +99,10 @@ impl DerefMut for Service {
 
 /// One person: a credential, a face, and a session once opened.
 pub(crate) struct Person {
-    pub(crate) handle: [u8; 32],
+    pub(crate) handle: Handle,
     pub(crate) face: [f32; 128],
     pub(crate) envelope: Vec<u8>,
-    pub(crate) session_id: [u8; 32],
+    pub(crate) session_id: SessionId,
     pub(crate) key: SessionKey,
 }
 
@@ -213,8 +215,8 @@ impl Customer {
         let tenant = Hex::<16>::parse(&tenant).unwrap().0;
         let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
         let registered = public_key(&key);
-        let issuer = Mutex::new((key, RootLog::new(tenant, None)));
-        let mut customer = Customer { clock, public, admin, tenant, issuer };
+        let issuer = Mutex::new((key, RootLog::new(TenantId::new(tenant), None)));
+        let mut customer = Customer { clock, public, admin, tenant: TenantId::new(tenant), issuer };
         customer.register(&registered).await;
         let key = customer.api_key(&["enrol", "authenticate", "issue"]).await;
         customer.public = customer.public.with_bearer(&key);
@@ -332,7 +334,13 @@ impl Customer {
         let envelope =
             ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, chain: None, proof };
         let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
-        Person { handle, face, envelope: envelope.encode().unwrap(), session_id, key }
+        Person {
+            handle: Handle::new(handle),
+            face,
+            envelope: envelope.encode().unwrap(),
+            session_id: SessionId::new(session_id),
+            key,
+        }
     }
 
     pub(crate) async fn enrol(&self, person: &Person, idempotency_key: &str) -> Reply {
@@ -372,8 +380,8 @@ impl Customer {
     /// A signed request of `person` that shows `face`.
     pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
         let mut request = Authentication {
-            handle: Hex(person.handle),
-            session_id: Hex(person.session_id),
+            handle: Hex(person.handle.to_bytes()),
+            session_id: Hex(person.session_id.to_bytes()),
             audience: AUDIENCE.to_owned(),
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
             issued_at: self.clock.unix_s(),

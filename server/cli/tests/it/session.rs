@@ -78,7 +78,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
     altered[2].nonce = trefoil_api::Nonce::new(vec![9; 16]).unwrap();
     altered[3].embedding = Some(Vector::new(people[1].face));
     altered[4].audience = "bank.example".to_owned();
-    altered[5].handle = Hex(people[1].handle);
+    altered[5].handle = Hex(people[1].handle.to_bytes());
     for request in &altered {
         service.authenticate(request).await.problem(403, "request-mac-invalid");
     }
@@ -130,7 +130,7 @@ async fn time_and_revocation_end_a_session() {
     service.authenticate(&early).await.problem(422, "request-not-fresh");
 
     let mut stranger = service.request(person, &person.face, 5);
-    stranger.session_id = Hex(people[1].session_id);
+    stranger.session_id = Hex(people[1].session_id.to_bytes());
     service.authenticate(&stranger).await.problem(404, "session-unknown");
     assert_eq!(service.prove(&people[1]).await.status, 201);
     let request = service.request(&people[1], &people[1].face, 6);

@@ -13,6 +13,7 @@ use trefoil_attest::Attestation;
 use trefoil_client::{Clock, HolderError, StandingSession};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::server::Server;
+use trefoil_types::SessionId;
 use trefoil_zkp::{EPOCH_SECONDS, ProveError};
 
 /// What `proofs.session_life_s` is by default.
@@ -298,7 +299,7 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
         let client = members.client(&service, 4);
         let clock = clock_of(&service);
         let standing = StandingSession::new(client, holder, AUDIENCE, chain, clock);
-        let mut sessions: Vec<([u8; 32], usize)> = Vec::new();
+        let mut sessions: Vec<(SessionId, usize)> = Vec::new();
         // Three hours, a login every four minutes.
         for login in 0..45_u8 {
             let nonce = Nonce::new(vec![login; 16]).unwrap();

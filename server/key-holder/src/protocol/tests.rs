@@ -9,9 +9,11 @@ use trefoil_matching::{
     MatchJob, Matcher, MemoryVault, Renewal, SealedFor, SealedProbe, SealedTemplate, SeatEnrolment, Share,
     SharedProbe, Template, TemplateName, TenantId, Tier, blind, split, unblind,
 };
+use trefoil_types::{BatchId, Handle};
 
-const TENANT: TenantId = [7; 16];
-const NAME: TemplateName = TemplateName { tenant: TENANT, handle: [1; 32], generation: u32::MAX };
+const TENANT: TenantId = TenantId::new([7; 16]);
+const NAME: TemplateName =
+    TemplateName { tenant: TENANT, handle: Handle::new([1; 32]), generation: u32::MAX };
 
 /// Everything that a request of its kind can be at its longest.
 struct World {
@@ -33,7 +35,7 @@ impl World {
     fn faces(&mut self) -> Vec<(TemplateName, Lane, Embedding)> {
         let person = |index: u8| {
             let vector: Vec<f32> = (0..128).map(|_| self.rng.next_u32() as f32 - 2e9).collect();
-            let name = TemplateName { handle: [index; 32], ..NAME };
+            let name = TemplateName { handle: Handle::new([index; 32]), ..NAME };
             (name, Lane::new(index).unwrap(), Embedding::quantise(&vector).unwrap())
         };
         (0..LANES as u8).map(person).collect()
@@ -49,7 +51,7 @@ impl World {
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
-        (self.matcher().mask([1; 16], TENANT, &key, &lanes).unwrap(), templates[0].clone())
+        (self.matcher().mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap(), templates[0].clone())
     }
 
     fn shared(&mut self) -> (MatchJob, ProbeJob) {
@@ -67,9 +69,10 @@ impl World {
         };
         let all: Vec<(Template, SharedProbe)> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = all.iter().map(|(template, probe)| (template, probe)).collect();
-        let probes = self.matcher().gather([1; 16], TENANT, &key, &lanes).unwrap();
+        let probes = self.matcher().gather(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
         let encrypted = keyholder.encrypt_probes(&probes, 1).unwrap();
-        let job = self.matcher().mask_shared([1; 16], TENANT, &key, &lanes, &encrypted).unwrap();
+        let job =
+            self.matcher().mask_shared(BatchId::new([1; 16]), TENANT, &key, &lanes, &encrypted).unwrap();
         (job, probes)
     }
 
@@ -95,7 +98,7 @@ impl World {
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
-        let job = self.matcher().mask([1; 16], TENANT, &key, &lanes).unwrap();
+        let job = self.matcher().mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
         let [first, ..] = SeatJob::encode(&job).unwrap();
         let begun = holders[0].begin(&SeatJob::from_bytes(&first).unwrap(), 0).unwrap();
         let parts = begun.parts_for(holders[1].seat());

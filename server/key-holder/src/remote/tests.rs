@@ -11,8 +11,9 @@ use trefoil_matching::{
     MemoryVault, Renewal, TemplateName, TenantId, blind, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::Handle;
 
-const TENANT: TenantId = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 const TIME: Duration = Duration::from_secs(60);
 
 const BOUNDS: Bounds = Bounds { timeout: TIME, connections: 1 };
@@ -85,7 +86,7 @@ fn an_answer_to_another_question_is_not_believed() {
     let mut share = || split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut rng);
     let (blinded, own) = share();
     let template: ForKeyHolder = blinded.into();
-    let enrolled = keyholder.enrol(name([1; 32], 3), lane(2), &template, 0).unwrap();
+    let enrolled = keyholder.enrol(name(Handle::new([1; 32]), 3), lane(2), &template, 0).unwrap();
 
     let created = connected_to(move || Reply::PublicKeys(vec![key.clone()]));
     let create = |keys| created.create_tenant(TENANT, keys, policy).is_ok();
@@ -97,12 +98,16 @@ fn an_answer_to_another_question_is_not_believed() {
         let (name, lane) = (name(handle, generation), lane(at));
         remote.enrol(Enrolment { name, lane, template: share().0.into() }).is_ok()
     };
-    assert!(enrol([1; 32], 3, 2));
-    assert!(!enrol([2; 32], 3, 2) && !enrol([1; 32], 4, 2) && !enrol([1; 32], 3, 5));
+    assert!(enrol(Handle::new([1; 32]), 3, 2));
+    assert!(
+        !enrol(Handle::new([2; 32]), 3, 2)
+            && !enrol(Handle::new([1; 32]), 4, 2)
+            && !enrol(Handle::new([1; 32]), 3, 5)
+    );
     let template = unblind(enrolled, own);
     let mut renew = |to| {
         let (blinded, _) = blind(&template, &mut rng);
-        remote.renew(Renewal { name: name([1; 32], 2), to, blinded }).is_ok()
+        remote.renew(Renewal { name: name(Handle::new([1; 32]), 2), to, blinded }).is_ok()
     };
     assert!(renew(3) && !renew(4));
 }

@@ -4,6 +4,7 @@ use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
 use rand::RngExt as _;
 use std::collections::HashSet;
 use std::path::Path;
+use trefoil_types::Handle;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -40,7 +41,7 @@ fn restore(from: &Path, into: &Path) -> Result<backup::Manifest, BackupError> {
 /// Enrols somebody; the name.
 fn enrol(gateway: &Gateway, face: &Embedding) -> Result<TemplateName, KeyHolderError> {
     let mut rng = rand::rng();
-    let name = TemplateName { tenant: TENANT, handle: rng.random(), generation: 1 };
+    let name = TemplateName { tenant: TENANT, handle: Handle::new(rng.random()), generation: 1 };
     let (blinded, _) = split(face, &mut rng);
     let enrolment = Enrolment { name, lane: Lane::random(&mut rng), template: blinded.into() };
     gateway.remote.enrol(enrolment).map(|_| name)
@@ -202,8 +203,11 @@ fn a_key_holder_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged(
     let log = job_log::check(&house.data()).unwrap();
     let vault = rusqlite::Connection::open(house.data().join("vault.sqlite")).unwrap();
     let mut names = vault.prepare("SELECT handle, generation FROM subjects").unwrap();
-    let there: HashSet<([u8; 32], u32)> =
-        names.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
+    let there: HashSet<(Handle, u32)> = names
+        .query_map([], |row| Ok((Handle::new(row.get(0)?), row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     for TemplateName { handle, generation, .. } in &enrolled {
         assert!(there.contains(&(*handle, *generation)), "an enrolment is lost");
     }

@@ -17,6 +17,7 @@ use trefoil_matching::{
     SealedFor, SealedProbe, Share, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::{BatchId, TenantId};
 
 #[derive(Debug)]
 struct NoCertificate;
@@ -101,7 +102,7 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     forbidden(gateway.remote.forgive_malformed(TENANT));
     let operator = running.connected(house.operator());
     forbidden(operator.decide(job.clone()).map(drop));
-    forbidden(operator.create_tenant([8; 16], KeyStructure::PerSubject, lenient(0)).map(drop));
+    forbidden(operator.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, lenient(0)).map(drop));
     forbidden(operator.shred(named(0, 0)));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
     forbidden(operator.enrol(enrolment(blinded.into())).map(drop));
@@ -144,7 +145,7 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let sealed = other.sealing_key().unwrap().seal(&context, &Share::random(&mut StdRng::seed_from_u64(1)));
     let mut probes = [const { None }; LANES];
     probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, sealed_for });
-    let probes = ProbeJob { tenant: TENANT, batch_id: [1; 16], epoch: 0, probes };
+    let probes = ProbeJob { tenant: TENANT, batch_id: BatchId::new([1; 16]), epoch: 0, probes };
     unknown(other.encrypt_probes(probes).map(drop));
     unknown(other.public_keys(TENANT).map(drop));
     unknown(other.begin_rotation(TENANT).map(drop));

@@ -14,6 +14,7 @@ use trefoil_matching::{
     Request, SeatDecision, SeatEnrolment, split,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::{BatchId, TenantId};
 
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
@@ -133,7 +134,7 @@ fn parts_are_for_key_holders_only() {
     let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
     let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
-    let forged = matcher(7).mask([1; 16], TENANT, &key, &lanes).unwrap();
+    let forged = matcher(7).mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
     let forged = SeatJob::from_bytes(&SeatJob::encode(&forged).unwrap()[0]).unwrap();
     let parts = || Box::new(forger.begin(&forged, 0).unwrap().parts_for(Seat::ALL[1]));
     let frames = SeatJob::encode(&theirs).unwrap();
@@ -179,7 +180,7 @@ fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
             "{outcome:?}"
         );
     };
-    advised(quorum.create_tenant([8; 16], KeyStructure::PerTenant, lenient(0)).map(drop));
+    advised(quorum.create_tenant(TenantId::new([8; 16]), KeyStructure::PerTenant, lenient(0)).map(drop));
     advised(quorum.sealing_key().map(drop));
     advised(quorum.begin_rotation(TENANT).map(drop));
     advised(quorum.finish_rotation(TENANT, 0));
@@ -198,12 +199,12 @@ fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
         );
     };
     told(one.decide(plain).map(drop));
-    told(one.create_tenant([9; 16], KeyStructure::PerTenant, lenient(0)).map(drop));
+    told(one.create_tenant(TenantId::new([9; 16]), KeyStructure::PerTenant, lenient(0)).map(drop));
     told(one.sealing_key().map(drop));
     told(one.begin_rotation(TENANT).map(drop));
     told(one.finish_rotation(TENANT, 0));
     // The name that was refused for one structure is still free for the other.
-    quorum.create_tenant([9; 16], KeyStructure::PerSubject, lenient(0)).unwrap();
+    quorum.create_tenant(TenantId::new([9; 16]), KeyStructure::PerSubject, lenient(0)).unwrap();
 }
 
 #[test]

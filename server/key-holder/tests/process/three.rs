@@ -15,6 +15,7 @@ use trefoil_matching::{
     MemoryVault, PublicKey, SeatState, Template, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::BatchId;
 
 pub(crate) const PEOPLE: u8 = 30;
 
@@ -150,7 +151,7 @@ impl Gateway {
         id[..4].copy_from_slice(&batch.to_le_bytes());
         [0, 1].map(|which| {
             let lanes: Vec<_> = self.people.iter().map(|person| &person.0[which]).zip(&probes).collect();
-            matcher(batch.into()).mask(id, TENANT, &self.keys[which], &lanes).unwrap()
+            matcher(batch.into()).mask(BatchId::new(id), TENANT, &self.keys[which], &lanes).unwrap()
         })
     }
 

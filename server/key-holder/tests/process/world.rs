@@ -20,8 +20,9 @@ use trefoil_matching::{
     Template, TemplateName, TenantId, Tier, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_types::BatchId;
 
-pub(crate) const TENANT: TenantId = [7; 16];
+pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
 /// Long enough for the busiest machine: no test measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -310,7 +311,7 @@ impl Gateway {
             return self.shared(&mut matcher, batch, &probes);
         }
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
-        matcher.mask([batch; 16], TENANT, &self.key, &lanes).unwrap()
+        matcher.mask(BatchId::new([batch; 16]), TENANT, &self.key, &lanes).unwrap()
     }
 
     /// The same with probes that devices split, of which this side has one share each.
@@ -327,9 +328,9 @@ impl Gateway {
         let probes: Vec<SharedProbe> =
             self.people.iter().zip(probes).map(|((template, _), probe)| device(template, probe)).collect();
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
-        let job = matcher.gather([batch; 16], TENANT, &self.key, &lanes).unwrap();
+        let job = matcher.gather(BatchId::new([batch; 16]), TENANT, &self.key, &lanes).unwrap();
         let encrypted = self.remote.encrypt_probes(job).unwrap();
-        matcher.mask_shared([batch; 16], TENANT, &self.key, &lanes, &encrypted).unwrap()
+        matcher.mask_shared(BatchId::new([batch; 16]), TENANT, &self.key, &lanes, &encrypted).unwrap()
     }
 
     /// A batch in which everybody shows their own face.
@@ -349,7 +350,7 @@ impl Gateway {
 }
 
 pub(crate) fn handle(index: u8) -> Handle {
-    [100 + index; 32]
+    Handle::new([100 + index; 32])
 }
 
 pub(crate) fn face(rng: &mut StdRng) -> Embedding {

@@ -6,6 +6,7 @@ use crate::tenant::{Scope, Scopes, Tenant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trefoil_storage::store::{self, StoreError, TenantId};
+use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
 
 /// API keys in one page of a list.
@@ -81,7 +82,7 @@ impl HeldKey {
 impl Directory {
     /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
-    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, [u8; 8]), Refused> {
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, ApiKeyId), Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
@@ -100,7 +101,7 @@ impl Directory {
         tenant: &TenantId,
         (scopes, label, expires_at): (&[Scope], String, Option<u64>),
         now: u64,
-    ) -> Result<(Zeroizing<String>, [u8; 8]), Refused> {
+    ) -> Result<(Zeroizing<String>, ApiKeyId), Refused> {
         if scopes.is_empty() {
             return Err(Refused::NoScope);
         }
@@ -121,9 +122,9 @@ impl Directory {
     pub fn api_keys(
         &self,
         tenant: &TenantId,
-        from: [u8; 8],
+        from: ApiKeyId,
         now: u64,
-    ) -> Result<(Vec<ApiKey>, Option<[u8; 8]>), Refused> {
+    ) -> Result<(Vec<ApiKey>, Option<ApiKeyId>), Refused> {
         self.tenant(tenant)?;
         let snapshot = self.snapshot.load();
         let own = snapshot.api_keys.values();
@@ -135,7 +136,7 @@ impl Directory {
     }
 
     /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
-    pub fn revoke_api_key(&self, tenant: &TenantId, id: [u8; 8], now: u64) -> Result<ApiKey, Refused> {
+    pub fn revoke_api_key(&self, tenant: &TenantId, id: ApiKeyId, now: u64) -> Result<ApiKey, Refused> {
         let _changing = self.change();
         self.tenant(tenant)?;
         let held = self.snapshot.load().api_keys.get(&id).cloned();

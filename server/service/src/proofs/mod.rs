@@ -16,13 +16,13 @@ use crate::flights::{Asked, Flights};
 use crate::refused::Refused;
 use counters::{Event, ProofCounters};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use quota::CallerId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_pipeline::{Clock, SessionId, TenantId};
 use trefoil_storage::Supervisor;
+use trefoil_types::ApiKeyId;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{ProofError, Verified};
 
@@ -70,7 +70,7 @@ struct Shared {
 }
 
 /// A tenant, and who sent the first upload of a statement.
-type Uploader = (TenantId, CallerId);
+type Uploader = (TenantId, ApiKeyId);
 
 struct Upload {
     envelope: Arc<ProofEnvelope>,
@@ -113,7 +113,7 @@ impl ProofPool {
     }
 
     /// Verifies the proof of an envelope, or waits for the verification of another proof of the same statement.
-    pub async fn verify(&self, caller: CallerId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
+    pub async fn verify(&self, caller: ApiKeyId, envelope: Arc<ProofEnvelope>) -> Result<Verified, Refused> {
         match self.join(caller, envelope)?.await {
             Ok(Ok(verified)) => Ok(verified),
             Ok(Err(Unverified::Refused(cause))) => Err(Refused::Proof(cause)),
@@ -129,10 +129,10 @@ impl ProofPool {
 
     fn join(
         &self,
-        caller: CallerId,
+        caller: ApiKeyId,
         envelope: Arc<ProofEnvelope>,
     ) -> Result<oneshot::Receiver<Outcome>, Refused> {
-        let (id, tenant) = (envelope.statement.digest(), envelope.statement.tenant);
+        let (id, tenant) = (SessionId::new(envelope.statement.digest()), envelope.statement.tenant);
         let upload = Upload { envelope, arrived_ns: self.shared.clock.monotonic_ns() };
         let full = |whose: &'static str| {
             self.shared.counters.count(Event::QueueFull);

@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use trefoil_types::ApiKeyId;
 
 /// Cost of an upload that opens a session.
 pub const COST_ACCEPTED: u32 = 1;
@@ -21,14 +22,11 @@ pub const COST_STALE: u32 = 8;
 /// millisecond, so that a default refill of 500 a second lets a flooder take under one percent of a core.
 pub const COST_INVALID: u32 = 64;
 
-/// Identifies an API key.
-pub type CallerId = [u8; 8];
-
 /// See the module.
 pub struct Quota {
     config: QuotaConfig,
     /// As many entries at most as there are API keys.
-    callers: Mutex<HashMap<CallerId, Account>>,
+    callers: Mutex<HashMap<ApiKeyId, Account>>,
 }
 
 /// The bounds of one caller.
@@ -52,7 +50,7 @@ struct Account {
 /// An upload that was let in. Dropped without [`Upload::settle`], its caller hung up, which costs [`COST_STALE`].
 pub struct Upload {
     quota: Arc<Quota>,
-    caller: CallerId,
+    caller: ApiKeyId,
     settled: bool,
 }
 
@@ -74,7 +72,7 @@ impl Quota {
     }
 
     /// Lets an upload in, or says why not. `now_ns` never goes back.
-    pub fn enter(self: &Arc<Self>, caller: CallerId, now_ns: u64) -> Result<Upload, Denied> {
+    pub fn enter(self: &Arc<Self>, caller: ApiKeyId, now_ns: u64) -> Result<Upload, Denied> {
         let QuotaConfig { per_second, open_max, .. } = self.config;
         let mut callers = self.callers();
         let account = self.account(&mut callers, caller, now_ns);
@@ -95,15 +93,15 @@ impl Quota {
         self.callers().values().map(|account| account.open).sum()
     }
 
-    fn callers(&self) -> MutexGuard<'_, HashMap<CallerId, Account>> {
+    fn callers(&self) -> MutexGuard<'_, HashMap<ApiKeyId, Account>> {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The caller's account, refilled.
     fn account<'a>(
         &self,
-        callers: &'a mut HashMap<CallerId, Account>,
-        caller: CallerId,
+        callers: &'a mut HashMap<ApiKeyId, Account>,
+        caller: ApiKeyId,
         now_ns: u64,
     ) -> &'a mut Account {
         let full = i128::from(self.config.credit_max) * NANO;
@@ -156,7 +154,7 @@ mod tests {
     #[test]
     fn invalid_uploads_shut_their_caller_out_until_the_credit_grew_back() {
         let quota = Quota::new(CONFIG);
-        let refused = (0..10).take_while(|_| match quota.enter([1; 8], 0) {
+        let refused = (0..10).take_while(|_| match quota.enter(ApiKeyId::new([1; 8]), 0) {
             Ok(upload) => {
                 upload.settle(COST_INVALID);
                 true
@@ -164,11 +162,11 @@ mod tests {
             Err(_) => false,
         });
         assert_eq!(refused.count(), 4, "200 / 64, and one into debt");
-        let Err(Denied::Exhausted(wait)) = quota.enter([1; 8], 0) else { panic!("in debt") };
+        let Err(Denied::Exhausted(wait)) = quota.enter(ApiKeyId::new([1; 8]), 0) else { panic!("in debt") };
         assert_eq!(wait.as_millis(), 560, "56 units of debt at 100 a second");
-        assert!(quota.enter([2; 8], 0).is_ok(), "another caller does not pay for it");
-        assert!(quota.enter([1; 8], SECOND / 2).is_err());
-        assert!(quota.enter([1; 8], SECOND).is_ok());
+        assert!(quota.enter(ApiKeyId::new([2; 8]), 0).is_ok(), "another caller does not pay for it");
+        assert!(quota.enter(ApiKeyId::new([1; 8]), SECOND / 2).is_err());
+        assert!(quota.enter(ApiKeyId::new([1; 8]), SECOND).is_ok());
     }
 
     #[test]
@@ -176,7 +174,10 @@ mod tests {
         let quota = Quota::new(CONFIG);
         for i in 0..10_000 {
             let now = i * SECOND / 100;
-            quota.enter([1; 8], now).unwrap_or_else(|_| panic!("paid for")).settle(COST_ACCEPTED);
+            quota
+                .enter(ApiKeyId::new([1; 8]), now)
+                .unwrap_or_else(|_| panic!("paid for"))
+                .settle(COST_ACCEPTED);
         }
     }
 
@@ -184,7 +185,8 @@ mod tests {
     fn many_uploads_at_once_reach_no_further_than_one_after_the_other() {
         let quota = Quota::new(QuotaConfig { open_max: 1000, ..CONFIG });
         let rubbish = |now: u64| {
-            let uploads: Vec<_> = (0..1000).map_while(|_| quota.enter([1; 8], now).ok()).collect();
+            let uploads: Vec<_> =
+                (0..1000).map_while(|_| quota.enter(ApiKeyId::new([1; 8]), now).ok()).collect();
             let count = uploads.len();
             uploads.into_iter().for_each(|upload| upload.settle(COST_INVALID));
             count
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn open_uploads_are_bounded_and_those_that_hang_up_pay() {
         let quota = Quota::new(CONFIG);
-        let enter = || quota.enter([1; 8], 0);
+        let enter = || quota.enter(ApiKeyId::new([1; 8]), 0);
         let held: Vec<_> = (0..3).map(|_| enter()).collect();
         assert_eq!((enter().err(), quota.open()), (Some(Denied::Busy), 3));
         drop(held);

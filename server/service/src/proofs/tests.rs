@@ -71,7 +71,7 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     let session_key = SessionKey::from_bytes([key; 32]);
     let statement = witness.statement(&SessionClaim {
         circuit: Circuit::Cred2,
-        tenant: [tenant; 16],
+        tenant: TenantId::new([tenant; 16]),
         audience: "shop.example",
         root_generation: 1,
         epoch: 900,
@@ -86,9 +86,9 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
 }
 
 /// Another one with each call, so that no quota of a caller is met.
-fn caller() -> CallerId {
+fn caller() -> ApiKeyId {
     static CALLERS: AtomicU64 = AtomicU64::new(1000);
-    CALLERS.fetch_add(1, Ordering::SeqCst).to_le_bytes()
+    ApiKeyId::new(CALLERS.fetch_add(1, Ordering::SeqCst).to_le_bytes())
 }
 
 fn altered(envelope: &ProofEnvelope, at: usize) -> Arc<ProofEnvelope> {
@@ -203,7 +203,7 @@ fn a_proof_that_waited_too_long_or_for_nobody_is_not_verified() {
 #[test]
 fn a_tenant_holds_half_of_the_queue_a_caller_a_quarter_and_a_statement_a_few_uploads() {
     let Gated { pool, go, .. } = gated(1, 8);
-    let join = |caller: u8, key: u8| pool.join([caller; 8], envelope(1, key));
+    let join = |caller: u8, key: u8| pool.join(ApiKeyId::new([caller; 8]), envelope(1, key));
     let refused = |caller: u8, key: u8| join(caller, key).err();
     let mut kept: Vec<_> = [1, 2].map(|key| join(1, key)).into();
     assert_eq!(refused(1, 5), Some(Refused::TooManyProofs("proofs of this API key")));

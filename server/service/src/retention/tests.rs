@@ -11,6 +11,7 @@ use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
 use trefoil_storage::store::{Memory, Sqlite};
 use trefoil_testing::volume;
+use trefoil_types::KeySetId;
 
 const ISSUER: &str = "https://auth.example";
 const START: u64 = 1_800_000_000;
@@ -18,7 +19,7 @@ const START: u64 = 1_800_000_000;
 fn header(head: &ChainHead, key_set_id: [u8; 32], time: u64) -> SealHeader {
     SealHeader {
         issuer: ISSUER.to_owned(),
-        key_set_id,
+        key_set_id: KeySetId::new(key_set_id),
         seal_number: head.next_number(),
         previous: head.previous,
         log_root: head.log.root(),
@@ -279,7 +280,7 @@ fn signed_log() -> Signed {
     let (store, mut head) = (Arc::new(Memory::default()), ChainHead::GENESIS);
     for number in 0..=last {
         let signer = &mut keys[usize::from(number >= rotated)];
-        let header = header(&head, signer.id(), START + number);
+        let header = header(&head, signer.id().to_bytes(), START + number);
         put(store.as_ref(), &mut head, &signer.sign_seal(header, &mut rand::rng()).unwrap());
     }
     Signed { store, trust_root, rotated, last }

@@ -10,6 +10,7 @@ use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
 use trefoil_storage::store::{Memory, Sqlite, Store};
+use trefoil_types::KeySetId;
 
 fn sealed(seal_number: u64) -> (Sealed<Login>, oneshot::Receiver<Result<Answer, Unanswered>>) {
     with_header(header(seal_number, [2; 32], [2; 32]))
@@ -18,7 +19,7 @@ fn sealed(seal_number: u64) -> (Sealed<Login>, oneshot::Receiver<Result<Answer, 
 fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
     SealHeader {
         issuer: "auth.example".to_owned(),
-        key_set_id: [1; 32],
+        key_set_id: KeySetId::new([1; 32]),
         seal_number,
         previous,
         log_root,

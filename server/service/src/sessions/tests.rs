@@ -9,12 +9,12 @@ use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 
 const EPOCH: u32 = 498_611;
 const START: u64 = EPOCH as u64 * EPOCH_SECONDS;
-const ID: SessionId = [0xff; 32];
+const ID: SessionId = SessionId::new([0xff; 32]);
 
 fn statement(epoch: u32) -> Statement {
     Statement {
         circuit: Circuit::Cred2,
-        tenant: [1; 16],
+        tenant: TenantId::new([1; 16]),
         root: Digest::ZERO,
         root_generation: 1,
         epoch,
@@ -28,7 +28,7 @@ fn statement(epoch: u32) -> Statement {
 
 fn tenant(id: u8, key: u8) -> Tenant {
     Tenant {
-        id: [id; 16],
+        id: TenantId::new([id; 16]),
         name: String::new(),
         created_at: 0,
         disabled_at: None,
@@ -62,7 +62,7 @@ fn verdict(not_after: u64) -> Verdict {
 
 #[test]
 fn a_session_ends_after_its_life_and_no_later_than_its_proof_counts() {
-    let end = |epoch, now| end(&statement(epoch), &[0; 32], now, 3600);
+    let end = |epoch, now| end(&statement(epoch), &SessionId::new([0; 32]), now, 3600);
     // Opened in the proof's hour: the whole life, across the end of the hour.
     for minute in [0, 30, 59] {
         let now = START + 60 * minute;
@@ -76,15 +76,15 @@ fn a_session_ends_after_its_life_and_no_later_than_its_proof_counts() {
     assert_eq!(end(EPOCH, START + 9999), START + 9999);
     // By a client whose clock is ahead.
     assert_eq!(end(EPOCH + 1, START + 3599), START + 3599 + 3600);
-    assert_eq!(super::end(&statement(EPOCH), &[0; 32], START, 60), START + 60);
+    assert_eq!(super::end(&statement(EPOCH), &SessionId::new([0; 32]), START, 60), START + 60);
 }
 
 #[test]
 fn ends_are_spread_over_a_tenth_of_the_life() {
     let ids = (0..10_000_u32).map(|n| {
-        let mut id = ID;
+        let mut id = ID.to_bytes();
         id[..4].copy_from_slice(&n.wrapping_mul(0x9e37_79b9).to_le_bytes());
-        id
+        SessionId::new(id)
     });
     for (now, left) in [(START, 3600), (START + 5400, 1800), (START + 7190, 10), (START + 7195, 5)] {
         let ends: Vec<u64> = ids.clone().map(|id| end(&statement(EPOCH), &id, now, 3600)).collect();
@@ -106,7 +106,7 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
     let tip = ChainTip::new([4; 32], &commitment);
     for tip in [None, Some(tip)] {
         let row = seal(&tenant_1, ID, &verdict, tip.as_ref());
-        assert_eq!((row.tenant, row.id, row.expires_at), ([1; 16], ID, START));
+        assert_eq!((row.tenant, row.id, row.expires_at), (TenantId::new([1; 16]), ID, START));
         let (opened, place) = open(&tenant_1, &row).expect("as it was sealed");
         assert!(opened == verdict && place == tip);
         // Every field of the row, and the keys of another tenant or service.
@@ -116,7 +116,7 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
             assert!(open(&tenant_1, &edited).is_none());
         };
         refused(|row| row.expires_at += 1);
-        refused(|row| row.id[31] ^= 1);
+        refused(|row| row.id = SessionId::new(row.id.to_bytes().map(|byte| byte ^ 1)));
         refused(|row| row.wrapped[0] ^= 1);
         refused(|row| *row.wrapped.last_mut().unwrap() ^= 1);
         refused(|row| row.wrapped.truncate(20));
@@ -153,9 +153,9 @@ fn slow(kept: &[Result<Kept, Refused>]) -> (impl Fn() -> Read + Clone + 'static,
 #[tokio::test]
 async fn of_many_who_miss_one_session_one_reads_its_row() {
     let (read, reads) = slow(&[Ok(Kept::Live(verdict(START)))]);
-    let (rows, of) = (Arc::<Rows>::default(), ([1; 16], ID));
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
     let ask = |of| once(&rows, of, read.clone());
-    let (one, two, other) = tokio::join!(ask(of), ask(of), ask(([2; 16], ID)));
+    let (one, two, other) = tokio::join!(ask(of), ask(of), ask((TenantId::new([2; 16]), ID)));
     for kept in [one, two, other] {
         assert!(matches!(kept, Ok(Kept::Live(found)) if found == verdict(START)));
     }
@@ -169,7 +169,7 @@ async fn of_many_who_miss_one_session_one_reads_its_row() {
 #[tokio::test]
 async fn who_asked_while_a_row_was_read_that_was_not_there_is_read_for_again() {
     let (read, reads) = slow(&[Ok(Kept::Unknown), Ok(Kept::Live(verdict(START)))]);
-    let (rows, of) = (Arc::<Rows>::default(), ([1; 16], ID));
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
     let early = once(&rows, of, read.clone());
     let late = async {
         while reads.load(Ordering::Relaxed) == 0 {
@@ -186,7 +186,7 @@ async fn who_asked_while_a_row_was_read_that_was_not_there_is_read_for_again() {
 #[tokio::test]
 async fn a_read_that_fails_is_told_and_one_whose_asker_went_away_goes_on_for_the_others() {
     let (read, _) = slow(&[Err(Refused::StoreBusy)]);
-    let (rows, of) = (Arc::<Rows>::default(), ([1; 16], ID));
+    let (rows, of) = (Arc::<Rows>::default(), (TenantId::new([1; 16]), ID));
     let failed = once(&rows, of, read).await;
     assert!(matches!(failed, Err(Refused::StoreBusy)));
     let (read, reads) = slow(&[Ok(Kept::Over)]);

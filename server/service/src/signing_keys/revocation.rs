@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(status(&next, &first.keys.id()), Some(KeySetStatus::Revoked { since: NOW }));
         let again = revoke_at(&world, &first.keys.id(), NOW).unwrap_err().to_string();
         assert!(again.contains("is revoked already"), "{again}");
-        let unknown = revoke_at(&world, &[0; 32], NOW).unwrap_err().to_string();
+        let unknown = revoke_at(&world, &KeySetId::new([0; 32]), NOW).unwrap_err().to_string();
         assert!(unknown.contains("no key set 0000"), "{unknown}");
         assert_eq!(world.open().unwrap().trust_root, next, "a refusal changes nothing");
     }

@@ -7,7 +7,7 @@ use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, TemplateName, split, unblind,
 };
 
-const TENANT: TenantId = [7; 16];
+const TENANT: TenantId = TenantId::new([7; 16]);
 
 /// A template of somebody, to be renamed.
 fn template(keys: KeyStructure) -> Template {
@@ -17,7 +17,7 @@ fn template(keys: KeyStructure) -> Template {
     keyholder.create_tenant(TENANT, keys, policy).expect("new");
     let (blinded, blind) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);
     let lane = Lane::new(3).expect("below 32");
-    let name = TemplateName { tenant: TENANT, handle: [0; 32], generation: 0 };
+    let name = TemplateName { tenant: TENANT, handle: Handle::new([0; 32]), generation: 0 };
     unblind(keyholder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
 }
 
@@ -25,7 +25,9 @@ fn template(keys: KeyStructure) -> Template {
 fn named(template: &Template, subject: u32, generation: u32) -> Template {
     let mut template = template.clone();
     let name = subject.to_le_bytes();
-    template.handle[..4].copy_from_slice(&name);
+    let mut handle = template.handle.to_bytes();
+    handle[..4].copy_from_slice(&name);
+    template.handle = Handle::new(handle);
     template.generation = generation;
     template
 }

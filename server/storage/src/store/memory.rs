@@ -12,6 +12,7 @@ use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
+use trefoil_types::ApiKeyId;
 
 /// See the module.
 #[derive(Default)]
@@ -20,7 +21,7 @@ pub struct Memory(Mutex<Tables>);
 #[derive(Default)]
 struct Tables {
     tenants: BTreeMap<TenantId, Tenant>,
-    api_keys: BTreeMap<[u8; 8], ApiKey>,
+    api_keys: BTreeMap<ApiKeyId, ApiKey>,
     roots: BTreeMap<(TenantId, u32), Root>,
     issuer_keys: BTreeMap<(TenantId, u32), IssuerKey>,
     generations: BTreeMap<(TenantId, Handle), u32>,
@@ -75,14 +76,14 @@ impl Store for Memory {
         insert(&mut self.tables().api_keys, key.id, key)
     }
 
-    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError> {
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError> {
         if let Some(key) = self.tables().api_keys.get_mut(id) {
             key.revoked_at.get_or_insert(at);
         }
         Ok(())
     }
 
-    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError> {
+    fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
         let mut tables = self.tables();
         for (id, at) in uses {
             if let Some(key) = tables.api_keys.get_mut(&id) {

@@ -21,16 +21,10 @@ pub use sqlite::VERSION;
 use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
+pub use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// What is longer is a seal with its signatures, what is not is the header of one.
 const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
-
-/// A tenant's identifier.
-pub type TenantId = [u8; 16];
-/// A subject's handle at its tenant.
-pub type Handle = [u8; 32];
-/// The digest that names a proof session.
-pub type SessionId = [u8; 32];
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +51,7 @@ pub struct Tenant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     /// Public part.
-    pub id: [u8; 8],
+    pub id: ApiKeyId,
     /// The tenant it speaks for.
     pub tenant: TenantId,
     /// Keyed hash of the secret part.
@@ -189,9 +183,9 @@ pub trait Store: Send + Sync + 'static {
     /// Adds an API key; `Conflict` if its id exists.
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
     /// Revokes an API key; the first revocation stays.
-    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError>;
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError>;
     /// Notes when API keys were last used; a later time stays.
-    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError>;
+    fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
     /// Disables a tenant from this time on, or enables it.
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.

@@ -12,6 +12,7 @@ use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::VaultState;
+use trefoil_types::ApiKeyId;
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -116,30 +117,41 @@ impl Store for Sqlite {
 
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
         let Tenant { id, name, policy, public_key, next_key, wrapped_key, created_at, disabled_at } = tenant;
-        let values = (id, name, policy, public_key, next_key, wrapped_key, created_at, disabled_at);
+        let values =
+            (id.to_bytes(), name, policy, public_key, next_key, wrapped_key, created_at, disabled_at);
         self.change("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     }
 
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
         let ApiKey { id, tenant, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at } = key;
-        let values = (id, tenant, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at);
+        let values = (
+            id.to_bytes(),
+            tenant.to_bytes(),
+            tag,
+            scopes,
+            created_at,
+            label,
+            expires_at,
+            revoked_at,
+            last_used_at,
+        );
         self.change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     }
 
-    fn revoke_api_key(&self, id: &[u8; 8], at: u64) -> Result<(), StoreError> {
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError> {
         let sql = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL";
-        self.change(sql, (at, *id))
+        self.change(sql, (at, id.to_bytes()))
     }
 
-    fn note_api_key_uses(&self, uses: Vec<([u8; 8], u64)>) -> Result<(), StoreError> {
+    fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
         let sql = "UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, -1) < ?1";
         self.0.write(move |connection| {
-            uses.into_iter().try_for_each(|(id, at)| execute(connection, sql, (at, id)).map(drop))
+            uses.into_iter().try_for_each(|(id, at)| execute(connection, sql, (at, id.as_bytes())).map(drop))
         })
     }
 
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError> {
-        self.change("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, *tenant))
+        self.change("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, tenant.to_bytes()))
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
@@ -149,7 +161,15 @@ impl Store for Sqlite {
                 connection,
                 "INSERT INTO roots SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
                  WHERE NOT EXISTS (SELECT 1 FROM roots WHERE tenant = ?1 AND generation >= ?2)",
-                params![tenant, generation, root, generation_min, statement, signature, published_at],
+                params![
+                    tenant.as_bytes(),
+                    generation,
+                    root,
+                    generation_min,
+                    statement,
+                    signature,
+                    published_at
+                ],
             )?;
             if inserted == 1 { Ok(()) } else { Err(StoreError::Conflict) }
         })
@@ -159,17 +179,20 @@ impl Store for Sqlite {
         self.0.read(|connection| {
             let sql = "SELECT * FROM roots WHERE tenant = ? AND generation >= ? ORDER BY generation LIMIT ?";
             let mut statement = connection.prepare_cached(sql)?;
-            statement.query_map((tenant, from, count as u64), read_root)?.collect()
+            statement.query_map((tenant.as_bytes(), from, count as u64), read_root)?.collect()
         })
     }
 
     fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
         let IssuerKey { tenant, number, key, registered_at } = key;
-        self.change("INSERT INTO issuer_keys VALUES (?, ?, ?, ?)", (tenant, number, key, registered_at))
+        self.change(
+            "INSERT INTO issuer_keys VALUES (?, ?, ?, ?)",
+            (tenant.to_bytes(), number, key, registered_at),
+        )
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
-        let (tenant, handle) = (*tenant, *handle);
+        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.write(move |connection| {
             connection
                 .query_row(
@@ -202,8 +225,8 @@ impl Store for Sqlite {
                 connection,
                 "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
-                    tenant,
-                    handle,
+                    tenant.as_bytes(),
+                    handle.as_bytes(),
                     generation,
                     lane,
                     epoch,
@@ -217,7 +240,7 @@ impl Store for Sqlite {
             execute(
                 connection,
                 "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)",
-                params![tenant, key, request_digest, body, created_at],
+                params![tenant.as_bytes(), key, request_digest, body, created_at],
             )?;
             Ok(())
         })
@@ -229,7 +252,7 @@ impl Store for Sqlite {
         public_key: Vec<u8>,
         next_key: Option<Vec<u8>>,
     ) -> Result<(), StoreError> {
-        let tenant = *tenant;
+        let tenant = tenant.to_bytes();
         // With a checkpoint: at the end of a rotation the wrapped keys of old templates are gone from the log too.
         self.0.shred(move |connection| {
             let sql = "UPDATE tenants SET public_key = ?, next_key = ? WHERE id = ?";
@@ -239,7 +262,7 @@ impl Store for Sqlite {
 
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM templates WHERE tenant = ? AND epoch = ?";
-        Ok(self.find(sql, (tenant, epoch), |row| row.get(0))?.unwrap_or(0))
+        Ok(self.find(sql, (tenant.as_bytes(), epoch), |row| row.get(0))?.unwrap_or(0))
     }
 
     fn subjects_of_epoch(
@@ -251,12 +274,14 @@ impl Store for Sqlite {
         self.0.read(|connection| {
             let sql = "SELECT handle FROM templates WHERE tenant = ? AND epoch = ? LIMIT ?";
             let mut statement = connection.prepare_cached(sql)?;
-            statement.query_map((tenant, epoch, count as u64), |row| row.get(0))?.collect()
+            statement
+                .query_map((tenant.as_bytes(), epoch, count as u64), |row| row.get(0).map(Handle::new))?
+                .collect()
         })
     }
 
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
-        let (tenant, handle) = (*tenant, *handle);
+        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.write(move |connection| {
             connection
                 .query_row(
@@ -278,18 +303,31 @@ impl Store for Sqlite {
                 connection,
                 "UPDATE templates SET generation = ?, lane = ?, epoch = ?, wrapped_key = ?, wrapped = ?
                  WHERE tenant = ? AND handle = ? AND generation = ?",
-                params![generation, lane, epoch, wrapped_key, wrapped, tenant, handle, from],
+                params![
+                    generation,
+                    lane,
+                    epoch,
+                    wrapped_key,
+                    wrapped,
+                    tenant.as_bytes(),
+                    handle.as_bytes(),
+                    from
+                ],
             )?;
             Ok(renewed == 1)
         })
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
-        self.find("SELECT * FROM templates WHERE tenant = ? AND handle = ?", (tenant, handle), read_template)
+        self.find(
+            "SELECT * FROM templates WHERE tenant = ? AND handle = ?",
+            (tenant.as_bytes(), handle.as_bytes()),
+            read_template,
+        )
     }
 
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
-        let (tenant, handle) = (*tenant, *handle);
+        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.shred(move |connection| {
             let sql = "DELETE FROM templates WHERE tenant = ? AND handle = ? RETURNING generation";
             connection.query_row(sql, (tenant, handle), |row| row.get(0)).optional().map_err(fault)
@@ -300,14 +338,18 @@ impl Store for Sqlite {
         self.0.write(move |connection| {
             for Session { tenant, id, expires_at, wrapped } in sessions {
                 let sql = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)";
-                execute(connection, sql, (tenant, id, expires_at, wrapped))?;
+                execute(connection, sql, (tenant.as_bytes(), id.as_bytes(), expires_at, wrapped))?;
             }
             Ok(())
         })
     }
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
-        self.find("SELECT * FROM sessions WHERE tenant = ? AND id = ?", (tenant, id), read_session)
+        self.find(
+            "SELECT * FROM sessions WHERE tenant = ? AND id = ?",
+            (tenant.as_bytes(), id.as_bytes()),
+            read_session,
+        )
     }
 
     fn live_sessions(
@@ -318,17 +360,17 @@ impl Store for Sqlite {
         limit: usize,
     ) -> Result<Vec<Session>, StoreError> {
         let sql = "SELECT * FROM sessions WHERE tenant = ? AND id > ? AND expires_at > ? ORDER BY id LIMIT ?";
-        let after: &[u8] = after.map_or(&[], |after| after);
+        let after: &[u8] = after.map_or(&[], |after| after.as_bytes());
         self.0.read(|connection| {
-            let values = (tenant, after, now, limit as u64);
+            let values = (tenant.as_bytes(), after, now, limit as u64);
             connection.prepare_cached(sql)?.query_map(values, read_session)?.collect()
         })
     }
 
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError> {
-        self.find("SELECT * FROM idempotency WHERE tenant = ? AND key = ?", (tenant, key), |row| {
+        self.find("SELECT * FROM idempotency WHERE tenant = ? AND key = ?", (tenant.as_bytes(), key), |row| {
             Ok(Idempotency {
-                tenant: row.get("tenant")?,
+                tenant: TenantId::new(row.get("tenant")?),
                 key: row.get("key")?,
                 request_digest: row.get("request_digest")?,
                 body: row.get("body")?,
@@ -464,8 +506,8 @@ fn all<T>(
 
 fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
-        tenant: row.get("tenant")?,
-        id: row.get("id")?,
+        tenant: TenantId::new(row.get("tenant")?),
+        id: SessionId::new(row.get("id")?),
         expires_at: row.get("expires_at")?,
         wrapped: row.get("wrapped")?,
     })
@@ -473,7 +515,7 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
 
 fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
     Ok(Tenant {
-        id: row.get("id")?,
+        id: TenantId::new(row.get("id")?),
         name: row.get("name")?,
         policy: row.get("policy")?,
         public_key: row.get("public_key")?,
@@ -486,8 +528,8 @@ fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
 
 fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     Ok(ApiKey {
-        id: row.get("id")?,
-        tenant: row.get("tenant")?,
+        id: ApiKeyId::new(row.get("id")?),
+        tenant: TenantId::new(row.get("tenant")?),
         tag: row.get("tag")?,
         scopes: row.get("scopes")?,
         created_at: row.get("created_at")?,
@@ -500,7 +542,7 @@ fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
 
 fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
     Ok(Root {
-        tenant: row.get("tenant")?,
+        tenant: TenantId::new(row.get("tenant")?),
         root: row.get("root")?,
         generation: row.get("generation")?,
         generation_min: row.get("generation_min")?,
@@ -512,7 +554,7 @@ fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
 
 fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
     Ok(IssuerKey {
-        tenant: row.get("tenant")?,
+        tenant: TenantId::new(row.get("tenant")?),
         number: row.get("number")?,
         key: row.get("key")?,
         registered_at: row.get("registered_at")?,
@@ -521,8 +563,8 @@ fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
 
 fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
     Ok(Template {
-        tenant: row.get("tenant")?,
-        handle: row.get("handle")?,
+        tenant: TenantId::new(row.get("tenant")?),
+        handle: Handle::new(row.get("handle")?),
         generation: row.get("generation")?,
         lane: row.get("lane")?,
         epoch: row.get("epoch")?,

@@ -5,9 +5,9 @@ use super::*;
 use crate::Supervisor;
 use crate::database::{Database, RowKey, fault};
 
-const T: TenantId = [1; 16];
-const U: TenantId = [2; 16];
-const H: Handle = [3; 32];
+const T: TenantId = TenantId::new([1; 16]);
+const U: TenantId = TenantId::new([2; 16]);
+const H: Handle = Handle::new([3; 32]);
 
 fn tenant(id: TenantId) -> Tenant {
     Tenant {
@@ -25,7 +25,7 @@ fn tenant(id: TenantId) -> Tenant {
 /// As one that version 3 kept.
 fn api_key(id: u8) -> ApiKey {
     ApiKey {
-        id: [id; 8],
+        id: ApiKeyId::new([id; 8]),
         tenant: T,
         tag: [2; 32],
         scopes: 2,
@@ -79,24 +79,31 @@ fn holds(store: &dyn Store) {
     templates_come_and_go(store);
     restorations_stay(store);
 
-    let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100_000] };
+    let session =
+        Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100_000] };
     store.put_sessions(vec![session.clone()]).unwrap();
-    let other = Session { id: [6; 32], ..session.clone() };
+    let other = Session { id: SessionId::new([6; 32]), ..session.clone() };
     store.put_sessions(vec![session.clone(), other.clone()]).unwrap();
     let live = |tenant, after: Option<&SessionId>, now, limit| {
         store.live_sessions(tenant, after, now, limit).unwrap()
     };
     assert_eq!(live(&T, None, 99, 10), [session.clone(), other.clone()]);
     assert_eq!(live(&T, None, 99, 1), std::slice::from_ref(&session));
-    assert_eq!(live(&T, Some(&[5; 32]), 99, 10), std::slice::from_ref(&other));
+    assert_eq!(live(&T, Some(&SessionId::new([5; 32])), 99, 10), std::slice::from_ref(&other));
     assert_eq!((live(&T, None, 100, 10), live(&U, None, 99, 10)), (vec![], vec![]));
-    assert_eq!(store.session(&T, &[6; 32]), Ok(Some(other)));
-    assert_eq!(store.session(&T, &[5; 32]), Ok(Some(session)));
-    assert_eq!(store.session(&U, &[5; 32]), Ok(None), "a session belongs to its tenant");
+    assert_eq!(store.session(&T, &SessionId::new([6; 32])), Ok(Some(other)));
+    assert_eq!(store.session(&T, &SessionId::new([5; 32])), Ok(Some(session)));
+    assert_eq!(store.session(&U, &SessionId::new([5; 32])), Ok(None), "a session belongs to its tenant");
     store.expire(100, 12).unwrap();
-    assert!(store.session(&T, &[5; 32]).unwrap().is_some() && store.idempotency(&T, "k1").unwrap().is_some());
+    assert!(
+        store.session(&T, &SessionId::new([5; 32])).unwrap().is_some()
+            && store.idempotency(&T, "k1").unwrap().is_some()
+    );
     store.expire(101, 13).unwrap();
-    assert!(store.session(&T, &[5; 32]).unwrap().is_none() && store.idempotency(&T, "k1").unwrap().is_none());
+    assert!(
+        store.session(&T, &SessionId::new([5; 32])).unwrap().is_none()
+            && store.idempotency(&T, "k1").unwrap().is_none()
+    );
 
     assert_eq!(store.last_seal(), Ok(None));
     store.put_seal(0, vec![1], vec![[7; 32]]).unwrap();
@@ -128,11 +135,11 @@ fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     assert_eq!(store.add_api_key(key.clone()), Err(StoreError::Conflict));
     store.add_api_key(api_key(2)).unwrap();
     for at in [0, 60, 30] {
-        store.note_api_key_uses(vec![([1; 8], at), ([9; 8], at)]).unwrap();
+        store.note_api_key_uses(vec![(ApiKeyId::new([1; 8]), at), (ApiKeyId::new([9; 8]), at)]).unwrap();
     }
-    store.revoke_api_key(&[1; 8], 70).unwrap();
-    store.revoke_api_key(&[1; 8], 80).unwrap();
-    store.revoke_api_key(&[9; 8], 80).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 70).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 80).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([9; 8]), 80).unwrap();
     let ended = ApiKey { last_used_at: Some(60), revoked_at: Some(70), ..key };
     assert_eq!(store.registry().unwrap().api_keys, vec![ended.clone(), api_key(2)]);
     ended
@@ -283,7 +290,10 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
     };
     let store = first();
     let insert = "INSERT INTO tenants VALUES (?, 'a', '{}', x'04', NULL, x'05', 6)";
-    store.0.write(move |connection| connection.execute(insert, [T]).map(drop).map_err(fault)).unwrap();
+    store
+        .0
+        .write(move |connection| connection.execute(insert, [T.as_bytes()]).map(drop).map_err(fault))
+        .unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     drop(store);
     let old = std::fs::read(&path).unwrap();
@@ -389,7 +399,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
     assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
     assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
-    store.revoke_api_key(&[1; 8], 7).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 7).unwrap();
     drop(store);
     let revoked = ApiKey { revoked_at: Some(7), ..api_key(1) };
     assert_eq!(open(false).unwrap().registry().unwrap().api_keys, vec![revoked]);
@@ -414,7 +424,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.publish_root(root(T, 5, 4)).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();
     store.enrol(template(generation), answer("k")).unwrap();
-    let session = Session { tenant: T, id: [5; 32], expires_at: 100, wrapped: vec![1; 100] };
+    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
     store.put_sessions(vec![session]).unwrap();
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();

@@ -70,12 +70,12 @@ impl WrapKey {
     /// A fresh tenant key and its wrapped form.
     pub fn new_tenant_key(&self, tenant: &TenantId) -> (WrapKey, Vec<u8>) {
         let bytes = random_key();
-        (WrapKey::new(&bytes), self.wrap(&named(b"trefoil/tenant-key/1", tenant), &*bytes))
+        (WrapKey::new(&bytes), self.wrap(&named(b"trefoil/tenant-key/1", tenant.as_bytes()), &*bytes))
     }
 
     /// Opens a tenant key.
     pub fn open_tenant_key(&self, tenant: &TenantId, wrapped: &[u8]) -> Result<WrapKey, WrapError> {
-        let bytes = self.open(&named(b"trefoil/tenant-key/1", tenant), wrapped)?;
+        let bytes = self.open(&named(b"trefoil/tenant-key/1", tenant.as_bytes()), wrapped)?;
         bytes.as_slice().try_into().map(WrapKey::new).map_err(|_| WrapError)
     }
 
@@ -114,14 +114,14 @@ impl TemplateName {
     fn encode(&self) -> Vec<u8> {
         let TemplateName { tenant, handle, generation, lane, keys, epoch } = self;
         let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
-        [tenant.as_slice(), handle, &generation, &[*lane, keys.code()], &epoch].concat()
+        [tenant.as_bytes().as_slice(), handle.as_bytes(), &generation, &[*lane, keys.code()], &epoch].concat()
     }
 }
 
 impl SessionName {
     fn encode(&self) -> Vec<u8> {
         let SessionName { tenant, id, expires_at } = self;
-        [tenant.as_slice(), id, &expires_at.to_le_bytes()].concat()
+        [tenant.as_bytes().as_slice(), id.as_bytes(), &expires_at.to_le_bytes()].concat()
     }
 }
 
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
 
     const NAME: TemplateName = TemplateName {
-        tenant: [1; 16],
-        handle: [2; 32],
+        tenant: TenantId::new([1; 16]),
+        handle: Handle::new([2; 32]),
         generation: 3,
         lane: 4,
         keys: KeyStructure::PerSubject,
@@ -152,17 +152,17 @@ mod tests {
     #[test]
     fn a_template_opens_under_its_own_name_and_key_only() {
         let master = WrapKey::new(&[7; 32]);
-        let (tenant_key, wrapped_key) = master.new_tenant_key(&[1; 16]);
+        let (tenant_key, wrapped_key) = master.new_tenant_key(&TenantId::new([1; 16]));
         let wrapped = tenant_key.wrap_template(&NAME, b"template");
-        let reopened = master.open_tenant_key(&[1; 16], &wrapped_key).unwrap();
+        let reopened = master.open_tenant_key(&TenantId::new([1; 16]), &wrapped_key).unwrap();
         assert_eq!(
             reopened.open_template(&NAME, &wrapped.key, &wrapped.bytes).unwrap().as_slice(),
             b"template"
         );
 
         let others = [
-            TemplateName { tenant: [9; 16], ..NAME },
-            TemplateName { handle: [9; 32], ..NAME },
+            TemplateName { tenant: TenantId::new([9; 16]), ..NAME },
+            TemplateName { handle: Handle::new([9; 32]), ..NAME },
             TemplateName { generation: 9, ..NAME },
             TemplateName { lane: 9, ..NAME },
             TemplateName { keys: KeyStructure::PerTenant, ..NAME },
@@ -171,8 +171,8 @@ mod tests {
         for other in others {
             assert_eq!(tenant_key.open_template(&other, &wrapped.key, &wrapped.bytes), Err(WrapError));
         }
-        assert!(master.open_tenant_key(&[9; 16], &wrapped_key).is_err());
-        let (foreign, _) = master.new_tenant_key(&[1; 16]);
+        assert!(master.open_tenant_key(&TenantId::new([9; 16]), &wrapped_key).is_err());
+        let (foreign, _) = master.new_tenant_key(&TenantId::new([1; 16]));
         assert_eq!(foreign.open_template(&NAME, &wrapped.key, &wrapped.bytes), Err(WrapError));
     }
 }

@@ -113,10 +113,10 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(2);
         let mut key = MlDsa65::generate(&mut rng).unwrap();
         let public = public_key(&key);
-        let mut log = RootLog::new([1; 16], None);
+        let mut log = RootLog::new(TenantId::new([1; 16]), None);
         let mut make = |change: &dyn Fn(&mut RootStatement), head: [u8; 32]| {
             let mut statement = RootStatement {
-                tenant: [1; 16],
+                tenant: TenantId::new([1; 16]),
                 generation: 5,
                 generation_min: 3,
                 root: Digest::ZERO,
@@ -135,8 +135,8 @@ mod tests {
         assert!(matches!(refused(&log, &first), ChainError::Generation { got: 5, last: 5 }));
         let next = |statement: &mut RootStatement| statement.generation = 6;
         assert!(matches!(refused(&log, &make(&next, [0; 32])), ChainError::Previous { .. }));
-        let foreign = make(&|s| (s.generation, s.tenant) = (6, [2; 16]), head);
-        assert_eq!(refused(&log, &foreign), ChainError::Tenant([2; 16]));
+        let foreign = make(&|s| (s.generation, s.tenant) = (6, TenantId::new([2; 16])), head);
+        assert_eq!(refused(&log, &foreign), ChainError::Tenant(TenantId::new([2; 16])));
         let lower = make(&|s| (s.generation, s.generation_min) = (6, 2), head);
         assert_eq!(refused(&log, &lower), ChainError::Minimum { got: 2, last: 3 });
         let earlier = make(&|s| (s.generation, s.issued_at) = (6, 99), head);

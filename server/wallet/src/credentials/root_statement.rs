@@ -11,7 +11,7 @@ const DOMAIN: &[u8] = b"trefoil/credential-root/1";
 const MAGIC: [u8; 4] = *b"TFC1";
 
 /// Names an issuer key: SHA3-256("trefoil/issuer-key/1" | public key).
-pub type IssuerKeyId = [u8; 32];
+pub use trefoil_types::IssuerKeyId;
 
 /// A tenant's public key for credential roots: ML-DSA-65 (FIPS 204), empty context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,9 @@ impl IssuerPublicKey {
 
     /// Names the key.
     pub fn id(&self) -> IssuerKeyId {
-        Sha3_256::new().chain_update(b"trefoil/issuer-key/1").chain_update(&self.0[..]).finalize().into()
+        IssuerKeyId::new(
+            Sha3_256::new().chain_update(b"trefoil/issuer-key/1").chain_update(&self.0[..]).finalize().into(),
+        )
     }
 }
 
@@ -106,13 +108,13 @@ impl RootStatement {
         let RootStatement { tenant, generation, generation_min, root, issued_at, previous, key_id } = self;
         let mut bytes = Vec::with_capacity(RootStatement::BYTES);
         bytes.extend(MAGIC);
-        bytes.extend(tenant);
+        bytes.extend(tenant.as_bytes());
         bytes.extend(generation.to_le_bytes());
         bytes.extend(generation_min.to_le_bytes());
         bytes.extend(root.as_bytes());
         bytes.extend(issued_at.to_le_bytes());
         bytes.extend(previous);
-        bytes.extend(key_id);
+        bytes.extend(key_id.as_bytes());
         bytes
     }
 
@@ -133,7 +135,15 @@ impl RootStatement {
         if generation_min > generation {
             return Err(RootError::Minimum { generation_min, generation });
         }
-        Ok(RootStatement { tenant, generation, generation_min, root, issued_at, previous, key_id })
+        Ok(RootStatement {
+            tenant: TenantId::new(tenant),
+            generation,
+            generation_min,
+            root,
+            issued_at,
+            previous,
+            key_id: IssuerKeyId::new(key_id),
+        })
     }
 
     /// What is signed: "trefoil/credential-root/1" | encoding.
@@ -196,7 +206,7 @@ mod tests {
         let mut key = MlDsa65::generate(&mut rng).unwrap();
         let public = public_key(&key);
         let statement = RootStatement {
-            tenant: [1; 16],
+            tenant: TenantId::new([1; 16]),
             generation: 0x0203_0405,
             generation_min: 7,
             root: Digest::from_bytes(&[8; 32]).unwrap(),

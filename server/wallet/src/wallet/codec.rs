@@ -5,6 +5,7 @@
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
 use crate::HolderSession;
 use crate::credentials::CredentialFile;
+use trefoil_types::TenantId;
 use trefoil_zkp::{Secret, commitment};
 use zeroize::Zeroizing;
 
@@ -68,7 +69,7 @@ impl Session {
         let Session { tenant, level, opened_at, expires_at, holder } = self;
         let holder = holder.to_bytes();
         let mut bytes = Zeroizing::new(Vec::with_capacity(33 + holder.len()));
-        bytes.extend(tenant);
+        bytes.extend(tenant.as_bytes());
         bytes.push(*level);
         bytes.extend(opened_at.to_le_bytes());
         bytes.extend(expires_at.to_le_bytes());
@@ -83,7 +84,7 @@ impl Session {
         let (expires_at, rest) = rest.split_first_chunk()?;
         let (opened_at, expires_at) = (u64::from_le_bytes(*opened_at), u64::from_le_bytes(*expires_at));
         let holder = HolderSession::from_bytes(rest)?;
-        Some(Session { tenant: *tenant, level: *level, opened_at, expires_at, holder })
+        Some(Session { tenant: TenantId::new(*tenant), level: *level, opened_at, expires_at, holder })
     }
 }
 

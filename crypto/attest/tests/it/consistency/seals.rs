@@ -1,6 +1,7 @@
 //! Two seals, as a client keeps them: of one log, or not.
 
 use std::convert::Infallible;
+use trefoil_types::KeySetId;
 
 use serde_json::{Value, json};
 use trefoil_attest::log::{Frontier, consistency, inclusion};
@@ -21,7 +22,7 @@ fn vault(seat: u64) -> Option<VaultState> {
 fn seal(issuer: &str, number: u64, previous: [u8; 32], log_root: Hash, root: u8) -> Seal {
     let header = SealHeader {
         issuer: issuer.to_owned(),
-        key_set_id: [3; 32],
+        key_set_id: KeySetId::new([3; 32]),
         seal_number: number,
         previous,
         log_root,

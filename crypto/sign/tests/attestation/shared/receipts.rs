@@ -153,7 +153,7 @@ fn header_cases(own: &Sealed<'_>) -> Vec<Value> {
         let header = own.part(protected);
         let flipped = |at: usize| [edit(protected.0 + at, 1, &[header[at] ^ 1])];
         // The algorithm's last byte, key 4, and the key set.
-        let kid = find(header, &own.seal.header.key_set_id);
+        let kid = find(header, own.seal.header.key_set_id.as_bytes());
         assert_eq!(header[kid - 3..kid], [4, 0x58, 32]);
         let (algorithm, key_set) = (flipped(kid - 4), flipped(kid));
         for edits in [&algorithm, &key_set] {
@@ -217,8 +217,8 @@ fn key_cases(own: &Sealed<'_>, theirs: &Sealed<'_>) -> Vec<Value> {
         .receipts
         .iter()
         .map(|receipt| {
-            let kid = find(theirs.part(receipt.protected), &trusted.id());
-            edit(receipt.protected.0 + kid, 32, &other.id())
+            let kid = find(theirs.part(receipt.protected), trusted.id().as_bytes());
+            edit(receipt.protected.0 + kid, 32, other.id().as_bytes())
         })
         .collect();
     let name = "all signatures by other keys, which are named";

@@ -9,6 +9,7 @@ use trefoil_key_holder::vault;
 use trefoil_matching::MALFORMED_MAX;
 use trefoil_service::STORE_FILE;
 use trefoil_storage::store;
+use trefoil_types::TenantId;
 
 /// How far a clock may be behind the newest seal before it matters, seconds: a step of NTP.
 const STEP_S: u64 = 5;
@@ -82,13 +83,13 @@ fn looked_at(
     let mut found = Vec::new();
     let tenants = "SELECT tenant, malformed - forgiven FROM tenants WHERE malformed > forgiven";
     let mut tenants = connection.prepare(tenants)?;
-    let rows = tenants.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, u32>(1)?)))?;
+    let rows = tenants.query_map([], |row| Ok((row.get(0).map(TenantId::new)?, row.get::<_, u32>(1)?)))?;
     for row in rows {
         let (tenant, malformed) = row?;
         found.push(match malformed >= MALFORMED_MAX {
             true => frozen(place(), &tenant),
             false => {
-                let what = format!("{malformed} malformed jobs for tenant {}", hex::encode(tenant));
+                let what = format!("{malformed} malformed jobs for tenant {tenant}");
                 Finding::warning("malformed-jobs", place(), what).do_this(MALFORMED)
             }
         });
@@ -100,11 +101,10 @@ fn looked_at(
         FROM subjects JOIN tenants USING (tenant) GROUP BY tenants.tenant";
     let mut locked = connection.prepare(locked)?;
     let rows = locked.query_map([i64::try_from(now).unwrap_or(i64::MAX)], |row| {
-        Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?))
+        Ok((row.get(0).map(TenantId::new)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?))
     })?;
     for row in rows {
         let (tenant, for_good, for_now) = row?;
-        let tenant = hex::encode(tenant);
         if for_good > 0 {
             let what = format!("{for_good} templates of tenant {tenant} have spent their budget for good");
             let remedy = "find out who tried, then delete these subjects' templates and enrol them again";
