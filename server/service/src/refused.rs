@@ -121,7 +121,7 @@ impl Refused {
     }
 
     /// Whether the same may be done in a moment, without anybody's help.
-    pub fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,
             Refused::KeyHolderAway | Refused::SeatAway(_) | Refused::OlderVault(_) | Refused::StoreBusy

@@ -29,7 +29,7 @@ const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
 const SHARDS: usize = 16;
 
 /// See the module.
-pub struct ReplayGuard {
+pub(crate) struct ReplayGuard {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
 }

@@ -107,7 +107,7 @@ impl Pepper {
     }
 
     /// A fresh API key: its text, shown once, and its record.
-    pub fn new_api_key(
+    pub(crate) fn new_api_key(
         &self,
         tenant: TenantId,
         scopes: Scopes,

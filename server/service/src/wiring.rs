@@ -4,7 +4,9 @@
 use trefoil_pipeline::Verdict;
 
 #[cfg(feature = "cache-engine")]
-pub use engine::{VerdictCache, verdict_cache};
+pub use engine::VerdictCache;
+#[cfg(feature = "cache-engine")]
+pub(crate) use engine::verdict_cache;
 
 #[cfg(feature = "cache-engine")]
 mod engine {
@@ -15,13 +17,15 @@ mod engine {
     pub type VerdictCache = Engine<Verdict>;
 
     /// An empty cache for `capacity` verdicts.
-    pub fn verdict_cache(capacity: usize) -> VerdictCache {
+    pub(crate) fn verdict_cache(capacity: usize) -> VerdictCache {
         Engine::new(EngineConfig { capacity })
     }
 }
 
 #[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
-pub use dashmap::{VerdictCache, verdict_cache};
+pub use dashmap::VerdictCache;
+#[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
+pub(crate) use dashmap::verdict_cache;
 
 #[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
 mod dashmap {
@@ -32,7 +36,7 @@ mod dashmap {
     pub type VerdictCache = Baseline<Verdict, PerWorker>;
 
     /// An empty cache for `capacity` verdicts.
-    pub fn verdict_cache(capacity: usize) -> VerdictCache {
+    pub(crate) fn verdict_cache(capacity: usize) -> VerdictCache {
         Baseline::new(capacity)
     }
 }

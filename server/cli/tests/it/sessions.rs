@@ -251,13 +251,13 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
     }
     assert!(service.server.shutdown().await);
     let id = |member: usize| wallets[member].session.id().0;
-    // A longer life; another's verdict, key and all; a bit; nothing.
+    // A longer life; another's verdict, key and all; its first byte at its end; nothing.
     let original = std::fs::read(data.join("store.sqlite")).unwrap();
     for edit in [
         "UPDATE sessions SET expires_at = expires_at + 3600 WHERE id = ?1",
         "UPDATE sessions SET wrapped = (SELECT wrapped FROM sessions WHERE id = ?2), \
          expires_at = (SELECT expires_at FROM sessions WHERE id = ?2) WHERE id = ?1",
-        "UPDATE sessions SET wrapped = CAST(x'00' || substr(wrapped, 2) AS BLOB) WHERE id = ?1",
+        "UPDATE sessions SET wrapped = CAST(substr(wrapped, 2) || substr(wrapped, 1, 1) AS BLOB) WHERE id = ?1",
         "UPDATE sessions SET wrapped = x'' WHERE id = ?1",
     ] {
         let store = Connection::open(data.join("store.sqlite")).unwrap();
