@@ -13,7 +13,7 @@ struct Smoke {
     pointers: &'static [&'static str],
 }
 
-const RUNS: [Smoke; 16] = [
+const RUNS: [Smoke; 17] = [
     Smoke {
         binary: "trefoil-bench",
         arguments: &["sign", "--alone", "--falcon-salts", "10", "--json"],
@@ -122,6 +122,11 @@ const RUNS: [Smoke; 16] = [
             "--json",
         ],
         pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
+    },
+    Smoke {
+        binary: "trefoil-bench",
+        arguments: &["run", "--canonical", "--short", "--popularity", "zipf", "--verify", "32", "--json"],
+        pointers: &["/auth_per_s", "/long_window/worker_time", "/explained", "/warnings", "/warmup/flat"],
     },
     Smoke {
         binary: "trefoil-bench",
