@@ -35,6 +35,7 @@ use trefoil_kernels::Tier;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::failure::Failure;
+use crate::report::report;
 use crate::{host, record};
 
 use against::AgainstArgs;
@@ -107,6 +108,9 @@ Examples:
     trefoil-bench day --folder /dev/shm
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
+  Keep several in a folder, and make a page of them:
+    trefoil-bench run --canonical --record 2026-11-laptop/run-engine
+    trefoil-bench report 2026-11-laptop
 
 Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
 TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
@@ -124,6 +128,12 @@ pub struct Cli {
 enum Command {
     #[command(flatten)]
     Benchmark(Benchmark),
+    /// Make a page with plots of a folder of records
+    Report {
+        /// Below bench/records, where `--record FOLDER/NAME` wrote
+        #[arg(value_parser = record::check_name)]
+        folder: String,
+    },
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
@@ -183,7 +193,7 @@ struct Output {
     /// Print the record as JSON instead of a summary
     #[arg(long)]
     json: bool,
-    /// Also write it to bench/records/NAME.json
+    /// Also write it to bench/records/NAME.json; NAME may be FOLDER/NAME
     #[arg(long, value_name = "NAME", value_parser = record::check_name)]
     record: Option<String>,
     /// Words that name this machine in the record
@@ -198,6 +208,14 @@ pub fn main() -> ExitCode {
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
         Command::Service(args) => return ended(args.run().map(|()| true)),
+        Command::Report { folder } => {
+            let folder = in_source_tree("records").join(folder);
+            let made = report(&folder).map(|records| {
+                println!("{}: {records} records", folder.join("README.md").display());
+                true
+            });
+            return ended(made);
+        }
         Command::Benchmark(benchmark) => benchmark,
     };
     ended(execute(&benchmark, &command_line(&arguments)))

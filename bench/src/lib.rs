@@ -66,6 +66,7 @@ mod record;
 pub mod registry;
 pub mod remote;
 mod renewal;
+pub mod report;
 pub mod roles;
 pub mod run;
 mod seals;

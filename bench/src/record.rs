@@ -57,13 +57,15 @@ pub(crate) fn assemble(benchmark: &str, command: &str, host: Value, report: &Rep
     Value::Object(record)
 }
 
-/// Whether `name` can be a record's file name: lower-case letters, digits, `-`, `_`.
+/// Whether `name` can be a record's file name, or one in a folder of a machine: lower-case letters, digits, `-`, `_`.
 pub(crate) fn check_name(name: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+    let is_plain = |part: &str| !part.is_empty() && part.len() <= 64 && part.chars().all(plain);
+    let (folder, file) = name.split_once('/').unwrap_or(("root", name));
+    if is_plain(folder) && is_plain(file) {
         Ok(name.to_owned())
     } else {
-        Err("a record is named with 1 to 64 of a-z, 0-9, - and _; the file is bench/records/NAME.json".into())
+        Err("a record is named with 1 to 64 of a-z, 0-9, - and _, or so in a folder: NAME or FOLDER/NAME; the file is bench/records/NAME.json".into())
     }
 }
 
@@ -71,7 +73,7 @@ pub(crate) fn check_name(name: &str) -> Result<String, String> {
 pub(crate) fn write(name: &str, record: &Value) -> Result<PathBuf, Failure> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
     let path = folder.join(format!("{name}.json"));
-    fs::create_dir_all(&folder)
+    fs::create_dir_all(path.parent().unwrap_or(&folder))
         .and_then(|()| fs::write(&path, render(record) + "\n"))
         .map_err(Failure::in_step(format_args!("writing {}", path.display())))?;
     Ok(path)
@@ -130,8 +132,8 @@ mod tests {
 
     #[test]
     fn names_with_paths_in_them_are_refused() {
-        assert!(check_name("exact-lfw_facenet128").is_ok());
-        for name in ["", "../x", "a.json", "A", &"x".repeat(65)] {
+        assert!(check_name("exact-lfw_facenet128").is_ok() && check_name("2026-11-23-host/run").is_ok());
+        for name in ["", "../x", "a/../b", "a/b/c", "/a", "a/", "a.json", "A", &"x".repeat(65)] {
             assert!(check_name(name).is_err(), "{name}");
         }
     }

@@ -1,0 +1,318 @@
+//! A folder of records as a page: the machine, what it did, and what makes its numbers worth less, with plots.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::chart::{self, Bar, Chart};
+use crate::failure::Failure;
+
+/// A record and the name of its file, without `.json`.
+struct Record {
+    name: String,
+    value: Value,
+}
+
+/// What a page says of each benchmark, where its record has it: a JSON pointer and what the number is.
+const HEADLINES: [(&str, &[(&str, &str)]); 10] = [
+    ("run", &[("/auth_per_s", "authentications/s"), ("/auth_per_s_long", "in the long window")]),
+    (
+        "stages",
+        &[
+            ("/stages_us/total", "us for a batch of 32"),
+            ("/share_of_sequential_read", "of a sequential read"),
+        ],
+    ),
+    ("peers", &[("/times_faster", "times as fast as fhe.rs")]),
+    ("ladder", &[("/lookups/raw_million_per_s", "million look-ups/s of the raw map")]),
+    (
+        "registry",
+        &[("/registries/arc_swap_cached/of_rwlock/mean", "times the reads of a lock, by a cached ArcSwap")],
+    ),
+    ("load", &[("/best_per_s", "single logins/s over HTTPS")]),
+    ("overhead", &[("/overhead_percent/mean", "% slower than over the raw map")]),
+    ("sign", &[("/bundle/sign_us", "us for three signatures")]),
+    ("remote", &[("/process/decide/of_local/mean", "times as long as in process")]),
+    ("cache", &[("/zipf/hit_ratio/engine", "of Zipf requests hit")]),
+];
+
+/// What of the host a page shows.
+const HOST: [(&str, &str); 8] = [
+    ("label", "label"),
+    ("cpu_model", "processor"),
+    ("logical_cpus", "logical processors"),
+    ("physical_cores", "physical cores"),
+    ("memory_kib", "memory, KiB"),
+    ("frequency_governor", "governor"),
+    ("kernel", "kernel"),
+    ("tier", "instructions"),
+];
+
+/// Writes `README.md` and its plots into `folder` and returns how many records they are of.
+///
+/// # Errors
+/// [`Failure::Usage`] when the folder has no record; when it cannot be read or written, or a file in it is no record.
+pub fn report(folder: &Path) -> Result<usize, Failure> {
+    let records = read(folder)?;
+    let Some(first) = records.first() else {
+        let folder = folder.display();
+        return Err(Failure::usage(format!("{folder} has no record: write some with --record FOLDER/NAME")));
+    };
+    let runs: Vec<&Record> = records.iter().filter(|record| record.value["benchmark"] == "run").collect();
+    let mut page = String::from(
+        "# Records of one machine\n\nMade by `trefoil-bench report` from the files beside it. [METHODOLOGY](../../METHODOLOGY.md) says what the numbers \
+         mean, [LIMITS](../../LIMITS.md) what they do not.\n\n",
+    );
+    machine(&mut page, &first.value);
+    doubts(&mut page, &records);
+    if !runs.is_empty() {
+        plots(&mut page, folder, &runs)?;
+        worker_time(&mut page, &runs);
+    }
+    table(&mut page, &records);
+    let path = folder.join("README.md");
+    fs::write(&path, page).map_err(Failure::in_step(format_args!("writing {}", path.display())))?;
+    Ok(records.len())
+}
+
+fn read(folder: &Path) -> Result<Vec<Record>, Failure> {
+    let at = |path: &Path| format!("reading {}", path.display());
+    let mut records = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Failure::in_step(at(folder)))? {
+        let path = entry.map_err(Failure::in_step(at(folder)))?.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(Failure::in_step(at(&path)))?;
+        let value: Value = serde_json::from_str(&text).map_err(Failure::in_step(at(&path)))?;
+        if value["format"] != "trefoil-bench/1" {
+            return Err(Failure::usage(format!("{} is not a record of trefoil-bench", path.display())));
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        records.push(Record { name, value });
+    }
+    records.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(records)
+}
+
+fn machine(page: &mut String, record: &Value) {
+    page.push_str("## Machine\n\n| | |\n|---|---|\n");
+    for (key, name) in HOST {
+        line(page, &[name.to_owned(), shown(&record["host"][key])]);
+    }
+    let build = &record["build"];
+    let revision = build["revision"].as_str().unwrap_or("unknown");
+    line(page, &["revision".to_owned(), format!("`{}`", revision.get(..12).unwrap_or(revision))]);
+    line(page, &["compiler".to_owned(), shown(&build["rustc"])]);
+    page.push('\n');
+}
+
+/// What makes the numbers worth less, each once.
+fn doubts(page: &mut String, records: &[Record]) {
+    let of = |record: &Record| record.value["warnings"].as_array().cloned().unwrap_or_default();
+    let mut all: BTreeSet<String> = records.iter().flat_map(of).map(|warning| shown(&warning)).collect();
+    let dirty = records.iter().filter(|record| record.value["build"]["dirty"] == true);
+    all.extend(dirty.map(|record| format!("{} was built from sources that no revision has", record.name)));
+    let wrong = records.iter().filter(|record| !record.value["error"].is_null());
+    all.extend(wrong.map(|record| format!("{} FAILED: {}", record.name, shown(&record.value["error"]))));
+    if all.is_empty() {
+        return;
+    }
+    page.push_str("## What makes them worth less\n\n");
+    all.iter().for_each(|doubt| writeln!(page, "* {doubt}").unwrap_or_default());
+    page.push('\n');
+}
+
+fn plots(page: &mut String, folder: &Path, runs: &[&Record]) -> Result<(), Failure> {
+    let bars: Vec<Bar> = runs
+        .iter()
+        .map(|record| {
+            let windows: Vec<f64> = numbers(&record.value["auth_per_s_runs"]);
+            Bar {
+                name: record.name.clone(),
+                value: record.value["auth_per_s"].as_f64().unwrap_or(f64::NAN),
+                low: windows.iter().copied().fold(f64::NAN, f64::min),
+                high: windows.iter().copied().fold(f64::NAN, f64::max),
+            }
+        })
+        .collect();
+    let chart = Chart {
+        title: "Authentications a second: median and range of the windows".to_owned(),
+        x: "authentications/s".to_owned(),
+        y: String::new(),
+    };
+    chart::write(&folder.join("rates.svg"), &chart.bars(&bars))?;
+    page.push_str("## Rates\n\n![Authentications a second](rates.svg)\n\n| record | workers | cache | cadence | median/s | windows/s | long window/s | explained |\n|---|---|---|---|---|---|---|---|\n");
+    for record in runs {
+        let of = |key: &str| shown(&record.value[key]);
+        let windows: Vec<String> =
+            numbers(&record.value["auth_per_s_runs"]).iter().map(|rate| grouped(*rate)).collect();
+        let rate = |key: &str| record.value[key].as_f64().map_or_else(|| "-".to_owned(), grouped);
+        let explained = record.value["explained"]
+            .as_f64()
+            .map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        line(
+            page,
+            &[
+                record.name.clone(),
+                of("workers"),
+                of("cache"),
+                of("cadence"),
+                rate("auth_per_s"),
+                windows.join(", "),
+                rate("auth_per_s_long"),
+                explained,
+            ],
+        );
+    }
+    page.push('\n');
+    Ok(())
+}
+
+/// Where the workers' time went, in the longest window of each run.
+fn worker_time(page: &mut String, runs: &[&Record]) {
+    let of = |record: &Record| {
+        let long = &record.value["long_window"]["worker_time"]["us_per_batch"];
+        if long.is_null() {
+            record.value["windows"][0]["worker_time"]["us_per_batch"].clone()
+        } else {
+            long.clone()
+        }
+    };
+    let with: Vec<(&str, Value)> = runs
+        .iter()
+        .map(|record| (record.name.as_str(), of(record)))
+        .filter(|(_, us)| us.is_object())
+        .collect();
+    let Some((_, first)) = with.first() else { return };
+    let purposes: Vec<String> =
+        first.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    page.push_str("## A worker's time, us for each batch of 32\n\n");
+    line(page, &std::iter::once("record".to_owned()).chain(purposes.iter().cloned()).collect::<Vec<_>>());
+    line(page, &vec!["---".to_owned(); purposes.len() + 1]);
+    for (name, us) in &with {
+        let cells =
+            purposes.iter().map(|purpose| us[purpose].as_f64().map_or_else(|| "-".to_owned(), grouped));
+        line(page, &std::iter::once((*name).to_owned()).chain(cells).collect::<Vec<_>>());
+    }
+    page.push('\n');
+}
+
+fn table(page: &mut String, records: &[Record]) {
+    page.push_str("## Records\n\n| record | says | made by |\n|---|---|---|\n");
+    for Record { name, value } in records {
+        let known = HEADLINES.iter().find(|(benchmark, _)| value["benchmark"] == **benchmark);
+        let says: Vec<String> = known
+            .into_iter()
+            .flat_map(|(_, headlines)| *headlines)
+            .filter_map(|(pointer, what)| {
+                let number = value.pointer(pointer)?.as_f64()?;
+                Some(format!("{} {what}", grouped(number)))
+            })
+            .collect();
+        line(
+            page,
+            &[format!("[{name}]({name}.json)"), says.join("; "), format!("`{}`", shown(&value["command"]))],
+        );
+    }
+}
+
+fn line(page: &mut String, cells: &[String]) {
+    writeln!(page, "| {} |", cells.join(" | ")).unwrap_or_default();
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.replace('|', "\\|"),
+        Value::Null => "not known".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Three digits that matter at least, thousands apart.
+fn grouped(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 3,
+    };
+    let text = format!("{number:.decimals$}");
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let digits = whole.trim_start_matches('-').len();
+    let mut out = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        let left = whole.len() - at;
+        if digit.is_ascii_digit() && left < digits && left % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if rest.is_empty() { out } else { format!("{out}.{rest}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn record(benchmark: &str, more: Value) -> String {
+        let mut value = json!({
+            "format": "trefoil-bench/1", "benchmark": benchmark, "command": format!("trefoil-bench {benchmark}"),
+            "host": {"cpu_model": "a processor | of note", "physical_cores": 2}, "build": {"revision": "0123456789abcdef"},
+        });
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value.to_string()
+    }
+
+    #[test]
+    fn a_folder_becomes_a_page_with_every_run_every_doubt_and_a_plot() {
+        let folder = tempfile::tempdir().expect("folder");
+        let at = |name: &str| folder.path().join(name);
+        let run = json!({
+            "auth_per_s": 12_345.6, "auth_per_s_runs": [12_000.0, 12_345.6, 13_000.0], "auth_per_s_long": 12_100.0, "workers": 2,
+            "cache": "engine", "cadence": "group", "explained": 0.987, "warnings": ["a virtual machine"],
+            "long_window": {"worker_time": {"us_per_batch": {"match": 75.25, "waiting": 1.5}}},
+        });
+        fs::write(at("run-a.json"), record("run", run)).expect("written");
+        fs::write(at("peers.json"), record("peers", json!({"times_faster": 22.93}))).expect("written");
+        fs::write(at("notes.txt"), "not a record").expect("written");
+        assert_eq!(report(folder.path()).expect("a page"), 2);
+        let page = fs::read_to_string(at("README.md")).expect("a page");
+        for part in [
+            "| processor | a processor \\| of note |",
+            "`0123456789ab`",
+            "* a virtual machine",
+            "| run-a | 2 | engine | group | 12,346 | 12,000, 12,346, 13,000 | 12,100 | 98.7 % |",
+            "| run-a | 75.2 | 1.500 |",
+            "22.9 times as fast as fhe.rs",
+        ] {
+            assert!(page.contains(part), "{part}:\n{page}");
+        }
+        assert!(fs::read_to_string(at("rates.svg")).expect("a plot").contains("run-a"));
+    }
+
+    #[test]
+    fn a_folder_without_records_and_a_file_that_is_none_are_refused_by_name() {
+        let folder = tempfile::tempdir().expect("folder");
+        let why = report(folder.path()).expect_err("empty").to_string();
+        assert!(why.contains("has no record"), "{why}");
+        fs::write(folder.path().join("x.json"), "{}").expect("written");
+        let why = report(folder.path()).expect_err("no record").to_string();
+        assert!(why.contains("x.json is not a record"), "{why}");
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        let shown: Vec<String> = [0.5, 12.34, -1234.5, 999.5, 1_234_567.0].map(grouped).into();
+        assert_eq!(shown, ["0.500", "12.3", "-1,234", "1,000", "1,234,567"]);
+    }
+}
