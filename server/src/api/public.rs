@@ -151,6 +151,7 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "issuer": issuer,
         "api_version": "v1",
         "keys": "/v1/keys",
+        "jwks": "/.well-known/jwks.json",
         "keys_version": "/v1/keys/{version}",
         "seals": "/v1/seals/{number}",
         "seal_headers": "/v1/seals/{number}/header",
