@@ -44,6 +44,11 @@ pub(crate) fn promtool(repo: &Repo) -> Found {
     at_least(repo, "promtool", "--version", (2, 0), "promtool, such as apt-get install prometheus")
 }
 
+/// The system's HTTP client.
+pub(crate) fn curl(repo: &Repo) -> Found {
+    at_least(repo, "curl", "--version", (7, 0), "curl, such as apt-get install curl")
+}
+
 /// systemd's program that checks units.
 pub(crate) fn systemd_analyze(repo: &Repo) -> Found {
     // Its version has one number.
