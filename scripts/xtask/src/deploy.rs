@@ -11,6 +11,13 @@ use crate::tools;
 
 const FOLDER: &str = "scripts/deploy";
 
+/// All of them, with the server that lies in the target directory.
+pub(crate) fn run(repo: &Repo) -> Result<(), String> {
+    let mut steps = Steps::new();
+    add(repo, &mut steps);
+    steps.finish()
+}
+
 /// Adds the steps.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let folder = repo.root().join(FOLDER);
@@ -18,7 +25,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
         let promtool = |arguments: &[&str]| {
             let mut command = Command::new("promtool");
             command.args(arguments).current_dir(folder.join("prometheus"));
-            run(command)
+            silent(command)
         };
         promtool(&["check", "rules", "alerts.yml"])?;
         // The files of credentials that it names are on the machine that scrapes.
@@ -62,16 +69,19 @@ fn metrics(repo: &Repo) -> Result<String, String> {
     let mut login = Command::new(&program);
     login.arg("quickstart").current_dir(&folder).arg("--data-dir").arg(&data);
     login.args(["--service", &public, "--admin", &admin]);
-    run(login)?;
+    let done = login.output().map_err(failed)?;
+    if !done.status.success() {
+        return Err(format!("{}: {}\n{}", shown(&login), done.status, String::from_utf8_lossy(&done.stderr)));
+    }
     let token = fs::read_to_string(data.join("admin.token")).map_err(failed)?;
     let token = token.lines().next().unwrap_or_default();
     let mut scrape = Command::new("curl");
     scrape.args(["-sS", "--fail", "--cacert"]).arg(data.join("tls-certificate.pem")).arg("-o").arg(&page);
     scrape.args(["-H", &format!("authorization: Bearer {token}"), &format!("{admin}/metrics")]);
-    run(scrape)?;
+    silent(scrape)?;
     let mut check = Command::new("promtool");
     check.args(["check", "metrics"]).stdin(fs::File::open(&page).map_err(failed)?);
-    let note = run(check)?;
+    let note = silent(check)?;
     drop(served);
     fs::remove_dir_all(&folder).map_err(failed)?;
     Ok(note)
@@ -91,7 +101,7 @@ fn verify(units: &Path) -> Result<String, String> {
         fs::write(&copy, stood_in(&text)).map_err(failed)?;
         command.arg(copy);
     }
-    let verified = run(command);
+    let verified = silent(command);
     fs::remove_dir_all(&copies).map_err(failed)?;
     verified
 }
@@ -106,7 +116,7 @@ fn stood_in(unit: &str) -> String {
 }
 
 /// Runs a program that must end well and find nothing: systemd-analyze names a setting that it does not know and ends well.
-fn run(mut command: Command) -> Result<String, String> {
+fn silent(mut command: Command) -> Result<String, String> {
     let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
     let said = String::from_utf8_lossy(&done.stderr);
     if done.status.success() && said.trim().is_empty() {

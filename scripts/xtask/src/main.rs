@@ -41,6 +41,7 @@ usage: cargo xtask <task>
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
+  deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["clients"] => clients::run(&repo),
+        ["deploy"] => deploy::run(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
