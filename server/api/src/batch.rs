@@ -8,13 +8,16 @@ pub const BATCH_MAX: usize = 32;
 
 /// `POST /v1/authentications/batch`: from 1 to [`BATCH_MAX`] requests, each as for `POST /v1/authentications`.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct AuthenticationBatch<'a> {
     /// The requests. Each is decided for itself, in no particular order.
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = 32)))]
     pub authentications: &'a [Authentication],
 }
 
 /// Answer to [`AuthenticationBatch`]. `P` is a problem document, `A` an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct AuthenticatedBatch<P, A = Authenticated> {
     /// One for each request, in their order.
     pub results: Vec<Outcome<P, A>>,
@@ -22,6 +25,7 @@ pub struct AuthenticatedBatch<P, A = Authenticated> {
 
 /// What became of one request of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Outcome<P, A = Authenticated> {
     /// As `POST /v1/authentications` refuses it.

@@ -11,6 +11,8 @@ mod batch;
 mod encoding;
 mod face;
 mod policy;
+#[cfg(feature = "openapi")]
+mod schema;
 pub mod trust;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
@@ -23,6 +25,7 @@ pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// `POST /v1/subjects/{handle}/templates`
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Enrolment {
     /// The face, where the tenant's probe mode is `plain`.
@@ -36,11 +39,13 @@ pub struct Enrolment {
     pub issued_at: Option<u64>,
     /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
     #[serde(deserialize_with = "reference")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub consent_ref: String,
 }
 
 /// Answer to [`Enrolment`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Enrolled {
     /// The subject's handle.
     pub handle: Hex<32>,
@@ -50,6 +55,7 @@ pub struct Enrolled {
 
 /// `POST /v1/credentials/roots`: a `trefoil_client::credentials::SignedRoot`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PublishRoot {
     /// The encoding of the root statement.
@@ -60,14 +66,17 @@ pub struct PublishRoot {
 
 /// `PUT /v1/tenants/{tenant}/issuer-key` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RegisterIssuerKey {
     /// The public key, 1952 bytes.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1952>"))]
     pub ml_dsa_65: Base64,
 }
 
 /// Answer to [`RegisterIssuerKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RegisteredIssuerKey {
     /// Names the key in root statements.
     pub key_id: Hex<32>,
@@ -75,6 +84,7 @@ pub struct RegisteredIssuerKey {
 
 /// `GET /v1/credentials/roots/{tenant}`: every root that a tenant published, in order, in pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RootLogPage {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -88,8 +98,10 @@ pub struct RootLogPage {
 
 /// A key in the root log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LoggedKey {
     /// The public key.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1952>"))]
     pub ml_dsa_65: Base64,
     /// When it was registered, unix seconds.
     pub registered_at: u64,
@@ -97,6 +109,7 @@ pub struct LoggedKey {
 
 /// A root in the root log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LoggedRoot {
     /// The statement as signed.
     pub statement: Base64,
@@ -108,6 +121,7 @@ pub struct LoggedRoot {
 
 /// Answer to [`PublishRoot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct PublishedRoot {
     /// The newest generation.
     pub generation: u32,
@@ -119,6 +133,7 @@ pub struct PublishedRoot {
 
 /// Answer to an upload to `POST /v1/proof-sessions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProofSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
@@ -128,6 +143,7 @@ pub struct ProofSession {
 
 /// How much of the attestation an answer carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AttestationForm {
     /// With its three signatures, about 22 KB; verifies offline.
@@ -139,9 +155,11 @@ pub enum AttestationForm {
 
 /// A value of a session's hash chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reveal {
     /// Counted from the chain's tip, 1 for the first request of a session.
+    #[cfg_attr(feature = "openapi", schemars(range(min = 1)))]
     pub position: u32,
     /// The value.
     pub value: Hex<32>,
@@ -155,6 +173,7 @@ impl From<trefoil_attest::Reveal> for Reveal {
 
 /// `POST /v1/authentications`
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Authentication {
     /// The handle of the subject that logs in.
@@ -163,6 +182,7 @@ pub struct Authentication {
     pub session_id: Hex<32>,
     /// The relying party that the attestation is for, 1 to 255 bytes.
     #[serde(deserialize_with = "audience")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<255>"))]
     pub audience: String,
     /// The relying party's nonce; used once per session.
     pub nonce: Nonce,
@@ -215,6 +235,7 @@ impl Authentication {
 
 /// The answer of an authentication. One value for every reason to deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// The probe matches the template and the budget allows it.
@@ -225,6 +246,7 @@ pub enum Decision {
 
 /// Answer to [`Authentication`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Authenticated {
     /// Digest of the attested statement.
     pub id: Hex<32>,
@@ -238,10 +260,12 @@ pub struct Authenticated {
 
 /// `POST /v1/tenants` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateTenant {
     /// Name for operators, 1 to 256 bytes.
     #[serde(deserialize_with = "reference")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub name: String,
     /// What the tenant's requests are decided under.
     pub policy: Policy,
@@ -249,6 +273,7 @@ pub struct CreateTenant {
 
 /// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct FheKeys {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -257,6 +282,7 @@ pub struct FheKeys {
     /// The epochs of its keys, oldest first: two while they are rotated.
     pub epochs: Vec<u32>,
     /// What devices seal their shares to, 1216 bytes, see `trefoil-split`.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1216>"))]
     pub sealing_key: Base64,
     /// Its fingerprint, for people to compare. A device compares the key itself with the fingerprint that it was given.
     pub sealing_key_fingerprint: Hex<32>,
@@ -264,6 +290,7 @@ pub struct FheKeys {
 
 /// Answer to [`CreateTenant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CreatedTenant {
     /// The tenant.
     pub tenant_id: Hex<16>,
@@ -273,6 +300,7 @@ pub struct CreatedTenant {
 
 /// Answer to `POST` and `GET /v1/tenants/{tenant}/key-rotation` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RotationStatus {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -291,6 +319,7 @@ pub struct RotationStatus {
 
 /// Whether the keys of a tenant are being rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RotationState {
     /// No; every template is under the newest keys.
@@ -303,6 +332,7 @@ pub enum RotationState {
 
 /// One thing that an API key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Create and delete templates.
@@ -329,12 +359,15 @@ impl Scope {
 
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateApiKey {
     /// What the key may do.
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// Name for operators, 1 to 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "label")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub label: Option<String>,
     /// From when on the key is refused, Unix seconds; never without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -343,6 +376,7 @@ pub struct CreateApiKey {
 
 /// Answer to [`CreateApiKey`]. The only time that the secret is shown.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CreatedApiKey {
     /// The key, for `Authorization: Bearer`.
     pub api_key: String,
@@ -355,6 +389,7 @@ pub struct CreatedApiKey {
 
 /// An API key in a list, and the answer to `DELETE /v1/tenants/{tenant}/api-keys/{id}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKey {
     /// Public part.
     pub id: Hex<8>,
@@ -376,6 +411,7 @@ pub struct ApiKey {
 
 /// Whether an API key is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApiKeyState {
     /// Yes.
@@ -388,6 +424,7 @@ pub enum ApiKeyState {
 
 /// `GET /v1/tenants/{tenant}/api-keys?from={id}` on the admin listener: a page of at most 256.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKeyPage {
     /// The keys, by their ids.
     pub api_keys: Vec<ApiKey>,
@@ -397,6 +434,7 @@ pub struct ApiKeyPage {
 
 /// A tenant in a list, and the answer to `POST /v1/tenants/{tenant}/disable` and `/enable` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantSummary {
     /// The tenant.
     pub tenant_id: Hex<16>,
@@ -410,6 +448,7 @@ pub struct TenantSummary {
 
 /// `GET /v1/tenants?from={tenant}` on the admin listener: a page of at most 256.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantPage {
     /// The tenants, by their identifiers.
     pub tenants: Vec<TenantSummary>,
@@ -419,6 +458,7 @@ pub struct TenantPage {
 
 /// `GET /v1/tenants/{tenant}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ShownTenant {
     /// As in the list.
     #[serde(flatten)]
