@@ -129,7 +129,7 @@ impl Reply {
         let problem = self.json();
         assert_eq!((self.status.as_u16(), problem["code"].as_str()), (status, Some(code)), "{problem}");
         assert_eq!(problem["status"], status);
-        assert_eq!(problem["type"], format!("urn:trefoil:problem:{code}"));
+        assert_eq!(problem["type"], format!("/v1/problems/{code}"));
         assert_eq!(problem["request_id"], self.headers["request-id"].to_str().unwrap());
         assert!(
             !problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty()
