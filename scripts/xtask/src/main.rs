@@ -6,6 +6,7 @@
 mod clients;
 mod deny;
 mod deploy;
+mod described;
 mod docs;
 mod fuzz;
 mod interop;
@@ -40,6 +41,7 @@ usage: cargo xtask <task>
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
+  described         the built server against its own description, by schemathesis
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["clients"] => clients::run(&repo),
+        ["described"] => described::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),

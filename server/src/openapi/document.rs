@@ -118,10 +118,14 @@ impl Schemas {
     }
 }
 
-/// Says the bounds that a format of an integer stands for: a validator need not know the format.
+/// Says the bounds that a format of an integer stands for, as a validator need not know the format; and takes what leads from one item of the
+/// code to another out of descriptions.
 fn bound(schema: &mut Value) {
     let Ok(mut whole) = schemars::Schema::try_from(schema.take()) else { return };
     let bounds = |schema: &mut schemars::Schema| {
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`");
+        }
         let (min, max) = match schema.get("format").and_then(Value::as_str) {
             Some("uint8") => (0, 255),
             Some("uint32") => (0, u64::from(u32::MAX)),
