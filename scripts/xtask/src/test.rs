@@ -9,8 +9,8 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor, quotes,
-    smoke, tidy,
+    clients, deny, deploy, described, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor,
+    quotes, smoke, tidy,
 };
 
 /// What every change needs.

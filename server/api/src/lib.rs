@@ -20,6 +20,9 @@ pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, Threshold};
 
+/// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.
+pub const TIME_MAX: u64 = 253_402_300_799;
+
 /// Media type of a proof upload.
 pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
 
@@ -370,7 +373,8 @@ pub struct CreateApiKey {
     #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub label: Option<String>,
     /// From when on the key is refused, Unix seconds; never without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time")]
+    #[cfg_attr(feature = "openapi", schemars(range(max = 253_402_300_799u64)))]
     pub expires_at: Option<u64>,
 }
 
@@ -471,6 +475,15 @@ pub struct ShownTenant {
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    match Option::deserialize(deserializer)? {
+        Some(time) if time > TIME_MAX => {
+            Err(D::Error::custom(format_args!("expected a time until {TIME_MAX}, the end of the year 9999")))
+        }
+        time => Ok(time),
+    }
 }
 
 fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

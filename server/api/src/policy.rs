@@ -8,6 +8,8 @@ use trefoil_attest::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, Prob
 const AUDIENCES_MAX: usize = 256;
 /// Verdicts of one tenant in memory, 2 GB.
 const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
+/// Longest delay after failures: a year. A store counts seconds in 63 bits, so some bound there is.
+const DELAY_S_MAX: u64 = 31_536_000;
 /// Largest possible score of two unit vectors at scale 175.
 pub const SCORE_MAX: i32 = 32_768;
 
@@ -103,6 +105,7 @@ pub struct Attempts {
     /// Failures in a row before a delay.
     pub consecutive: u32,
     /// The delay, seconds.
+    #[cfg_attr(feature = "openapi", schemars(range(max = 31_536_000)))]
     pub delay_s: u64,
     /// Failures per day.
     pub failures_per_day: u32,
@@ -178,6 +181,9 @@ impl Policy {
         }
         if self.sessions_in_memory.is_some_and(|quota| !(1..=SESSIONS_IN_MEMORY_MAX).contains(&quota)) {
             return wrong("/sessions_in_memory", format!("expected 1 to {SESSIONS_IN_MEMORY_MAX}"));
+        }
+        if self.attempts.delay_s > DELAY_S_MAX {
+            return wrong("/attempts/delay_s", format!("expected 0 to {DELAY_S_MAX} seconds"));
         }
         let Some((score, _)) = self.threshold_score() else {
             let known: Vec<String> =
