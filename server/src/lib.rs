@@ -12,6 +12,7 @@ pub mod certificate;
 pub mod config;
 pub mod listener;
 mod metrics;
+pub mod openapi;
 pub mod problem;
 pub mod process;
 mod refusals;

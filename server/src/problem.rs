@@ -5,13 +5,17 @@
 //! the service is busy. An *error* is the service's fault. [`Code`] lists the last two exhaustively; its `type` URIs are an
 //! API contract and never change meaning.
 
+mod cause;
 mod cure;
 mod refused;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+
+pub use cause::{Explained, Retry};
 
 /// Why a request was not carried out. The kebab-case name is the stable `code` and the end of the `type` URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,8 +255,11 @@ impl Code {
     }
 }
 
+/// What the `type` of a problem begins with: a path of this service, which resolves to an explanation on both listeners.
+const TYPES: &str = "/v1/problems/";
+
 /// One offending place in a JSON body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
     /// JSON pointer (RFC 6901) to the field.
     pub pointer: String,
@@ -308,10 +315,11 @@ impl Problem {
         Document { retry_after_s: self.code.retry_after_s(), ..self.document(None) }
     }
 
-    fn document<'a>(&'a self, request_id: Option<&'a str>) -> Document<'a> {
+    /// As callers read it.
+    pub(crate) fn document<'a>(&'a self, request_id: Option<&'a str>) -> Document<'a> {
         let (status, code, title) = self.code.describe();
         Document {
-            r#type: format!("urn:trefoil:problem:{code}"),
+            r#type: format!("{TYPES}{code}"),
             title,
             status: status.as_u16(),
             code,
@@ -342,20 +350,29 @@ impl Problem {
     }
 }
 
-/// A problem as callers read it.
-#[derive(Serialize)]
+/// Why a request was not carried out (RFC 9457).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
 pub(crate) struct Document<'a> {
+    /// Where the problem is explained.
     r#type: String,
+    /// What the code means.
     title: &'static str,
+    /// The HTTP status.
     status: u16,
+    /// The stable name.
     code: &'static str,
+    /// What was wrong this time, and where.
     detail: &'a str,
+    /// What to do.
     cure: &'static str,
+    /// Names the request in the service's log; also the header `request-id`. Absent in an entry of a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
-    /// The header Retry-After, where there is no such header.
+    /// The header Retry-After, in an entry of a batch, where there is no such header.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_s: Option<u32>,
+    /// The fields that are wrong.
     #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
     errors: &'a [FieldError],
 }

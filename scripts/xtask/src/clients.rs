@@ -71,7 +71,7 @@ fn python(repo: &Repo) -> Result<String, String> {
 }
 
 /// An empty folder in the target directory.
-fn fresh(repo: &Repo, name: &str) -> Result<PathBuf, String> {
+pub(crate) fn fresh(repo: &Repo, name: &str) -> Result<PathBuf, String> {
     let folder = repo.target_directory()?.join(name);
     let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
     if folder.exists() {
@@ -115,7 +115,7 @@ fn within(repo: &Repo, program: PathBuf, folder: &str) -> Command {
     command
 }
 
-fn execute(command: &mut Command) -> Result<(), String> {
+pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.status().map_err(|why| format!("{name}: {why}"))?;
     if status.success() { Ok(()) } else { Err(format!("{name}: {status}")) }

@@ -6,6 +6,7 @@
 mod clients;
 mod deny;
 mod deploy;
+mod described;
 mod docs;
 mod fuzz;
 mod interop;
@@ -42,6 +43,7 @@ usage: cargo xtask <task>
   tidy              rules of the source tree: dependency direction, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
   deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
+  described         the built server against its own description, by schemathesis
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&repo),
         ["clients"] => clients::run(&repo),
         ["deploy"] => deploy::run(&repo),
+        ["described"] => described::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),

@@ -9,8 +9,8 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor, quotes,
-    smoke, tidy,
+    clients, deny, deploy, described, docs, fuzz, interop, miri, no_std, numbers, packages, paper, processor,
+    quotes, smoke, tidy,
 };
 
 /// What every change needs.
@@ -35,6 +35,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         steps.step("commands in the pages", || docs::run(repo).map(|()| String::new()));
         steps.step("output in README.md", || quotes::run(repo).map(|()| String::new()));
         clients::add(repo, &mut steps);
+        described::add(repo, &mut steps, Scale::Test);
         interop::add(repo, &mut steps);
     } else {
         // Older programs may lie in the target directory; running them would show nothing.
@@ -57,6 +58,10 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     );
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
+    let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
+    if steps.command("build", build) {
+        described::add(repo, &mut steps, Scale::Soak);
+    }
     fuzz::add(repo, &mut steps, Scale::Soak);
     miri::add(repo, &mut steps);
     steps.finish()

@@ -108,11 +108,14 @@ impl<'de> Visitor<'de> for VectorVisitor {
 
 /// A face in two shares modulo 65537, each uniform by itself, see `trefoil-split`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
     /// The service's, 272 bytes: `x1` of a probe `x`, or the blind `rho` of a template `y`.
+    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Base64Of<272>"))]
     pub open: Base64,
     /// The key-holder's, sealed to it, 1408 bytes: `x - x1`, or `y + rho`.
+    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Base64Of<1408>"))]
     pub sealed: Base64,
 }
 

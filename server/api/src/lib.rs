@@ -12,6 +12,8 @@ mod batch;
 mod encoding;
 mod face;
 mod policy;
+#[cfg(feature = "openapi")]
+mod schema;
 pub mod trust;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
@@ -19,11 +21,15 @@ pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, Threshold};
 
+/// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.
+pub const TIME_MAX: u64 = 253_402_300_799;
+
 /// Media type of a proof upload.
 pub const PROOF_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// `POST /v1/subjects/{handle}/templates`
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Enrolment {
     /// The face, where the tenant's probe mode is `plain`.
@@ -37,11 +43,13 @@ pub struct Enrolment {
     pub issued_at: Option<u64>,
     /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
     #[serde(deserialize_with = "reference")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub consent_ref: String,
 }
 
 /// Answer to [`Enrolment`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Enrolled {
     /// The subject's handle.
     pub handle: Hex<32>,
@@ -51,6 +59,7 @@ pub struct Enrolled {
 
 /// `POST /v1/credentials/roots`: a `trefoil_client::credentials::SignedRoot`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PublishRoot {
     /// The encoding of the root statement.
@@ -61,14 +70,17 @@ pub struct PublishRoot {
 
 /// `PUT /v1/tenants/{tenant}/issuer-key` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RegisterIssuerKey {
     /// The public key, 1952 bytes.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1952>"))]
     pub ml_dsa_65: Base64,
 }
 
 /// Answer to [`RegisterIssuerKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RegisteredIssuerKey {
     /// Names the key in root statements.
     pub key_id: Hex<32>,
@@ -76,6 +88,7 @@ pub struct RegisteredIssuerKey {
 
 /// `GET /v1/credentials/roots/{tenant}`: every root that a tenant published, in order, in pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RootLogPage {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -89,8 +102,10 @@ pub struct RootLogPage {
 
 /// A key in the root log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LoggedKey {
     /// The public key.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1952>"))]
     pub ml_dsa_65: Base64,
     /// When it was registered, unix seconds.
     pub registered_at: u64,
@@ -98,6 +113,7 @@ pub struct LoggedKey {
 
 /// A root in the root log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LoggedRoot {
     /// The statement as signed.
     pub statement: Base64,
@@ -109,6 +125,7 @@ pub struct LoggedRoot {
 
 /// Answer to [`PublishRoot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct PublishedRoot {
     /// The newest generation.
     pub generation: u32,
@@ -120,6 +137,7 @@ pub struct PublishedRoot {
 
 /// Answer to an upload to `POST /v1/proof-sessions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProofSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
@@ -129,6 +147,7 @@ pub struct ProofSession {
 
 /// How much of the attestation an answer carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AttestationForm {
     /// With its three signatures, about 22 KB; verifies offline.
@@ -140,9 +159,11 @@ pub enum AttestationForm {
 
 /// A value of a session's hash chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reveal {
     /// Counted from the chain's tip, 1 for the first request of a session.
+    #[cfg_attr(feature = "openapi", schemars(range(min = 1)))]
     pub position: u32,
     /// The value.
     pub value: Hex<32>,
@@ -156,6 +177,7 @@ impl From<trefoil_attest::Reveal> for Reveal {
 
 /// `POST /v1/authentications`
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Authentication {
     /// The handle of the subject that logs in.
@@ -164,6 +186,7 @@ pub struct Authentication {
     pub session_id: Hex<32>,
     /// The relying party that the attestation is for, 1 to 255 bytes.
     #[serde(deserialize_with = "audience")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<255>"))]
     pub audience: String,
     /// The relying party's nonce; used once per session.
     pub nonce: Nonce,
@@ -216,6 +239,7 @@ impl Authentication {
 
 /// The answer of an authentication. One value for every reason to deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// The probe matches the template and the budget allows it.
@@ -226,6 +250,7 @@ pub enum Decision {
 
 /// Answer to [`Authentication`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Authenticated {
     /// Digest of the attested statement.
     pub id: Hex<32>,
@@ -239,10 +264,12 @@ pub struct Authenticated {
 
 /// `POST /v1/tenants` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateTenant {
     /// Name for operators, 1 to 256 bytes.
     #[serde(deserialize_with = "reference")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub name: String,
     /// What the tenant's requests are decided under.
     pub policy: Policy,
@@ -250,6 +277,7 @@ pub struct CreateTenant {
 
 /// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct FheKeys {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -258,6 +286,7 @@ pub struct FheKeys {
     /// The epochs of its keys, oldest first: two while they are rotated.
     pub epochs: Vec<u32>,
     /// What devices seal their shares to, 1216 bytes, see `trefoil-split`.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1216>"))]
     pub sealing_key: Base64,
     /// Its fingerprint, for people to compare. A device compares the key itself with the fingerprint that it was given.
     pub sealing_key_fingerprint: Hex<32>,
@@ -265,6 +294,7 @@ pub struct FheKeys {
 
 /// Answer to [`CreateTenant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CreatedTenant {
     /// The tenant.
     pub tenant_id: Hex<16>,
@@ -274,6 +304,7 @@ pub struct CreatedTenant {
 
 /// Answer to `POST` and `GET /v1/tenants/{tenant}/key-rotation` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RotationStatus {
     /// The tenant.
     pub tenant: Hex<16>,
@@ -292,6 +323,7 @@ pub struct RotationStatus {
 
 /// Whether the keys of a tenant are being rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RotationState {
     /// No; every template is under the newest keys.
@@ -304,6 +336,7 @@ pub enum RotationState {
 
 /// One thing that an API key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Create and delete templates.
@@ -330,20 +363,25 @@ impl Scope {
 
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateApiKey {
     /// What the key may do.
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// Name for operators, 1 to 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "label")]
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub label: Option<String>,
     /// From when on the key is refused, Unix seconds; never without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time")]
+    #[cfg_attr(feature = "openapi", schemars(range(max = 253_402_300_799u64)))]
     pub expires_at: Option<u64>,
 }
 
 /// Answer to [`CreateApiKey`]. The only time that the secret is shown.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CreatedApiKey {
     /// The key, for `Authorization: Bearer`.
     pub api_key: String,
@@ -356,6 +394,7 @@ pub struct CreatedApiKey {
 
 /// An API key in a list, and the answer to `DELETE /v1/tenants/{tenant}/api-keys/{id}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKey {
     /// Public part.
     pub id: Hex<8>,
@@ -377,6 +416,7 @@ pub struct ApiKey {
 
 /// Whether an API key is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApiKeyState {
     /// Yes.
@@ -389,6 +429,7 @@ pub enum ApiKeyState {
 
 /// `GET /v1/tenants/{tenant}/api-keys?from={id}` on the admin listener: a page of at most 256.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKeyPage {
     /// The keys, by their ids.
     pub api_keys: Vec<ApiKey>,
@@ -398,6 +439,7 @@ pub struct ApiKeyPage {
 
 /// A tenant in a list, and the answer to `POST /v1/tenants/{tenant}/disable` and `/enable` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantSummary {
     /// The tenant.
     pub tenant_id: Hex<16>,
@@ -411,6 +453,7 @@ pub struct TenantSummary {
 
 /// `GET /v1/tenants?from={tenant}` on the admin listener: a page of at most 256.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantPage {
     /// The tenants, by their identifiers.
     pub tenants: Vec<TenantSummary>,
@@ -420,6 +463,7 @@ pub struct TenantPage {
 
 /// `GET /v1/tenants/{tenant}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ShownTenant {
     /// As in the list.
     #[serde(flatten)]
@@ -432,6 +476,15 @@ pub struct ShownTenant {
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    match Option::deserialize(deserializer)? {
+        Some(time) if time > TIME_MAX => {
+            Err(D::Error::custom(format_args!("expected a time until {TIME_MAX}, the end of the year 9999")))
+        }
+        time => Ok(time),
+    }
 }
 
 fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

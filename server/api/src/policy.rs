@@ -8,18 +8,26 @@ use trefoil_attest::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, Prob
 const AUDIENCES_MAX: usize = 256;
 /// Verdicts of one tenant in memory, 2 GB.
 const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
+/// Longest delay after failures: a year. A store counts seconds in 63 bits, so some bound there is.
+const DELAY_S_MAX: u64 = 31_536_000;
 /// Largest possible score of two unit vectors at scale 175.
 pub const SCORE_MAX: i32 = 32_768;
 
 /// What a tenant's requests are decided under, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Embedding model whose vectors are compared, 1 to 64 bytes.
+    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Text<64>"))]
     pub embedder: String,
     /// When two vectors match.
     pub threshold: Threshold,
     /// Relying parties that attestations may be made for.
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(with = "Vec<crate::schema::Text<255>>", length(min = 1, max = 256))
+    )]
     pub audiences: Vec<String>,
     /// Lowest credential level that a session must prove.
     #[serde(default)]
@@ -29,6 +37,7 @@ pub struct Policy {
     pub attempts: Attempts,
     /// Life of an attestation in seconds, 1 to 120.
     #[serde(default = "attestation_lifetime_default")]
+    #[cfg_attr(feature = "openapi", schemars(range(min = 1, max = 120)))]
     pub attestation_lifetime_s: u64,
     /// How probes and templates reach the service.
     #[serde(default)]
@@ -36,11 +45,13 @@ pub struct Policy {
     /// Verdicts of this tenant's sessions held in memory, about 200 bytes each, in a partition that no other tenant uses; 1 to
     /// 10,000,000. Without it as many as the service is configured for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(range(min = 1, max = 10_000_000)))]
     pub sessions_in_memory: Option<u32>,
 }
 
 /// How probes and templates reach the service, and with that how templates are encrypted; for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Probe {
     /// The service gets the vector, normalises and quantises it, and so knows that it is short. Each template has a key of its own, 48 KiB,
@@ -65,13 +76,15 @@ impl Probe {
 
 /// A false-match class, or a score that the operator has calibrated to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Threshold {
     /// The score calibrated for the policy's embedder, see [`CALIBRATED`].
-    FmrClass(u8),
+    FmrClass(#[cfg_attr(feature = "openapi", schemars(range(min = 2, max = 4)))] u8),
     /// A score of the operator's own calibration.
     Calibrated {
         /// Smallest inner product that matches, at scale 175 (unit vectors have 30,625).
+        #[cfg_attr(feature = "openapi", schemars(range(min = -32_768, max = 32_768)))]
         score: i32,
         /// k of the false-match rate 10^-k that it was calibrated to; copied into attestations.
         fmr_class: u8,
@@ -86,11 +99,13 @@ const CALIBRATED: [(&str, u8, i32); 3] =
 
 /// How often a template may be tried. What these allow bounds what a service that lies can learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Attempts {
     /// Failures in a row before a delay.
     pub consecutive: u32,
     /// The delay, seconds.
+    #[cfg_attr(feature = "openapi", schemars(range(max = 31_536_000)))]
     pub delay_s: u64,
     /// Failures per day.
     pub failures_per_day: u32,
@@ -166,6 +181,9 @@ impl Policy {
         }
         if self.sessions_in_memory.is_some_and(|quota| !(1..=SESSIONS_IN_MEMORY_MAX).contains(&quota)) {
             return wrong("/sessions_in_memory", format!("expected 1 to {SESSIONS_IN_MEMORY_MAX}"));
+        }
+        if self.attempts.delay_s > DELAY_S_MAX {
+            return wrong("/attempts/delay_s", format!("expected 0 to {DELAY_S_MAX} seconds"));
         }
         let Some((score, _)) = self.threshold_score() else {
             let known: Vec<String> =

@@ -34,3 +34,20 @@ fn hexadecimal_has_exactly_the_right_length() {
     assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(16))).is_ok());
     assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(65))).is_err());
 }
+
+#[test]
+fn times_and_delays_that_no_store_can_hold_are_refused() {
+    let key = |end: u64| {
+        serde_json::from_str::<CreateApiKey>(&format!("{{\"scopes\": [\"enrol\"], \"expires_at\": {end}}}"))
+    };
+    assert_eq!(key(TIME_MAX).unwrap().expires_at, Some(TIME_MAX));
+    assert!(key(TIME_MAX + 1).unwrap_err().to_string().contains("the end of the year 9999"));
+    let policy = |delay: u64| -> Policy {
+        let policy = format!(
+            "{{\"embedder\": \"facenet-128\", \"threshold\": {{\"fmr_class\": 3}}, \"audiences\": [\"a\"], \"attempts\": {{\"delay_s\": {delay}}}}}"
+        );
+        serde_json::from_str(&policy).unwrap()
+    };
+    assert_eq!(policy(31_536_000).check(), Ok(()));
+    assert_eq!(policy(31_536_001).check().unwrap_err().pointer, "/attempts/delay_s");
+}

@@ -9,6 +9,7 @@ mod documents;
 mod issuer;
 mod keys;
 mod log;
+mod openapi;
 mod passphrase;
 mod quickstart;
 mod remote;
@@ -75,6 +76,8 @@ enum Command {
     Keys(keys::Keys),
     /// The log of seals: audit it, or cosign its head as a witness.
     Log(log::Log),
+    /// Print the description of the API, OpenAPI 3.1.
+    Openapi(openapi::Describe),
     /// Print what a shell needs to complete this program's arguments.
     Completions(documents::Completions),
     /// Write manual pages, one for each command.
@@ -98,6 +101,7 @@ pub fn main() -> ExitCode {
         Command::Wallet(wallet) => wallet.run(),
         Command::Keys(keys) => keys.run(),
         Command::Log(log) => log.run(),
+        Command::Openapi(describe) => describe.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(),
     })

@@ -24,6 +24,15 @@ pub(super) async fn key_set(State(app): State<Arc<App>>) -> Result<Response, Pro
     Ok((headers, json).into_response())
 }
 
+/// What the route's description shows.
+pub(super) fn example() -> serde_json::Value {
+    let set = |kid: &str| {
+        serde_json::json!({ "kty": KTY, "alg": "SLH-DSA-SHA2-128f", "use": "sig", "kid": kid,
+        "pub": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE", "key_set_id": "2f".repeat(32) })
+    };
+    serde_json::json!({ "keys": [set("UbBSLGh-o_jBnaRztRYJDqkwIfOXmHUGAcyLIok_VTY")] })
+}
+
 #[derive(Serialize)]
 struct KeySet {
     keys: Vec<Key>,

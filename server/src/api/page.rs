@@ -25,7 +25,7 @@ pub(super) async fn style() -> Response {
     file("text/css; charset=utf-8", include_str!("../page/verify.css"))
 }
 
-fn file(kind: &'static str, text: &'static str) -> Response {
+pub(super) fn file(kind: &'static str, text: &'static str) -> Response {
     let headers: [(HeaderName, &str); 6] = [
         (header::CONTENT_TYPE, kind),
         (header::CACHE_CONTROL, "public, max-age=300"),

@@ -7,7 +7,7 @@ use crate::problem::{Code, Problem};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
@@ -107,7 +107,12 @@ fn cbor(cache_control: &'static str) -> [(HeaderName, &'static str); 2] {
 
 /// `GET /v1/fhe/parameters`: the encrypted match, for those who check its security.
 pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
-    let parameters = json!({
+    body::answer(StatusCode::OK, &parameters())
+}
+
+/// The encrypted match.
+pub(super) fn parameters() -> Value {
+    json!({
         "scheme": "BFV",
         "ring_degree": 4096,
         "plaintext_modulus": 65537,
@@ -119,8 +124,7 @@ pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
         "quantiser": "unit-r175",
         "keys": { "plain": "per-subject", "shared": "per-tenant" },
         "probe_modes": ["plain", "shared"],
-    });
-    body::answer(StatusCode::OK, &parameters)
+    })
 }
 
 /// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted, and what devices seal their shares to. The sealing key is the
@@ -146,10 +150,16 @@ pub(super) async fn fhe_keys(
 
 /// `GET /.well-known/trefoil-configuration`
 pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let issuer = app.service.trust_root.issuer();
-    let configuration = json!({
+    let configuration = described(app.service.trust_root.issuer(), app.config.proofs.session_life_s);
+    body::answer(StatusCode::OK, &configuration)
+}
+
+/// The service of this issuer.
+pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
+    json!({
         "issuer": issuer,
         "api_version": "v1",
+        "openapi": "/openapi.json",
         "keys": "/v1/keys",
         "jwks": "/.well-known/jwks.json",
         "keys_version": "/v1/keys/{version}",
@@ -171,9 +181,8 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact"],
         "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
-        "session_life_s": app.config.proofs.session_life_s,
+        "session_life_s": session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,
         "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,
-    });
-    body::answer(StatusCode::OK, &configuration)
+    })
 }

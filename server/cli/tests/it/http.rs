@@ -1,5 +1,6 @@
 //! A client of a few lines: one connection per request, so that tests share nothing.
 
+use crate::described;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -78,7 +79,7 @@ impl Endpoint {
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
         tokio::spawn(connection);
         let mut request = Request::new(Full::new(body.into()));
-        *request.method_mut() = method;
+        *request.method_mut() = method.clone();
         *request.uri_mut() = path.parse()?;
         let present = request.headers_mut();
         present.insert("host", "localhost".parse()?);
@@ -92,7 +93,9 @@ impl Endpoint {
         let response = sender.send_request(request).await?;
         let (parts, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Reply { status: parts.status, headers: parts.headers, body })
+        let reply = Reply { status: parts.status, headers: parts.headers, body };
+        described::check(&method, path, &reply);
+        Ok(reply)
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
@@ -129,7 +132,7 @@ impl Reply {
         let problem = self.json();
         assert_eq!((self.status.as_u16(), problem["code"].as_str()), (status, Some(code)), "{problem}");
         assert_eq!(problem["status"], status);
-        assert_eq!(problem["type"], format!("urn:trefoil:problem:{code}"));
+        assert_eq!(problem["type"], format!("/v1/problems/{code}"));
         assert_eq!(problem["request_id"], self.headers["request-id"].to_str().unwrap());
         assert!(
             !problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty()

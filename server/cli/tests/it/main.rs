@@ -19,6 +19,7 @@ mod credentials;
 mod damage;
 mod demo;
 mod deployment;
+mod described;
 mod disk;
 mod doctor;
 mod documents;

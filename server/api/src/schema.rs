@@ -1,0 +1,156 @@
+//! JSON Schemas of what the bodies are made of, as the parser really takes it and as answers write it.
+
+use crate::{Base64, DIM, Hex, Nonce, Vector};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
+
+/// Base64 of exactly `N` bytes.
+pub(crate) struct Base64Of<const N: usize>;
+
+/// 1 to `BYTES_MAX` bytes of UTF-8 without control characters. A schema counts characters, so it cannot say the bound of text beyond ASCII.
+pub(crate) struct Text<const BYTES_MAX: usize>;
+
+/// Base64 of two bytes or one more than a multiple of three: what is left of the last byte is zero.
+const LAST_OF_TWO: &str = "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=";
+const LAST_OF_ONE: &str = "[A-Za-z0-9+/][AQgw]==";
+
+/// Answers are in lower case; both are taken.
+fn digits(generator: &SchemaGenerator) -> &'static str {
+    if generator.contract().is_serialize() { "[0-9a-f]" } else { "[0-9A-Fa-f]" }
+}
+
+impl<const N: usize> JsonSchema for Hex<N> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Hex{N}").into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("trefoil_api::Hex<{N}>").into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (digits, count) = (digits(generator), 2 * N);
+        json_schema!({
+            "type": "string",
+            "minLength": count,
+            "maxLength": count,
+            "pattern": format!("^{digits}{{{count}}}$"),
+        })
+    }
+}
+
+impl JsonSchema for Nonce {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Nonce".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let digits = digits(generator);
+        json_schema!({
+            "type": "string",
+            "minLength": 2 * NONCE_BYTES_MIN,
+            "maxLength": 2 * NONCE_BYTES_MAX,
+            "pattern": format!("^({digits}{{2}}){{{NONCE_BYTES_MIN},{NONCE_BYTES_MAX}}}$"),
+        })
+    }
+}
+
+impl JsonSchema for Base64 {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Base64".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "contentEncoding": "base64",
+            "pattern": format!("^([A-Za-z0-9+/]{{4}})*({LAST_OF_TWO}|{LAST_OF_ONE})?$"),
+        })
+    }
+}
+
+impl<const N: usize> JsonSchema for Base64Of<N> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Base64Of{N}").into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("trefoil_api::Base64Of<{N}>").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let (whole, last) = (4 * (N / 3), ["", LAST_OF_ONE, LAST_OF_TWO][N % 3]);
+        let length = 4 * N.div_ceil(3);
+        json_schema!({
+            "type": "string",
+            "contentEncoding": "base64",
+            "minLength": length,
+            "maxLength": length,
+            "pattern": format!("^[A-Za-z0-9+/]{{{whole}}}{last}$"),
+        })
+    }
+}
+
+impl<const BYTES_MAX: usize> JsonSchema for Text<BYTES_MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Text{BYTES_MAX}").into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("trefoil_api::Text<{BYTES_MAX}>").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": BYTES_MAX,
+            "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$",
+        })
+    }
+}
+
+impl JsonSchema for Vector {
+    fn schema_name() -> Cow<'static, str> {
+        "Embedding".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut base64 = generator.subschema_for::<Base64Of<{ 4 * DIM }>>();
+        base64.insert("description".to_owned(), "128 numbers of 32 bits, IEEE 754, little-endian".into());
+        json_schema!({
+            "description": "A face: what the tenant's embedder gives. Finite, not all zeros, not an image.",
+            "oneOf": [
+                base64,
+                {
+                    "type": "array",
+                    "description": "rounded to 32 bits",
+                    "items": { "type": "number", "minimum": -f64::from(f32::MAX), "maximum": f64::from(f32::MAX) },
+                    "minItems": DIM,
+                    "maxItems": DIM,
+                },
+            ],
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! `trefoil openapi`: the description of the API, without a service.
+
+use std::process::ExitCode;
+use trefoil_server::openapi::{self, Listener};
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  trefoil openapi > trefoil.json")]
+pub(super) struct Describe {
+    /// The routes of the admin listener and not of the public one.
+    #[arg(long)]
+    admin: bool,
+}
+
+impl Describe {
+    pub(super) fn run(&self) -> ExitCode {
+        let listener = if self.admin { Listener::Admin } else { Listener::Public };
+        println!("{:#}", openapi::of(listener));
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,243 @@
+//! The description of the API against the service: what the test client meets is what the description says.
+
+use crate::http::{Endpoint, Reply};
+use crate::service::{self, Service};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use trefoil_server::openapi::{self, Listener};
+
+static DOCUMENTS: LazyLock<[Value; 2]> =
+    LazyLock::new(|| [Listener::Public, Listener::Admin].map(openapi::of));
+
+/// What the listener does itself, before or without a route; and the faults that tests make.
+const OF_NO_ROUTE: [&str; 2] = ["route-unknown", "method-not-allowed"];
+
+/// Asserts that the description of a route that the path leads to has the answer's status, media type and code.
+#[track_caller]
+pub(crate) fn check(method: &Method, path: &str, reply: &Reply) {
+    let media_type = reply.headers.get("content-type").map_or("", |value| value.to_str().unwrap());
+    let media_type = media_type.split(';').next().unwrap();
+    let is_problem = media_type == "application/problem+json";
+    let code = if is_problem { reply.json()["code"].as_str().unwrap().to_owned() } else { String::new() };
+    if OF_NO_ROUTE.contains(&&*code) {
+        return;
+    }
+    let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_lowercase() };
+    let mut responses = routes(path).filter_map(|item| item.get(&method)).map(|route| &route["responses"]);
+    let status = reply.status.as_u16().to_string();
+    let described = responses.clone().any(|responses| match responses.get(&status) {
+        None => false,
+        Some(response) if is_problem => response["content"][media_type]["examples"].get(&code).is_some(),
+        Some(response) => response.get("content").is_none_or(|content| content.get(media_type).is_some()),
+    });
+    // A path that is none leads to no route.
+    assert!(
+        described || responses.next().is_none(),
+        "{method} {path}: the description has no {status} {media_type} {code}"
+    );
+}
+
+/// The path items that a path leads to, of both listeners: the more literal one where two do.
+fn routes(path: &str) -> impl Iterator<Item = &'static Value> + Clone {
+    let path = path.split('?').next().unwrap().to_owned();
+    DOCUMENTS.iter().filter_map(move |document| {
+        let paths = document["paths"].as_object().unwrap();
+        let exact = paths.get(&path).filter(|_| !path.contains('{'));
+        exact.or_else(|| paths.iter().find(|(pattern, _)| leads(&path, pattern)).map(|(_, item)| item))
+    })
+}
+
+fn leads(path: &str, pattern: &str) -> bool {
+    let (mut segments, mut patterns) = (path.split('/'), pattern.split('/'));
+    loop {
+        match (segments.next(), patterns.next()) {
+            (None, None) => return true,
+            (Some(segment), Some(pattern)) if pattern.starts_with('{') || segment == pattern => {}
+            _ => return false,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&folder.path().join("data"))).await;
+    for (endpoint, listener) in [(&service.public, Listener::Public), (&service.admin, Listener::Admin)] {
+        let stranger = Endpoint { bearer: None, ..endpoint.clone() };
+        let document = stranger.get("/openapi.json").await;
+        assert!(
+            document.status == 200 && document.text() == openapi::of(listener).to_string(),
+            "{listener:?}"
+        );
+        for path in ["/reference", "/reference/page.js", "/reference/page.css"] {
+            let page = stranger.get(path).await;
+            assert_eq!(page.status, 200);
+            let policy = page.headers["content-security-policy"].to_str().unwrap();
+            assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
+            assert!(
+                !page.text().contains("http://") && !page.text().contains("https://"),
+                "{path} loads from elsewhere"
+            );
+        }
+        let refused = stranger.get("/v1/no-such-path").await.problem(404, "route-unknown");
+        let explained = stranger.get(refused["type"].as_str().unwrap()).await.json();
+        assert_eq!((&explained["code"], &explained["retry"]), (&json!("route-unknown"), &json!("no")));
+        assert!(explained["cause"].is_string() && explained["cure"] == refused["cure"]);
+        stranger.get("/v1/problems/no-such").await.problem(404, "route-unknown");
+        // Each problem that it describes has an explanation where its type says.
+        for item in document.json()["paths"].as_object().unwrap().values() {
+            for response in item
+                .as_object()
+                .unwrap()
+                .values()
+                .flat_map(|route| route["responses"].as_object().unwrap().values())
+            {
+                let examples = response["content"]["application/problem+json"]["examples"].as_object();
+                for (name, example) in examples.into_iter().flatten() {
+                    assert_eq!(example["value"]["type"], format!("/v1/problems/{name}"));
+                }
+            }
+        }
+    }
+}
+
+/// A route that takes a foreign name, and where: from the description.
+struct Named {
+    method: Method,
+    path: String,
+    /// Names of the parameters, and of the fields of the body, that a route takes.
+    names: Vec<String>,
+    /// A body that the route takes, with the names of the example in it.
+    body: Value,
+    needs_key: bool,
+}
+
+/// Every route for which the caller must show who it is, and which names something.
+fn named(listener: Listener) -> Vec<Named> {
+    let document = openapi::of(listener);
+    let mut found = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, route) in item.as_object().unwrap() {
+            if route["security"] == json!([]) {
+                continue;
+            }
+            let parameters = route["parameters"].as_array().unwrap();
+            let of_path = parameters.iter().filter(|parameter| parameter["in"] == "path");
+            let mut names: Vec<String> =
+                of_path.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
+            let body = route["requestBody"]["content"]["application/json"]["example"].clone();
+            let entry = body["authentications"].get(0).unwrap_or(&body);
+            names.extend(
+                ["handle", "session_id"]
+                    .iter()
+                    .filter(|name| entry.get(**name).is_some())
+                    .map(|name| (*name).to_owned()),
+            );
+            if !names.is_empty() {
+                let method = method.to_uppercase().parse().unwrap();
+                let needs_key = parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key");
+                found.push(Named { method, path: path.clone(), names, body, needs_key });
+            }
+        }
+    }
+    found
+}
+
+impl Named {
+    /// Asks with these names, and gives what a caller can tell the answer from others by.
+    async fn ask(&self, endpoint: &Endpoint, values: &[(&str, &str)], request: &Value) -> (u16, Value) {
+        let mut path = self.path.clone();
+        let mut body = if self.body.get("authentications").is_some() {
+            json!({ "authentications": [request] })
+        } else if self.body.get("session_id").is_some() {
+            request.clone()
+        } else {
+            self.body.clone()
+        };
+        for (name, value) in values {
+            path = path.replace(&format!("{{{name}}}"), value);
+            let entry = match body.pointer_mut("/authentications/0") {
+                Some(entry) => entry,
+                None => &mut body,
+            };
+            if entry.get(*name).is_some() {
+                entry[*name] = json!(value);
+            }
+        }
+        assert!(!path.contains('{'), "{path}: the test has no foreign name for it");
+        let key = [("idempotency-key", "foreign")];
+        let headers = if self.needs_key { &key[..] } else { &[] };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let reply = endpoint.send(self.method.clone(), &path, headers, body).await;
+        let mut told = if reply.body.is_empty() { Value::Null } else { reply.json() };
+        if let Some(problem) = told.pointer("/results/0/problem").cloned() {
+            told = problem;
+        }
+        told.as_object_mut().map(|told| told.remove("request_id"));
+        (told["status"].as_u64().map_or(reply.status.as_u16(), |status| status as u16), told)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&folder.path().join("data"))).await;
+    let owner = &service.people(1, 1, 5).await[0];
+    service.welcome(owner).await;
+    // Another tenant of the same service.
+    let policy = json!({ "name": "bank", "policy": service::policy() });
+    let created = service.admin.post("/v1/tenants", &policy).await.json();
+    let other = created["tenant_id"].as_str().unwrap().to_owned();
+    let keys = format!("/v1/tenants/{other}/api-keys");
+    let scopes = json!({ "scopes": ["enrol", "authenticate", "issue"] });
+    let foreign_key = service.admin.post(&keys, &scopes).await.json();
+    let stranger = service.public.with_bearer(foreign_key["api_key"].as_str().unwrap());
+    let own_id =
+        service.admin.get(&format!("/v1/tenants/{}/api-keys", hex::encode(service.tenant))).await.json();
+    let own_id = own_id["api_keys"][0]["id"].as_str().unwrap().to_owned();
+    let (handle, session) = (hex::encode(owner.handle), hex::encode(owner.session_id));
+    let request = serde_json::to_value(service.request(owner, &owner.face, 1)).unwrap();
+    let (no_bytes_32, no_bytes_8) = ("5a".repeat(32), "5a".repeat(8));
+    let (foreign, never) = (
+        [("handle", &*handle), ("session_id", &*session)],
+        [("handle", &*no_bytes_32), ("session_id", &*no_bytes_32)],
+    );
+    let mut asked = 0;
+    for route in named(Listener::Public) {
+        // A handle says who a subject is at the tenant that enrols it: another tenant's is as good as any.
+        if route.method == Method::POST && route.names == ["handle"] {
+            let expected = (201, 1);
+            let body = json!({ "embedding": request["embedding"], "consent_ref": "form 7" });
+            let enrolled = Named { body, ..route };
+            let (status, told) = enrolled.ask(&stranger, &foreign, &request).await;
+            assert_eq!((status, told["generation"].as_u64().unwrap()), expected, "{told}");
+            stranger.send(Method::DELETE, &format!("/v1/subjects/{handle}/templates"), &[], "").await;
+            asked += 1;
+            continue;
+        }
+        let foreign = route.ask(&stranger, &foreign, &request).await;
+        assert_eq!(foreign.0, 404, "{} {}: {}", route.method, route.path, foreign.1);
+        assert_eq!(foreign, route.ask(&stranger, &never, &request).await, "{} {}", route.method, route.path);
+        asked += 1;
+    }
+    assert_eq!(asked, 4, "a template made and deleted, a login, a batch");
+    // The operator sees all tenants; a key is found only under its own.
+    let no_tenant = "5a".repeat(16);
+    let mut ids = 0;
+    for route in named(Listener::Admin) {
+        let never = route.ask(&service.admin, &[("tenant", &no_tenant), ("id", &no_bytes_8)], &request).await;
+        assert_eq!(never.0, 404, "{} {}: {}", route.method, route.path, never.1);
+        if route.names.iter().any(|name| name == "id") {
+            let foreign = route.ask(&service.admin, &[("tenant", &other), ("id", &own_id)], &request).await;
+            let never = route.ask(&service.admin, &[("tenant", &other), ("id", &no_bytes_8)], &request).await;
+            assert_eq!(foreign.0, 404, "{}", foreign.1);
+            assert_eq!(foreign, never, "{} {}", route.method, route.path);
+            ids += 1;
+        }
+    }
+    assert_eq!(ids, 1, "revoking a key");
+    // None of it touched the owner.
+    let answer = service.public.post("/v1/authentications", &request).await;
+    assert_eq!(answer.json()["decision"], "match", "{}", answer.text());
+}

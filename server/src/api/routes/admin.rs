@@ -1,0 +1,166 @@
+//! Routes of the admin listener.
+
+use super::Routes;
+use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
+use crate::api::{admin, reference, roots};
+use crate::openapi::{Listener, Method, Operation, examples};
+use crate::problem::Code;
+use trefoil_api::{
+    ApiKey, ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, RegisterIssuerKey,
+    RegisteredIssuerKey, RotationStatus, ShownTenant, TenantPage, TenantSummary,
+};
+
+/// Routes of the admin listener.
+pub(crate) fn routes() -> Routes {
+    let routes = Routes::new(Listener::Admin);
+    reference::routes(health(keys(tenants(routes))), reference::admin_document)
+}
+
+fn of_tenant(operation: Operation) -> Operation {
+    operation
+        .for_operators()
+        .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
+        .fails(&[Code::TenantUnknown])
+}
+
+fn tenants(routes: Routes) -> Routes {
+    let path = "/v1/tenants/{tenant}";
+    routes
+        .route(
+            Operation::post("/v1/tenants", "createTenant")
+                .says("Create a tenant.", "Each creates another one; the policy cannot be changed.")
+                .for_operators()
+                .takes::<CreateTenant>(16 * JSON_BYTES_MAX, &examples::create_tenant())
+                .answers::<CreatedTenant>(201, "The tenant's identifier.", &examples::created_tenant())
+                .writes()
+                .asks_key_holder()
+                .fails(&[Code::TenantExists]),
+            admin::create_tenant,
+        )
+        .route(
+            Operation::get("/v1/tenants", "listTenants")
+                .says("List the tenants.", "By their identifiers, at most 256 at a time.")
+                .for_operators()
+                .query::<Hex<16>>(
+                    "from",
+                    "Where the page begins: `next` of the page before.",
+                    examples::TENANT,
+                )
+                .answers::<TenantPage>(200, "A page of tenants.", &examples::tenants()),
+            admin::tenants,
+        )
+        .route(
+            of_tenant(Operation::get(path, "showTenant"))
+                .says("Show a tenant.", "With its policy and the generation of its newest credential root.")
+                .answers::<ShownTenant>(200, "The tenant.", &examples::shown_tenant()),
+            admin::tenant,
+        )
+        .route(
+            of_tenant(Operation::post("/v1/tenants/{tenant}/disable", "disableTenant"))
+                .says(
+                    "Disable a tenant.",
+                    "All of its API keys get 403 `tenant-disabled`; nothing is deleted.",
+                )
+                .answers::<TenantSummary>(200, "The tenant.", &examples::disabled_tenant())
+                .writes(),
+            admin::disable,
+        )
+        .route(
+            of_tenant(Operation::post("/v1/tenants/{tenant}/enable", "enableTenant"))
+                .says("Enable a tenant.", "Its API keys are taken again.")
+                .answers::<TenantSummary>(200, "The tenant.", &examples::tenant())
+                .writes(),
+            admin::enable,
+        )
+        .route(
+            of_tenant(Operation::post("/v1/tenants/{tenant}/reset-malformed", "resetMalformed"))
+                .says(
+                    "Reset the count of a tenant's malformed jobs.",
+                    "Once their cause is found: a tenant that they froze is decided for again.",
+                )
+                .answers_nothing()
+                .asks_key_holder(),
+            admin::reset_malformed,
+        )
+}
+
+fn keys(routes: Routes) -> Routes {
+    let (keys, rotation) = ("/v1/tenants/{tenant}/api-keys", "/v1/tenants/{tenant}/key-rotation");
+    routes
+        .route(
+            of_tenant(Operation::post(keys, "createApiKey"))
+                .says("Create an API key.", "The answer is the only time that the secret is shown.")
+                .takes::<CreateApiKey>(JSON_BYTES_MAX, &examples::create_api_key())
+                .answers::<CreatedApiKey>(201, "The key.", &examples::created_api_key())
+                .writes(),
+            admin::create_api_key,
+        )
+        .route(
+            of_tenant(Operation::get(keys, "listApiKeys"))
+                .says("List a tenant's API keys.", "Without their secrets, at most 256 at a time.")
+                .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
+                .answers::<ApiKeyPage>(200, "A page of keys.", &examples::api_keys()),
+            admin::api_keys,
+        )
+        .route(
+            of_tenant(Operation::new(Method::Delete, "/v1/tenants/{tenant}/api-keys/{id}", "revokeApiKey"))
+                .says("Revoke an API key.", "It is refused from the answer on. Repeated, it answers the same.")
+                .path::<Hex<8>>("id", "The key's public part.", examples::KEY)
+                .answers::<ApiKey>(200, "The revoked key.", &examples::revoked_api_key())
+                .writes()
+                .fails(&[Code::ApiKeyUnknown]),
+            admin::revoke_api_key,
+        )
+        .route(
+            of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
+                .says("Register the issuer's key.", "Sessions go on; the next root must be signed by it.")
+                .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
+                .answers::<RegisteredIssuerKey>(200, "The key's name.", &examples::registered_issuer_key())
+                .writes(),
+            roots::register_key,
+        )
+        .route(
+            of_tenant(Operation::post(rotation, "rotateKeys"))
+                .says(
+                    "Rotate the keys of a tenant's templates.",
+                    "While its subjects log in. Goes on with a rotation that has stopped; while one runs it changes nothing.",
+                )
+                .answers::<RotationStatus>(202, "Where it stands.", &examples::rotation())
+                .writes()
+                .asks_key_holder(),
+            admin::rotate_keys,
+        )
+        .route(
+            of_tenant(Operation::get(rotation, "showKeyRotation"))
+                .says("Show where the rotation of a tenant's keys stands.", "It changes nothing.")
+                .answers::<RotationStatus>(200, "Where it stands.", &examples::rotation())
+                .reads(),
+            admin::key_rotation,
+        )
+}
+
+fn health(routes: Routes) -> Routes {
+    routes
+        .route(
+            Operation::get("/livez", "live")
+                .says("Whether the process answers.", "For supervisors.")
+                .answers_text("text/plain", "It does.", "live\n"),
+            admin::live,
+        )
+        .route(
+            Operation::get("/readyz", "ready")
+                .says(
+                    "Whether the service takes requests.",
+                    "For load balancers. Key-holders that are away are named.",
+                )
+                .answers_text("text/plain", "It does.", "ready\n")
+                .also(503, "It does not, and why.", "not ready: the service is shutting down\n"),
+            admin::ready,
+        )
+        .route(
+            Operation::get("/metrics", "metrics")
+                .says("What the service counts.", "In Prometheus' text format.")
+                .answers_text("text/plain", "The metrics.", "trefoil_ready 1\n"),
+            admin::metrics,
+        )
+}

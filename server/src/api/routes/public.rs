@@ -1,0 +1,331 @@
+//! Routes of the public listener.
+
+use super::Routes;
+use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
+use crate::api::{
+    authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
+    templates,
+};
+use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
+use crate::problem::{Code, Document};
+use serde_json::json;
+use trefoil_api::{
+    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, FheKeys,
+    Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
+};
+
+const DECIDED: [Code; 20] = [
+    Code::AudienceNotAllowed,
+    Code::RequestMacInvalid,
+    Code::SessionScope,
+    Code::SubjectUnknown,
+    Code::SessionUnknown,
+    Code::SessionExpired,
+    Code::NonceReplayed,
+    Code::ChainValueRefused,
+    Code::EmbeddingInvalid,
+    Code::ProbeModeMismatch,
+    Code::ShareRefused,
+    Code::RequestNotFresh,
+    Code::BeforeRestart,
+    Code::Undecided,
+    Code::Unsealed,
+    Code::TimedOut,
+    Code::TenantUnknown,
+    Code::Draining,
+    Code::KeyHolderUnavailable,
+    Code::KeyHolderForbids,
+];
+
+const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32 bytes) | session id (32) | handle (32) | u64 issued_at | probe \
+                   digest (32) | u32 length | audience | u32 length | nonce), integers little-endian; with a hash chain also u32 position | \
+                   value (32). The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's 512 bytes), in `shared` mode \
+                   SHA3-256(\"trefoil/shared-probe/1\" | u32 length of open | open | sealed). A session takes each nonce once; \
+                   `no_match` has one form for every reason.";
+
+/// Routes of the public listener.
+pub(crate) fn routes() -> Routes {
+    let routes = Routes::new(Listener::Public);
+    reference::routes(pages(discovery(seals(logins(subjects(routes))))), reference::public_document)
+}
+
+fn subjects(routes: Routes) -> Routes {
+    let templates = "/v1/subjects/{handle}/templates";
+    let handle = "Who the subject is at this tenant; the proof envelope has it.";
+    routes
+        .route(
+            Operation::post(templates, "enrol")
+                .says(
+                    "Enrol a subject.",
+                    "Send `embedding` in the `plain` probe mode, `shares` and `issued_at` in the `shared` mode. A subject has one template. The same \
+                     Idempotency-Key with the same bytes gets the same answer for a day.",
+                )
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .idempotent("Fresh for each enrolment, and the same when it is repeated.")
+                .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
+                .answers::<Enrolled>(201, "The subject is enrolled.", &examples::enrolled())
+                .writes()
+                .asks_key_holder()
+                .fails(&[
+                    Code::TemplateExists,
+                    Code::EmbeddingInvalid,
+                    Code::ProbeModeMismatch,
+                    Code::ShareRefused,
+                    Code::RequestNotFresh,
+                ]),
+            templates::enrol,
+        )
+        .route(
+            Operation::new(Method::Delete, templates, "deleteTemplate")
+                .says("Delete a subject's template.", "Destroys it and its key. Repeated, it answers 404: it is done.")
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .answers_nothing()
+                .writes()
+                .asks_key_holder()
+                .fails(&[Code::SubjectUnknown]),
+            templates::delete,
+        )
+        .route(
+            Operation::post("/v1/credentials/roots", "publishRoot")
+                .says("Publish a credential root.", "Withdrawing is publishing: sessions under an older generation than the new minimum end.")
+                .for_tenants(Scope::Issue)
+                .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
+                .answers::<PublishedRoot>(201, "The end of the root log.", &examples::published_root())
+                .writes()
+                .fails(&[Code::RootGenerationStale, Code::IssuerKeyMissing, Code::RootSignatureInvalid]),
+            roots::publish,
+        )
+        .route(
+            Operation::get("/v1/credentials/roots/{tenant}", "rootLog")
+                .says("Read a tenant's root log.", "Public, because a log that only the issuer can read is no evidence against the issuer.")
+                .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
+                .query::<u32>("from", "The generation at which the page begins.", 0)
+                .answers::<RootLogPage>(200, "At most 64 roots.", &examples::root_log())
+                .reads()
+                .fails(&[Code::TenantUnknown]),
+            roots::log,
+        )
+}
+
+fn logins(routes: Routes) -> Routes {
+    let envelope = Body {
+        media_type: PROOF_MEDIA_TYPE,
+        shape: Shape::Opaque,
+        about: "A proof envelope, `TFP1` or `TFP2`, which server/API.md specifies and `trefoil wallet prove` writes; server/api/testdata has vectors."
+            .to_owned(),
+        example: None,
+    };
+    let results = json!({ "results": [examples::authenticated()] });
+    routes
+        .route(
+            Operation::post("/v1/proof-sessions", "openSession")
+                .says("Open a session.", "One zero-knowledge proof for one audience. The same envelope gets the same session while it lasts.")
+                .for_tenants(Scope::Authenticate)
+                .takes_body(envelope)
+                .answers::<ProofSession>(201, "The session is open.", &examples::session())
+                .writes()
+                .fails(&[Code::AudienceNotAllowed, Code::ProofRejected, Code::ProofStale]),
+            proof_sessions::open,
+        )
+        .route(
+            Operation::post("/v1/authentications", "authenticate")
+                .says("Decide one login.", MAC)
+                .for_tenants(Scope::Authenticate)
+                .takes::<Authentication>(EMBEDDING_JSON_BYTES_MAX, &examples::authentication())
+                .answers::<Authenticated>(200, "Decided, also where it is `no_match`.", &examples::authenticated())
+                .writes()
+                .fails(&DECIDED),
+            authentications::authenticate,
+        )
+        .route(
+            Operation::post("/v1/authentications/batch", "authenticateBatch")
+                .says("Decide 1 to 32 logins.", "Each entry is for itself: one that is wrong, even one that is no login at all, refuses only itself.")
+                .for_tenants(Scope::Authenticate)
+                .takes::<AuthenticationBatch<'_>>(BATCH_JSON_BYTES_MAX, &examples::batch())
+                .answers::<AuthenticatedBatch<Document<'_>, Authenticated>>(200, "One result for each, in their order.", &results)
+                .writes(),
+            batch::authenticate,
+        )
+}
+
+fn seals(routes: Routes) -> Routes {
+    let number = |operation: Operation| {
+        operation.path::<u64>("number", "The seal's number.", 7).reads().fails(&[Code::SealUnknown])
+    };
+    let cached = |operation: Operation| operation.header("Cache-Control", "How long it may be kept.");
+    let hash = examples::SESSION;
+    let note = "https://auth.example/log\n8\nRERERERERERERERERERERERERERERERERERERERERA=\n";
+    routes
+        .route(
+            cached(number(Operation::get("/v1/seals/{number}", "seal")))
+                .says("Fetch a seal.", "It never changes, and loses its signatures once it is old.")
+                .answers_cbor("The seal, as crypto/attest/NOTES.md specifies it.")
+                .fails(&[Code::SealPruned]),
+            public::seal,
+        )
+        .route(
+            cached(number(Operation::get("/v1/seals/{number}/header", "sealHeader")))
+                .says("Fetch the header of a seal.", "Pruned or not; it never changes.")
+                .answers_cbor("The header."),
+            public::seal_header,
+        )
+        .route(
+            cached(number(Operation::get("/v1/seals/{number}/pruned", "prunedSeal")))
+                .says(
+                    "Fetch a seal that was pruned.",
+                    "Its header with its path to a later seal of the same keys.",
+                )
+                .answers_cbor("What verifies like the seal."),
+            public::pruned_seal,
+        )
+        .route(
+            cached(Operation::get("/v1/log/head", "logHead"))
+                .says("Fetch the newest seal.", "It signs the log of all seals before it.")
+                .answers_cbor("The seal.")
+                .header("Content-Location", "Its own path, with its number.")
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            log::head,
+        )
+        .route(
+            cached(Operation::get("/v1/log/inclusion/{seal}/{size}", "logInclusion"))
+                .says("Prove that a seal is in the log.", "RFC 9162; the seal is below the size.")
+                .path::<u64>("seal", "The seal's number.", 3)
+                .path::<u64>("size", "The number of seals of the log.", 8)
+                .answers_like("The path.", json!({ "seal": 3, "size": 8, "path": [hash] }))
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            log::inclusion,
+        )
+        .route(
+            cached(Operation::get("/v1/log/consistency/{old_size}/{size}", "logConsistency"))
+                .says("Prove that a log extends another.", "RFC 9162; the old size is from 1 to the new one.")
+                .path::<u64>("old_size", "The number of seals of the old log.", 4)
+                .path::<u64>("size", "The number of seals of the new log.", 8)
+                .answers_like("The proof.", json!({ "old_size": 4, "size": 8, "proof": [hash] }))
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            log::consistency,
+        )
+        .route(
+            Operation::post("/v1/log/cosignatures", "cosign")
+                .says(
+                    "Hand in cosignatures of the log's head.",
+                    "For witnesses. One that is there already is no error.",
+                )
+                .takes_body(Body {
+                    media_type: "text/plain",
+                    shape: Shape::Text,
+                    about: "A cosigned checkpoint, a signed note of at most 64 KiB.".to_owned(),
+                    example: Some(json!(note)),
+                })
+                .answers_like(
+                    "The witnesses whose cosignatures were taken.",
+                    json!({ "size": 8, "witnesses": ["witness.example"] }),
+                )
+                .writes()
+                .fails(&[Code::CosignatureRefused, Code::SealUnknown]),
+            cosignatures::hand_in,
+        )
+        .route(
+            cached(Operation::get("/v1/log/checkpoint", "checkpoint"))
+                .says("Fetch the largest head that a witness has cosigned.", "With all cosignatures of it.")
+                .answers_text("text/plain", "A signed note.", note)
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            cosignatures::newest,
+        )
+        .route(
+            cached(Operation::get("/v1/log/checkpoint/{size}", "checkpointOfSize"))
+                .says("Fetch a head of the log.", "With all cosignatures of it.")
+                .path::<u64>("size", "The number of seals of the log.", 8)
+                .answers_text("text/plain", "A signed note.", note)
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            cosignatures::of_size,
+        )
+}
+
+fn discovery(routes: Routes) -> Routes {
+    routes
+        .route(
+            Operation::get("/v1/keys", "trustRoot")
+                .says("Fetch the newest trust root.", "Fetched from the service that it vouches for it proves nothing: pin it from another channel.")
+                .answers_like("The trust root.", examples::trust_root())
+                .header("Cache-Control", "How long it may be kept."),
+            public::keys,
+        )
+        .route(
+            Operation::get("/v1/keys/{version}", "trustRootVersion")
+                .says("Fetch a version of the trust root.", "It never changes. Whoever pinned the version before can accept it.")
+                .path::<u64>("version", "From 1 to the newest.", 1)
+                .answers_like("The trust root.", examples::trust_root())
+                .header("Cache-Control", "How long it may be kept.")
+                .fails(&[Code::TrustRootUnknown]),
+            public::keys_version,
+        )
+        .route(
+            Operation::get("/v1/fhe/parameters", "fheParameters")
+                .says("The encrypted match's parameters.", "For those who check its security.")
+                .answers_like("The parameters.", public::parameters()),
+            public::fhe_parameters,
+        )
+        .route(
+            Operation::get("/v1/fhe/keys/{tenant}", "fheKeys")
+                .says("How a tenant's faces are encrypted.", "A device believes the sealing key only under a fingerprint from the key-holder's operator.")
+                .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
+                .answers::<FheKeys>(200, "The keys.", &examples::fhe_keys())
+                .asks_key_holder()
+                .fails(&[Code::TenantUnknown]),
+            public::fhe_keys,
+        )
+        .route(
+            Operation::get("/.well-known/trefoil-configuration", "configuration")
+                .says("What the service is and where its routes are.", "For programs that are given an address alone.")
+                .answers_like("The configuration.", public::described("https://auth.example", 3_600)),
+            public::configuration,
+        )
+        .route(
+            Operation::get("/.well-known/jwks.json", "jwks")
+                .says(
+                    "The signing keys as a JSON Web Key Set.",
+                    "Keys of the type AKP, for tools that read no trust root. A seal has one signature more than JOSE has names for, so this set \
+                     alone verifies none: whoever verifies attestations pins a trust root.",
+                )
+                .answers_body(
+                    200,
+                    Body {
+                        media_type: "application/jwk-set+json",
+                        shape: Shape::Like(jwks::example()),
+                        about: "The keys.".to_owned(),
+                        example: Some(jwks::example()),
+                    },
+                )
+                .header("Cache-Control", "How long it may be kept."),
+            jwks::key_set,
+        )
+}
+
+fn pages(routes: Routes) -> Routes {
+    routes
+        .route(
+            Operation::get("/verify", "verifyPage")
+                .says("The page that verifies in a browser.", "It loads nothing from elsewhere.")
+                .answers_text("text/html", "The page.", "<!doctype html>..."),
+            page::document,
+        )
+        .route(
+            Operation::get("/verify/page.js", "verifyScript")
+                .says("Its script.", "Part of the page.")
+                .answers_text("text/javascript", "The script.", "..."),
+            page::script,
+        )
+        .route(
+            Operation::get("/verify/page.css", "verifyStyle")
+                .says("Its style.", "Part of the page.")
+                .answers_text("text/css", "The style.", "..."),
+            page::style,
+        )
+}

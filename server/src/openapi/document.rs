@@ -1,0 +1,320 @@
+//! The document, from the operations of a listener.
+
+use super::Listener;
+use super::operation::{Body, Caller, Operation, Parameter, Place, Shape};
+use crate::problem::{Code, Document, Problem};
+use schemars::SchemaGenerator;
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::{RecursiveTransform, Transform as _};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Where schemas with a name are.
+const SCHEMAS: &str = "/components/schemas";
+const PREFIX: &str = "#/components/schemas/";
+
+/// Makes schemas of what is sent and of what is answered, which differ: a field with a default need not be sent, and is always answered.
+struct Schemas {
+    sent: SchemaGenerator,
+    answered: SchemaGenerator,
+}
+
+/// The OpenAPI document of these operations.
+pub(crate) fn document(listener: Listener, operations: &[Operation]) -> Value {
+    let mut schemas =
+        Schemas { sent: generator(Contract::Deserialize), answered: generator(Contract::Serialize) };
+    schemas.answered.subschema_for::<Document<'static>>();
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for operation in operations {
+        let described = described(operation, &mut schemas);
+        paths.entry(operation.path).or_default().insert(operation.method.name().to_owned(), described);
+    }
+    let (schemas, renamed) = schemas.finish();
+    let mut paths = json!(paths);
+    // Only answers refer to what was renamed, and requests stand under `requestBody` and `parameters`.
+    for item in members(&mut paths).flat_map(members) {
+        rename(&mut item["responses"], &renamed);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": info(listener),
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "servers": [{ "url": "/", "description": "this listener" }],
+        "paths": paths,
+        "components": { "schemas": schemas, "securitySchemes": security_schemes(listener) },
+    })
+}
+
+fn info(listener: Listener) -> Value {
+    let (title, which) = match listener {
+        Listener::Public => {
+            ("Trefoil", "The public listener: logins, enrolments, roots, and what anyone verifies with.")
+        }
+        Listener::Admin => {
+            ("Trefoil, for operators", "The admin listener: tenants, API keys, rotation, health.")
+        }
+    };
+    json!({
+        "title": title,
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": format!(
+            "{which}\n\nA refusal is `application/problem+json` (RFC 9457) with a stable `code`; its `type` is a path of this listener that \
+             says cause, cure and whether to retry. A denied login is no refusal: it is 200 with `\"decision\": \"no_match\"`. Every answer has \
+             the header `request-id`."
+        ),
+        "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+    })
+}
+
+fn security_schemes(listener: Listener) -> Value {
+    match listener {
+        Listener::Public => json!({
+            "apiKey": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An API key of a tenant, `trefoil_...`. The tenant follows from the key. The scopes are `enrol`, `authenticate` and \
+                                `issue`.",
+            },
+        }),
+        Listener::Admin => json!({
+            "adminToken": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The token in the file `admin.token` of the data directory.",
+            },
+        }),
+    }
+}
+
+fn generator(contract: Contract) -> SchemaGenerator {
+    SchemaSettings::draft2020_12()
+        .with(|settings| {
+            settings.definitions_path = SCHEMAS.into();
+            settings.meta_schema = None;
+            settings.contract = contract;
+        })
+        .into_generator()
+}
+
+impl Schemas {
+    /// All with a name, and which of those that are answered have another name because what is sent has theirs.
+    fn finish(mut self) -> (Value, Vec<(String, String)>) {
+        let mut sent = self.sent.take_definitions(true);
+        let answered = self.answered.take_definitions(true);
+        let mut renamed = Vec::new();
+        for (name, schema) in &answered {
+            if sent.get(name).is_some_and(|other| other != schema) {
+                renamed.push((name.clone(), format!("{name}Shown")));
+            }
+        }
+        for (name, mut schema) in answered {
+            rename(&mut schema, &renamed);
+            let shown = renamed.iter().find(|(from, _)| *from == name).map(|(_, to)| to.clone());
+            sent.insert(shown.unwrap_or(name), schema);
+        }
+        let mut schemas = Value::Object(sent);
+        members(&mut schemas).for_each(bound);
+        (schemas, renamed)
+    }
+}
+
+/// Says the bounds that a format of an integer stands for, as a validator need not know the format; and takes what leads from one item of the
+/// code to another out of descriptions.
+fn bound(schema: &mut Value) {
+    let Ok(mut whole) = schemars::Schema::try_from(schema.take()) else { return };
+    let bounds = |schema: &mut schemars::Schema| {
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`");
+        }
+        let (min, max) = match schema.get("format").and_then(Value::as_str) {
+            Some("uint8") => (0, 255),
+            Some("uint32") => (0, u64::from(u32::MAX)),
+            Some("uint64") => (0, u64::MAX),
+            _ => return,
+        };
+        for (name, bound) in [("minimum", min), ("maximum", max)] {
+            if schema.get(name).is_none() {
+                schema.insert(name.to_owned(), bound.into());
+            }
+        }
+    };
+    RecursiveTransform(bounds).transform(&mut whole);
+    *schema = whole.to_value();
+}
+
+fn members(value: &mut Value) -> impl Iterator<Item = &mut Value> {
+    value.as_object_mut().into_iter().flat_map(|members| members.values_mut())
+}
+
+fn rename(value: &mut Value, renamed: &[(String, String)]) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(target)) = members.get_mut("$ref")
+                && let Some((_, to)) =
+                    renamed.iter().find(|(from, _)| target.strip_prefix(PREFIX) == Some(from))
+            {
+                *target = format!("{PREFIX}{to}");
+            }
+            members.values_mut().for_each(|member| rename(member, renamed));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, renamed)),
+        _ => {}
+    }
+}
+
+fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
+    let Operation { id, summary, description, caller, parameters, request, .. } = operation;
+    let parameters: Vec<Value> =
+        parameters.iter().map(|parameter| described_parameter(parameter, &mut schemas.sent)).collect();
+    let security = match caller {
+        Caller::Anyone => json!([]),
+        Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
+        Caller::Operator => json!([{ "adminToken": [] }]),
+    };
+    let mut described = json!({
+        "operationId": id,
+        "summary": summary,
+        "description": description,
+        "security": security,
+        "parameters": parameters,
+        "responses": responses(operation, schemas),
+    });
+    if let Some(body) = request {
+        let (about, content) = (&body.about, content(body, &mut schemas.sent));
+        described["requestBody"] = json!({ "required": true, "description": about, "content": content });
+    }
+    described
+}
+
+fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -> Value {
+    let Parameter { name, place, about, shape, example } = parameter;
+    let (place, required) = match place {
+        Place::Path => ("path", true),
+        Place::Query => ("query", false),
+        Place::Header => ("header", true),
+    };
+    let schema = match shape {
+        // The one header that requests have.
+        _ if place == "header" => {
+            json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" })
+        }
+        shape => schema(shape, generator),
+    };
+    json!({ "name": name, "in": place, "required": required, "description": about, "schema": schema, "example": example })
+}
+
+fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
+    let Operation { status, answer, other, headers, codes, .. } = operation;
+    let mut said = json!({ "request-id": header("Names the answer in the service's log.") });
+    for (name, about) in headers {
+        said[*name] = header(about);
+    }
+    let success = match answer {
+        None => json!({ "description": "Done.", "headers": said }),
+        Some(body) => {
+            let content = content(body, &mut schemas.answered);
+            json!({ "description": body.about, "headers": said, "content": content })
+        }
+    };
+    let mut responses = Map::from_iter([(status.to_string(), success)]);
+    if let Some((status, about, example)) = other {
+        let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
+        responses.insert(status.to_string(), json!({ "description": about, "content": content }));
+    }
+    let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in codes {
+        by_status.entry(code.status().as_u16()).or_default().push(*code);
+    }
+    for (status, codes) in by_status {
+        responses.insert(status.to_string(), refusal(&codes));
+    }
+    Value::Object(responses)
+}
+
+fn header(about: &str) -> Value {
+    json!({ "description": about, "schema": { "type": "string" } })
+}
+
+/// What is answered with one status, for any of these reasons.
+fn refusal(codes: &[Code]) -> Value {
+    let mut headers = json!({ "request-id": header("Names the answer in the service's log.") });
+    if codes.iter().any(|code| code.explain().retry_after_s.is_some()) {
+        headers["Retry-After"] = json!({
+            "description": "Seconds after which to repeat the request; absent where that makes no sense.",
+            "schema": { "type": "integer", "minimum": 1 },
+        });
+    }
+    if codes.contains(&Code::CallerUnauthenticated) {
+        headers["WWW-Authenticate"] = header("`Bearer`.");
+    }
+    let about = codes.iter().map(|code| {
+        let explained = code.explain();
+        format!(
+            "* `{}`: {}. {} Retry: {}.",
+            explained.code,
+            explained.cause,
+            explained.cure,
+            explained.retry.name()
+        )
+    });
+    let examples = codes.iter().map(|code| {
+        let example = Problem::new(*code, code.cause());
+        let id = "0123456789abcdef0123456789abcdef";
+        (
+            code.name().to_owned(),
+            json!({ "summary": code.explain().title, "value": example.document(Some(id)) }),
+        )
+    });
+    let names: Vec<&str> = codes.iter().map(|code| code.name()).collect();
+    json!({
+        "description": about.collect::<Vec<_>>().join("\n"),
+        "headers": headers,
+        "content": { "application/problem+json": {
+            "schema": {
+                "allOf": [{ "$ref": format!("{PREFIX}Problem") }],
+                "properties": { "code": { "enum": names } },
+            },
+            "examples": examples.collect::<Map<_, _>>(),
+        } },
+    })
+}
+
+fn content(body: &Body, generator: &mut SchemaGenerator) -> Value {
+    let mut content = json!({ "schema": schema(&body.shape, generator) });
+    if let Shape::Opaque = body.shape {
+        content = json!({});
+    }
+    if let Some(example) = &body.example {
+        content["example"] = example.clone();
+    }
+    let media_type = body.media_type;
+    json!({ media_type: content })
+}
+
+fn schema(shape: &Shape, generator: &mut SchemaGenerator) -> Value {
+    let mut schema = match shape {
+        Shape::Of(of) => of(generator).to_value(),
+        Shape::Like(value) => like(value),
+        Shape::Opaque => json!({}),
+        Shape::Text => json!({ "type": "string" }),
+    };
+    bound(&mut schema);
+    schema
+}
+
+/// The schema of values with the members of this one.
+fn like(value: &Value) -> Value {
+    match value {
+        Value::Null => json!({}),
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(_) => json!({ "type": "integer", "format": "uint64" }),
+        Value::String(_) => json!({ "type": "string" }),
+        Value::Array(items) => json!({ "type": "array", "items": items.first().map_or(json!({}), like) }),
+        Value::Object(members) => {
+            let names: Vec<&String> = members.keys().collect();
+            let properties: Map<_, _> =
+                members.iter().map(|(name, value)| (name.clone(), like(value))).collect();
+            json!({ "type": "object", "required": names, "properties": properties })
+        }
+    }
+}

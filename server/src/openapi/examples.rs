@@ -1,0 +1,184 @@
+//! Bodies to learn from: well formed, and no service's.
+
+use serde_json::{Value, json};
+use trefoil_api::{
+    ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
+    AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
+    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, Probe, ProofSession,
+    PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState,
+    RotationStatus, Scope, ShownTenant, TenantPage, TenantSummary, Threshold, Vector,
+};
+use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
+
+pub(crate) const TENANT: Hex<16> = Hex([0x11; 16]);
+pub(crate) const HANDLE: Hex<32> = Hex([0x22; 32]);
+pub(crate) const SESSION: Hex<32> = Hex([0x33; 32]);
+pub(crate) const KEY: Hex<8> = Hex([1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
+const DIGEST: Hex<32> = Hex([0x44; 32]);
+/// 2026-11-18.
+const NOW: u64 = 1_795_000_000;
+pub(crate) const AUDIENCE: &str = "https://shop.example";
+
+fn face() -> Vector {
+    Vector::new(std::array::from_fn(|i| (i as f32 * 0.7).sin()))
+}
+
+pub(crate) fn enrolment() -> Enrolment {
+    Enrolment { embedding: Some(face()), shares: None, issued_at: None, consent_ref: "form 7".to_owned() }
+}
+
+pub(crate) fn enrolled() -> Enrolled {
+    Enrolled { handle: HANDLE, generation: 1 }
+}
+
+pub(crate) fn publish_root() -> PublishRoot {
+    PublishRoot { statement: Base64(vec![1; 120]), signature: Base64(vec![2; 3309]) }
+}
+
+pub(crate) fn published_root() -> PublishedRoot {
+    PublishedRoot { generation: 5, generation_min: 4, head: DIGEST }
+}
+
+pub(crate) fn root_log() -> RootLogPage {
+    let key = LoggedKey { ml_dsa_65: Base64(vec![3; 1952]), registered_at: NOW };
+    let PublishRoot { statement, signature } = publish_root();
+    let root = LoggedRoot { statement, signature, published_at: NOW };
+    RootLogPage { tenant: TENANT, issuer_keys: vec![key], roots: vec![root], next: None }
+}
+
+pub(crate) fn session() -> ProofSession {
+    ProofSession { session_id: SESSION, expires_at: NOW + 3_300 }
+}
+
+pub(crate) fn authentication() -> Authentication {
+    Authentication {
+        handle: HANDLE,
+        session_id: SESSION,
+        audience: AUDIENCE.to_owned(),
+        nonce: Nonce::new((0..16).collect()).expect("16 bytes are a nonce"),
+        issued_at: NOW,
+        embedding: Some(face()),
+        shares: None,
+        reveal: None,
+        mac: DIGEST,
+        attestation: AttestationForm::Compact,
+    }
+}
+
+pub(crate) fn batch() -> Value {
+    json!(AuthenticationBatch { authentications: &[authentication()] })
+}
+
+pub(crate) fn authenticated() -> Authenticated {
+    let attestation = Base64(b"CBOR, longer than this".to_vec());
+    Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+pub(crate) fn trust_root() -> Value {
+    let keys = PublicKeySet {
+        ml_dsa_65: Box::new([1; 1952]),
+        falcon_512: Box::new([2; 897]),
+        slh_dsa_sha2_128f: [3; 32],
+        not_before: NOW,
+        not_after: NOW + 31_536_000,
+    };
+    let sets = vec![TrustedKeySet { keys, status: KeySetStatus::Active }];
+    let root = TrustRoot::new("https://auth.example", sets).expect("one key set is a trust root");
+    serde_json::from_str(&root.to_json()).expect("a trust root writes JSON")
+}
+
+pub(crate) fn fhe_keys() -> FheKeys {
+    FheKeys {
+        tenant: TENANT,
+        probe_mode: Probe::Plain,
+        epochs: vec![1],
+        sealing_key: Base64(vec![4; 1216]),
+        sealing_key_fingerprint: DIGEST,
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        embedder: "facenet-128".to_owned(),
+        threshold: Threshold::FmrClass(3),
+        audiences: vec![AUDIENCE.to_owned()],
+        level_min: 0,
+        attempts: Attempts::default(),
+        attestation_lifetime_s: 120,
+        probe: Probe::Plain,
+        sessions_in_memory: None,
+    }
+}
+
+pub(crate) fn create_tenant() -> CreateTenant {
+    CreateTenant { name: "shop".to_owned(), policy: policy() }
+}
+
+pub(crate) fn created_tenant() -> CreatedTenant {
+    CreatedTenant { tenant_id: TENANT, policy_id: 1 }
+}
+
+pub(crate) fn tenant() -> TenantSummary {
+    TenantSummary { tenant_id: TENANT, name: "shop".to_owned(), created_at: NOW, disabled_at: None }
+}
+
+pub(crate) fn disabled_tenant() -> TenantSummary {
+    TenantSummary { disabled_at: Some(NOW + 60), ..tenant() }
+}
+
+pub(crate) fn tenants() -> TenantPage {
+    TenantPage { tenants: vec![tenant()], next: None }
+}
+
+pub(crate) fn shown_tenant() -> ShownTenant {
+    ShownTenant {
+        summary: tenant(),
+        policy_id: 1,
+        policy_version: 1,
+        policy: policy(),
+        root_generation: Some(5),
+    }
+}
+
+pub(crate) fn create_api_key() -> CreateApiKey {
+    let scopes = vec![Scope::Enrol, Scope::Authenticate];
+    CreateApiKey { scopes, label: Some("shop front".to_owned()), expires_at: None }
+}
+
+pub(crate) fn created_api_key() -> CreatedApiKey {
+    CreatedApiKey { api_key: "trefoil_...".to_owned(), id: KEY, expires_at: None }
+}
+
+pub(crate) fn api_key() -> ApiKey {
+    ApiKey {
+        id: KEY,
+        label: "shop front".to_owned(),
+        scopes: vec![Scope::Enrol, Scope::Authenticate],
+        state: ApiKeyState::Active,
+        created_at: NOW,
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: Some(NOW + 3_600),
+    }
+}
+
+pub(crate) fn revoked_api_key() -> ApiKey {
+    ApiKey { state: ApiKeyState::Revoked, revoked_at: Some(NOW + 7_200), ..api_key() }
+}
+
+pub(crate) fn api_keys() -> ApiKeyPage {
+    ApiKeyPage { api_keys: vec![api_key()], next: None }
+}
+
+pub(crate) fn register_issuer_key() -> RegisterIssuerKey {
+    RegisterIssuerKey { ml_dsa_65: Base64(vec![3; 1952]) }
+}
+
+pub(crate) fn registered_issuer_key() -> RegisteredIssuerKey {
+    RegisteredIssuerKey { key_id: DIGEST }
+}
+
+pub(crate) fn rotation() -> RotationStatus {
+    let (state, epoch) = (RotationState::Running, 2);
+    RotationStatus { tenant: TENANT, state, epoch, renewed: 10, left: 90, error: None }
+}

@@ -1,0 +1,312 @@
+//! What is said of one route.
+
+use crate::problem::Code;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Value, json};
+use trefoil_api::Scope;
+
+/// A method of HTTP that routes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+/// Who may call.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller {
+    Anyone,
+    Tenant(Scope),
+    Operator,
+}
+
+/// The schema of a value.
+pub(crate) enum Shape {
+    /// Of a type.
+    Of(fn(&mut SchemaGenerator) -> Schema),
+    /// Of values like this one: the same members, of the same kinds.
+    Like(Value),
+    /// Bytes or text that another specification describes.
+    Opaque,
+    /// Text.
+    Text,
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Path,
+    Query,
+    Header,
+}
+
+/// A parameter.
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) place: Place,
+    pub(crate) about: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) example: Value,
+}
+
+/// A body, of a request or of an answer.
+pub(crate) struct Body {
+    pub(crate) media_type: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) about: String,
+    pub(crate) example: Option<Value>,
+}
+
+/// A route and all that is said of it.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) caller: Caller,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) request: Option<Body>,
+    pub(crate) status: u16,
+    pub(crate) answer: Option<Body>,
+    /// Another answer in text: its status, what it says, an example.
+    pub(crate) other: Option<(u16, &'static str, &'static str)>,
+    /// Headers of the answer, beside those of every answer.
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    pub(crate) codes: Vec<Code>,
+}
+
+impl Method {
+    /// As the document writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Get => "get",
+            Method::Post => "post",
+            Method::Put => "put",
+            Method::Delete => "delete",
+        }
+    }
+}
+
+impl Shape {
+    /// Of a type.
+    pub(crate) fn of<T: JsonSchema>() -> Shape {
+        Shape::Of(|generator| generator.subschema_for::<T>())
+    }
+}
+
+impl Operation {
+    /// A route that anyone may call and that answers 200 without a body.
+    pub(crate) fn new(method: Method, path: &'static str, id: &'static str) -> Operation {
+        Operation {
+            method,
+            path,
+            id,
+            summary: "",
+            description: "",
+            caller: Caller::Anyone,
+            parameters: Vec::new(),
+            request: None,
+            status: 200,
+            answer: None,
+            other: None,
+            headers: Vec::new(),
+            // The head is counted before the route is known, and any handler may panic.
+            codes: vec![Code::HeadTooLarge, Code::Internal],
+        }
+    }
+
+    pub(crate) fn get(path: &'static str, id: &'static str) -> Operation {
+        Operation::new(Method::Get, path, id)
+    }
+
+    pub(crate) fn post(path: &'static str, id: &'static str) -> Operation {
+        Operation::new(Method::Post, path, id)
+    }
+
+    /// What it does in a line, and what a caller should know besides.
+    pub(crate) fn says(mut self, summary: &'static str, description: &'static str) -> Operation {
+        (self.summary, self.description) = (summary, description);
+        self
+    }
+
+    /// Only with an API key of this scope.
+    pub(crate) fn for_tenants(mut self, scope: Scope) -> Operation {
+        self.caller = Caller::Tenant(scope);
+        self.fails(&[
+            Code::CallerUnauthenticated,
+            Code::TenantDisabled,
+            Code::ScopeMissing,
+            Code::QuotaExceeded,
+            Code::Draining,
+        ])
+    }
+
+    /// Only with the admin token.
+    pub(crate) fn for_operators(mut self) -> Operation {
+        self.caller = Caller::Operator;
+        self.fails(&[Code::CallerUnauthenticated])
+    }
+
+    fn parameter(mut self, parameter: Parameter) -> Operation {
+        self.parameters.push(parameter);
+        self
+    }
+
+    /// A segment of the path.
+    pub(crate) fn path<T: JsonSchema>(
+        self,
+        name: &'static str,
+        about: &'static str,
+        example: impl Serialize,
+    ) -> Operation {
+        let (shape, example) = (Shape::of::<T>(), value(&example));
+        self.parameter(Parameter { name, place: Place::Path, about, shape, example })
+            .fails(&[Code::MalformedRequest])
+    }
+
+    /// A parameter of the query, which may be absent.
+    pub(crate) fn query<T: JsonSchema>(
+        self,
+        name: &'static str,
+        about: &'static str,
+        example: impl Serialize,
+    ) -> Operation {
+        let (shape, example) = (Shape::of::<T>(), value(&example));
+        self.parameter(Parameter { name, place: Place::Query, about, shape, example })
+            .fails(&[Code::MalformedRequest])
+    }
+
+    /// The header under which a request may be repeated.
+    pub(crate) fn idempotent(mut self, about: &'static str) -> Operation {
+        let shape = Shape::Like(Value::Null);
+        let example = json!("0c8a4f1e6d2b");
+        self.parameters.push(Parameter {
+            name: "Idempotency-Key",
+            place: Place::Header,
+            about,
+            shape,
+            example,
+        });
+        self.headers.push((
+            "Idempotent-Replayed",
+            "`true` where the answer is that of an earlier request with this Idempotency-Key",
+        ));
+        self.fails(&[Code::IdempotencyKeyMissing, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
+    }
+
+    /// A JSON body.
+    pub(crate) fn takes<T: JsonSchema>(self, bytes_max: usize, example: &impl Serialize) -> Operation {
+        let about = format!("At most {bytes_max} bytes.");
+        let body = Body {
+            media_type: "application/json",
+            shape: Shape::of::<T>(),
+            about,
+            example: Some(value(example)),
+        };
+        self.takes_body(body).fails(&[Code::MalformedJson, Code::FieldInvalid])
+    }
+
+    /// Any body.
+    pub(crate) fn takes_body(mut self, body: Body) -> Operation {
+        self.request = Some(body);
+        self.fails(&[
+            Code::MalformedRequest,
+            Code::MediaTypeUnsupported,
+            Code::BodyTooLarge,
+            Code::BodyTimeout,
+        ])
+    }
+
+    /// Answers with JSON.
+    pub(crate) fn answers<T: JsonSchema>(
+        self,
+        status: u16,
+        about: &'static str,
+        example: &impl Serialize,
+    ) -> Operation {
+        let (media_type, shape) = ("application/json", Shape::of::<T>());
+        let example = Some(value(example));
+        self.answers_body(status, Body { media_type, shape, about: about.to_owned(), example })
+    }
+
+    /// Answers with JSON like this.
+    pub(crate) fn answers_like(self, about: &'static str, example: Value) -> Operation {
+        let (media_type, shape) = ("application/json", Shape::Like(example.clone()));
+        self.answers_body(200, Body { media_type, shape, about: about.to_owned(), example: Some(example) })
+    }
+
+    /// Answers with any body.
+    pub(crate) fn answers_body(mut self, status: u16, body: Body) -> Operation {
+        (self.status, self.answer) = (status, Some(body));
+        self
+    }
+
+    /// Answers with text of this media type.
+    pub(crate) fn answers_text(
+        self,
+        media_type: &'static str,
+        about: &'static str,
+        example: &'static str,
+    ) -> Operation {
+        let (about, example) = (about.to_owned(), Some(json!(example)));
+        self.answers_body(200, Body { media_type, shape: Shape::Text, about, example })
+    }
+
+    /// Answers with CBOR, which `crypto/attest/NOTES.md` specifies.
+    pub(crate) fn answers_cbor(self, about: &'static str) -> Operation {
+        let (media_type, about) = ("application/cbor", about.to_owned());
+        self.answers_body(200, Body { media_type, shape: Shape::Opaque, about, example: None })
+    }
+
+    /// Answers 204.
+    pub(crate) fn answers_nothing(mut self) -> Operation {
+        self.status = 204;
+        self
+    }
+
+    /// Answers with text also with another status.
+    pub(crate) fn also(mut self, status: u16, about: &'static str, example: &'static str) -> Operation {
+        self.other = Some((status, about, example));
+        self
+    }
+
+    /// A header of the answer.
+    pub(crate) fn header(mut self, name: &'static str, about: &'static str) -> Operation {
+        self.headers.push((name, about));
+        self
+    }
+
+    /// The problems that it may have, beside those that follow from what it takes.
+    pub(crate) fn fails(mut self, codes: &[Code]) -> Operation {
+        for code in codes {
+            if !self.codes.contains(code) {
+                self.codes.push(*code);
+            }
+        }
+        self
+    }
+
+    /// It reads the store.
+    pub(crate) fn reads(self) -> Operation {
+        self.fails(&[Code::StorageDamaged])
+    }
+
+    /// It writes to the store.
+    pub(crate) fn writes(self) -> Operation {
+        self.reads().fails(&[Code::Overloaded, Code::DiskLow])
+    }
+
+    /// It asks the key-holder.
+    pub(crate) fn asks_key_holder(self) -> Operation {
+        self.fails(&[Code::KeyHolderUnavailable, Code::KeyHolderForbids])
+    }
+}
+
+/// As JSON. What examples are made of has no keys but text.
+fn value(example: &impl Serialize) -> Value {
+    serde_json::to_value(example).unwrap_or_default()
+}
