@@ -160,6 +160,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "api_version": "v1",
         "openapi": "/openapi.json",
         "keys": "/v1/keys",
+        "jwks": "/.well-known/jwks.json",
         "keys_version": "/v1/keys/{version}",
         "seals": "/v1/seals/{number}",
         "seal_headers": "/v1/seals/{number}/header",

@@ -2,7 +2,7 @@
 
 use super::Routes;
 use crate::api::{
-    BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX, authentications, batch, cosignatures, log, page,
+    BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX, authentications, batch, cosignatures, jwks, log, page,
     proof_sessions, public, reference, roots, templates,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
@@ -255,6 +255,16 @@ fn discovery(routes: Routes) -> Routes {
                 .answers_like("The trust root.", examples::trust_root())
                 .header("Cache-Control", "How long it may be kept."),
             public::keys,
+        )
+        .route(
+            Operation::get("/.well-known/jwks.json", "jwks")
+                .says(
+                    "The signing keys as a JWK Set.",
+                    "The ML-DSA-65 keys that sign today, as AKP keys (RFC 9964). An attestation needs the signatures of all three families: verify it with the trust root.",
+                )
+                .answers::<jwks::Set>(200, "The keys.", &jwks::set(&examples::root()))
+                .header("Cache-Control", "How long it may be kept."),
+            jwks::keys,
         )
         .route(
             Operation::get("/v1/keys/{version}", "trustRootVersion")

@@ -1,0 +1,67 @@
+//! The signing keys for tools that know JOSE and not trust roots.
+//!
+//! Of the three families only ML-DSA-65 has an algorithm there (RFC 9964). An attestation needs all three signatures, so these keys alone
+//! verify none: they are for inventories, and for those who check that a pinned trust root has the keys that the service shows.
+
+use super::body;
+use crate::app::App;
+use crate::problem::Problem;
+use aws_lc_rs::digest::{SHA256, digest};
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::sync::Arc;
+use trefoil_attest::{KeySetStatus, TrustRoot};
+
+/// A JWK Set (RFC 7517).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JwkSet")]
+pub(super) struct Set {
+    /// The ML-DSA-65 keys of the key sets that sign today.
+    keys: Vec<Key>,
+}
+
+/// An algorithm key pair's public key (RFC 9964).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Jwk")]
+struct Key {
+    /// `AKP`.
+    kty: &'static str,
+    /// `ML-DSA-65`.
+    alg: &'static str,
+    /// `sig`.
+    r#use: &'static str,
+    /// Thumbprint of the key (RFC 7638) with SHA-256.
+    kid: String,
+    /// The public key, 1,952 bytes, base64url without padding.
+    r#pub: String,
+    /// First second in which it may sign, Unix seconds.
+    nbf: u64,
+    /// First second in which it no longer may.
+    exp: u64,
+}
+
+/// `GET /.well-known/jwks.json`
+pub(super) async fn keys(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let mut response = body::answer(StatusCode::OK, &set(&app.service.trust_root))?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    Ok(response)
+}
+
+/// The keys of a trust root.
+pub(super) fn set(root: &TrustRoot) -> Set {
+    let active = root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+    let keys = active.map(|set| {
+        let (kty, alg) = ("AKP", "ML-DSA-65");
+        let r#pub = URL_SAFE_NO_PAD.encode(&set.keys.ml_dsa_65[..]);
+        // RFC 7638 section 3: the required members in the order of their names, without white space.
+        let required = format!(r#"{{"alg":"{alg}","kty":"{kty}","pub":"{pub}"}}"#);
+        let kid = URL_SAFE_NO_PAD.encode(digest(&SHA256, required.as_bytes()));
+        Key { kty, alg, r#use: "sig", kid, r#pub, nbf: set.keys.not_before, exp: set.keys.not_after }
+    });
+    Set { keys: keys.collect() }
+}
