@@ -96,11 +96,13 @@ struct Service {
 impl Service {
     fn start(repo: &Repo) -> Result<Service, String> {
         // It makes its directory itself, for nobody else to read.
-        let data = fresh(repo, "schemathesis-service")?.join("data");
+        let folder = fresh(repo, "schemathesis-service")?;
+        let data = folder.join("data");
+        let log = fs::File::create(folder.join("service.log")).map_err(|cause| cause.to_string())?;
         let mut command = repo.command(repo.binary("trefoil")?);
         let listen = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"];
         command.args(listen).arg(&data).env("TREFOIL_KEYS_PRECOMPUTE", "brief");
-        command.stdout(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no standard output")?).lines();
         let mut address = || {

@@ -1,107 +1,77 @@
-//! The signing keys as a JSON Web Key Set (RFC 7517), for tools that read no trust root.
+//! The signing keys for tools that know JOSE and not trust roots.
 //!
-//! A JWK has no place for a version, a cosignature or a status, so this set proves less than a trust root does: whoever
-//! verifies attestations pins a trust root. Revoked keys are left out, because a reader of JWKS would trust them. Falcon-512
-//! of round 3 has no name in JOSE, where `FN-DSA-512` is another algorithm, so those keys are in the trust root alone.
+//! Of the three families only ML-DSA-65 has an algorithm there (RFC 9964). An attestation needs all three signatures, so these keys alone
+//! verify none: they are for inventories, and for those who check that a pinned trust root has the keys that the service shows.
 
+use super::body;
 use crate::app::App;
 use crate::problem::Problem;
-use aws_lc_rs::digest;
+use aws_lc_rs::digest::{SHA256, digest};
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
-use base64::Engine;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
-use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
+use trefoil_attest::{KeySetStatus, TrustRoot};
 
-/// `GET /.well-known/jwks.json`: the keys under which seals verify, in the order of the trust root.
-pub(super) async fn key_set(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let json = serde_json::to_vec(&KeySet::of(&app.service.trust_root)).map_err(Problem::internal)?;
-    let headers =
-        [(header::CONTENT_TYPE, "application/jwk-set+json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    Ok((headers, json).into_response())
-}
-
-/// What the route's description shows.
-pub(super) fn example() -> serde_json::Value {
-    let set = |kid: &str| {
-        serde_json::json!({ "kty": KTY, "alg": "SLH-DSA-SHA2-128f", "use": "sig", "kid": kid,
-        "pub": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE", "key_set_id": "2f".repeat(32) })
-    };
-    serde_json::json!({ "keys": [set("UbBSLGh-o_jBnaRztRYJDqkwIfOXmHUGAcyLIok_VTY")] })
-}
-
-#[derive(Serialize)]
-struct KeySet {
+/// A JWK Set (RFC 7517).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JwkSet")]
+pub(super) struct Set {
+    /// The ML-DSA-65 keys of the key sets that sign today.
     keys: Vec<Key>,
 }
 
-/// A key of the type AKP, whose `alg` says all about it.
-#[derive(Serialize)]
+/// An algorithm key pair's public key (RFC 9964).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Jwk")]
 struct Key {
+    /// `AKP`.
     kty: &'static str,
+    /// `ML-DSA-65`.
     alg: &'static str,
+    /// `sig`.
     r#use: &'static str,
-    /// The thumbprint (RFC 7638) with SHA-256.
+    /// Thumbprint of the key (RFC 7638) with SHA-256.
     kid: String,
-    /// The raw public key.
+    /// The public key, 1,952 bytes, base64url without padding.
     r#pub: String,
-    /// The id by which attestations name the set that the key is of.
-    key_set_id: String,
+    /// First second in which it may sign, Unix seconds.
+    nbf: u64,
+    /// First second in which it no longer may.
+    exp: u64,
 }
 
-impl KeySet {
-    fn of(root: &TrustRoot) -> KeySet {
-        let trusted = root.key_sets().iter().filter(|set| !revoked(set));
-        KeySet { keys: trusted.flat_map(|set| keys(&set.keys)).collect() }
-    }
+/// `GET /.well-known/jwks.json`
+pub(super) async fn keys(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let mut response = body::answer(StatusCode::OK, &set(&app.service.trust_root))?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    Ok(response)
 }
 
-fn revoked(set: &TrustedKeySet) -> bool {
-    match set.status {
-        KeySetStatus::Revoked { .. } => true,
-        KeySetStatus::Active | KeySetStatus::Retired { .. } => false,
-    }
+/// The keys of a trust root.
+pub(super) fn set(root: &TrustRoot) -> Set {
+    let active = root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+    let keys = active.map(|set| {
+        let (kty, alg) = ("AKP", "ML-DSA-65");
+        let r#pub = URL_SAFE_NO_PAD.encode(&set.keys.ml_dsa_65[..]);
+        // RFC 7638 section 3: the required members in the order of their names, without white space.
+        let required = format!(r#"{{"alg":"{alg}","kty":"{kty}","pub":"{pub}"}}"#);
+        let kid = URL_SAFE_NO_PAD.encode(digest(&SHA256, required.as_bytes()));
+        Key { kty, alg, r#use: "sig", kid, r#pub, nbf: set.keys.not_before, exp: set.keys.not_after }
+    });
+    Set { keys: keys.collect() }
 }
-
-fn keys(set: &PublicKeySet) -> [Key; 2] {
-    let key_set_id = set.id().to_string();
-    [
-        Key::new("ML-DSA-65", set.ml_dsa_65.as_slice(), &key_set_id),
-        Key::new("SLH-DSA-SHA2-128f", &set.slh_dsa_sha2_128f, &key_set_id),
-    ]
-}
-
-impl Key {
-    fn new(alg: &'static str, public: &[u8], key_set_id: &str) -> Key {
-        let public = URL_SAFE_NO_PAD.encode(public);
-        Key {
-            kty: KTY,
-            alg,
-            r#use: "sig",
-            kid: thumbprint(alg, &public),
-            r#pub: public,
-            key_set_id: key_set_id.to_owned(),
-        }
-    }
-}
-
-/// RFC 7638, section 3: the members that AKP requires, in the order of their names, without white space. Neither an algorithm's name
-/// nor base64url has a character that JSON escapes.
-fn thumbprint(alg: &str, public: &str) -> String {
-    let members = format!(r#"{{"alg":"{alg}","kty":"{KTY}","pub":"{public}"}}"#);
-    URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, members.as_bytes()))
-}
-
-const KTY: &str = "AKP";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trefoil_attest::{PublicKeySet, TrustedKeySet};
 
-    fn set(byte: u8, status: KeySetStatus) -> TrustedKeySet {
+    fn trusted(byte: u8, status: KeySetStatus) -> TrustedKeySet {
         let keys = PublicKeySet {
             ml_dsa_65: Box::new([byte; 1952]),
             falcon_512: Box::new([byte; 897]),
@@ -113,37 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_the_members_of_akp_and_its_thumbprint() {
-        let sets = vec![set(1, KeySetStatus::Active)];
-        let id = sets[0].keys.id().to_string();
-        let root = TrustRoot::new("https://auth.example", sets).unwrap();
-        let json = serde_json::to_value(KeySet::of(&root)).unwrap();
-        // The thumbprints are of Python's hashlib and json.
-        assert_eq!(
-            json["keys"][1],
-            serde_json::json!({
-                "kty": "AKP", "alg": "SLH-DSA-SHA2-128f", "use": "sig", "key_set_id": id,
-                "pub": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE",
-                "kid": "UbBSLGh-o_jBnaRztRYJDqkwIfOXmHUGAcyLIok_VTY",
-            })
-        );
-        assert_eq!(json["keys"][0]["alg"], "ML-DSA-65");
-        assert_eq!(json["keys"][0]["kid"], "8cdTeMAIhqjGst-WVksh5cGJ4rQ2b6eMjkL7IHw0wqw");
-        assert_eq!(json["keys"][0]["pub"].as_str().unwrap().len(), 2603);
-    }
-
-    #[test]
-    fn retired_keys_are_listed_and_revoked_keys_are_not() {
+    fn keys_that_sign_are_listed_under_their_thumbprint_and_others_are_not() {
         let statuses =
             [KeySetStatus::Active, KeySetStatus::Retired { since: 7 }, KeySetStatus::Revoked { since: 7 }];
-        let sets: Vec<TrustedKeySet> = (1..).zip(statuses).map(|(byte, status)| set(byte, status)).collect();
-        let listed: Vec<String> = sets[..2].iter().map(|set| set.keys.id().to_string()).collect();
-        let mut found: Vec<String> = KeySet::of(&TrustRoot::new("https://auth.example", sets).unwrap())
-            .keys
-            .into_iter()
-            .map(|key| key.key_set_id)
-            .collect();
-        found.dedup();
-        assert_eq!(found, listed);
+        let sets = (1..).zip(statuses).map(|(byte, status)| trusted(byte, status)).collect();
+        let listed = set(&TrustRoot::new("https://auth.example", sets).expect("three sets")).keys;
+        // The thumbprint is of Python's hashlib and json.
+        let kids: Vec<&str> = listed.iter().map(|key| key.kid.as_str()).collect();
+        assert_eq!(kids, ["8cdTeMAIhqjGst-WVksh5cGJ4rQ2b6eMjkL7IHw0wqw"]);
+        assert_eq!(listed[0].r#pub.len(), 2603);
     }
 }

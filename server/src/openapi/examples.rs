@@ -74,7 +74,7 @@ pub(crate) fn authenticated() -> Authenticated {
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
 }
 
-pub(crate) fn trust_root() -> Value {
+pub(crate) fn root() -> TrustRoot {
     let keys = PublicKeySet {
         ml_dsa_65: Box::new([1; 1952]),
         falcon_512: Box::new([2; 897]),
@@ -83,8 +83,11 @@ pub(crate) fn trust_root() -> Value {
         not_after: NOW + 31_536_000,
     };
     let sets = vec![TrustedKeySet { keys, status: KeySetStatus::Active }];
-    let root = TrustRoot::new("https://auth.example", sets).expect("one key set is a trust root");
-    serde_json::from_str(&root.to_json()).expect("a trust root writes JSON")
+    TrustRoot::new("https://auth.example", sets).expect("one key set is a trust root")
+}
+
+pub(crate) fn trust_root() -> Value {
+    serde_json::from_str(&root().to_json()).expect("a trust root writes JSON")
 }
 
 pub(crate) fn fhe_keys() -> FheKeys {

@@ -2,6 +2,8 @@
 
 use crate::http::{Endpoint, Reply};
 use crate::service::{self, Service};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -66,10 +68,8 @@ async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
     for (endpoint, listener) in [(&service.public, Listener::Public), (&service.admin, Listener::Admin)] {
         let stranger = Endpoint { bearer: None, ..endpoint.clone() };
         let document = stranger.get("/openapi.json").await;
-        assert!(
-            document.status == 200 && document.text() == openapi::of(listener).to_string(),
-            "{listener:?}"
-        );
+        let expected = openapi::of(listener).to_string();
+        assert!(document.status == 200 && document.text() == expected, "{listener:?}");
         for path in ["/reference", "/reference/page.js", "/reference/page.css"] {
             let page = stranger.get(path).await;
             assert_eq!(page.status, 200);
@@ -100,6 +100,20 @@ async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_jwk_set_has_the_active_ml_dsa_keys_of_the_trust_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&folder.path().join("data"))).await;
+    let stranger = Endpoint { bearer: None, ..service.public.clone() };
+    let configuration = stranger.get("/.well-known/trefoil-configuration").await.json();
+    let set = stranger.get(configuration["jwks"].as_str().unwrap()).await.json();
+    let [trusted] = service.trust_root.key_sets() else { panic!("one key set") };
+    let [key] = &set["keys"].as_array().unwrap()[..] else { panic!("{set}") };
+    let public = URL_SAFE_NO_PAD.encode(&trusted.keys.ml_dsa_65[..]);
+    assert_eq!((&key["kty"], &key["alg"], &key["pub"]), (&json!("AKP"), &json!("ML-DSA-65"), &json!(public)));
+    assert_eq!((&key["nbf"], &key["exp"]), (&json!(trusted.keys.not_before), &json!(trusted.keys.not_after)));
 }
 
 /// A route that takes a foreign name, and where: from the description.

@@ -2,8 +2,6 @@
 
 use crate::cli::{code, trefoil};
 use crate::service::{self, AUDIENCE, Service};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64_URL;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -171,28 +169,4 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     std::fs::write(file("data/signing.keys"), old_keys).unwrap();
     let why = starts(&data).unwrap_err();
     assert!(why.contains("does not list the keys"), "{why}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_configuration_leads_to_the_signing_keys_as_json_web_keys() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let configuration = service.public.get("/.well-known/trefoil-configuration").await.json();
-    let jwks = service.public.get(configuration["jwks"].as_str().unwrap()).await;
-    assert_eq!(
-        (jwks.status.as_u16(), &jwks.headers["content-type"]),
-        (200, &"application/jwk-set+json".parse().unwrap())
-    );
-    let keys = &service.trust_root.key_sets()[0].keys;
-    let expected = [
-        ("ML-DSA-65", BASE64_URL.encode(keys.ml_dsa_65.as_slice())),
-        ("SLH-DSA-SHA2-128f", BASE64_URL.encode(keys.slh_dsa_sha2_128f)),
-    ];
-    let jwks = jwks.json();
-    assert_eq!(jwks["keys"].as_array().unwrap().len(), expected.len());
-    for ((alg, public), key) in expected.iter().zip(jwks["keys"].as_array().unwrap()) {
-        assert_eq!((key["alg"].as_str(), key["pub"].as_str()), (Some(*alg), Some(public.as_str())));
-        assert_eq!(key["key_set_id"], keys.id().to_string());
-    }
-    assert!(service.server.shutdown().await);
 }

@@ -258,6 +258,16 @@ fn discovery(routes: Routes) -> Routes {
             public::keys,
         )
         .route(
+            Operation::get("/.well-known/jwks.json", "jwks")
+                .says(
+                    "The signing keys as a JWK Set.",
+                    "The ML-DSA-65 keys that sign today, as AKP keys (RFC 9964). An attestation needs the signatures of all three families: verify it with the trust root.",
+                )
+                .answers::<jwks::Set>(200, "The keys.", &jwks::set(&examples::root()))
+                .header("Cache-Control", "How long it may be kept."),
+            jwks::keys,
+        )
+        .route(
             Operation::get("/v1/keys/{version}", "trustRootVersion")
                 .says("Fetch a version of the trust root.", "It never changes. Whoever pinned the version before can accept it.")
                 .path::<u64>("version", "From 1 to the newest.", 1)
@@ -286,25 +296,6 @@ fn discovery(routes: Routes) -> Routes {
                 .says("What the service is and where its routes are.", "For programs that are given an address alone.")
                 .answers_like("The configuration.", public::described("https://auth.example", 3_600)),
             public::configuration,
-        )
-        .route(
-            Operation::get("/.well-known/jwks.json", "jwks")
-                .says(
-                    "The signing keys as a JSON Web Key Set.",
-                    "Keys of the type AKP, for tools that read no trust root. A seal has one signature more than JOSE has names for, so this set \
-                     alone verifies none: whoever verifies attestations pins a trust root.",
-                )
-                .answers_body(
-                    200,
-                    Body {
-                        media_type: "application/jwk-set+json",
-                        shape: Shape::Like(jwks::example()),
-                        about: "The keys.".to_owned(),
-                        example: Some(jwks::example()),
-                    },
-                )
-                .header("Cache-Control", "How long it may be kept."),
-            jwks::key_set,
         )
 }
 
