@@ -1,8 +1,8 @@
 //! The pipeline: batches of up to 32 authentications through prove, match, digest and sign.
 //!
 //! Sans-IO: no async runtime, no HTTP, no files, and no clock of its own ([`Clock`] is passed in), so the
-//! benchmark drives the very code the server drives, and batching is tested with virtual time. The one
-//! exception is [`affinity`], which reads the host's CPU topology once at start.
+//! benchmark drives the very code the server drives, and batching is tested with virtual time. The
+//! exceptions are [`affinity`], which reads the host's CPU topology once at start, and the priority of one thread of the sealer.
 //!
 //! * [`Pipeline::run`] is the walk of one batch; start reading there.
 //! * [`Batcher`] decides when requests become a batch: a pure state machine.

@@ -1,5 +1,5 @@
-//! The authentication of one face in one session, alone or with others in one request. Cheap checks come first; nothing is spent of
-//! anybody's attempt budget before the request is known to be its holder's.
+//! The authentication of one face in one session, alone or with others in one request. Cheap checks come first; no attempt
+//! budget is charged before the request is known to be its holder's.
 
 use super::caller::Caller;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
