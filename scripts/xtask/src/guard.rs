@@ -11,11 +11,12 @@ use crate::steps::{Steps, shown};
 use crate::tools;
 
 const COMMITTED: &str = "bench/guard.json";
-const OPERATIONS: [&str; 6] = ["batch", "cache_hit", "cache_miss", "cache_put", "digest", "seal"];
+/// What is counted, and how far its instructions may differ, in thousandths: a few times what the random places of a cache, the
+/// random numbers of a worker and those of the signers make. Allocations must be the same.
+const OPERATIONS: [(&str, u64); 6] =
+    [("batch", 1), ("cache_hit", 5), ("cache_miss", 5), ("cache_put", 5), ("digest", 1), ("seal", 3)];
 /// The best tier that valgrind runs.
 const TIER: &str = "avx2";
-/// Of instructions, in thousandths. Allocations must be the same.
-const TOLERANCE: u64 = 5;
 
 /// Instructions and allocations of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ fn check(repo: &Repo) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|cause| format!("{COMMITTED}: {cause}"))?;
     let committed: Value = serde_json::from_str(&text).map_err(|cause| format!("{COMMITTED}: {cause}"))?;
     let mut differences = Vec::new();
-    for operation in OPERATIONS {
+    for (operation, tolerance) in OPERATIONS {
         let figure = |name: &str| {
             let value = &committed["operations"][operation][name];
             value.as_u64().ok_or_else(|| format!("{COMMITTED} has no {name} of {operation}"))
@@ -60,30 +61,30 @@ fn check(repo: &Repo) -> Result<String, String> {
         let was = Cost { instructions: figure("instructions")?, allocations: figure("allocations")? };
         let is = measured(repo, operation)?;
         println!("{operation}: {is:?}, committed {was:?}");
-        if !is_same(was, is) {
+        if !is_same(was, is, tolerance) {
             differences.push(format!("{operation} costs {is:?}, not {was:?}"));
         }
     }
     if differences.is_empty() {
-        return Ok(format!("{} operations within {TOLERANCE} in a thousand", OPERATIONS.len()));
+        return Ok(format!("{} operations as committed", OPERATIONS.len()));
     }
     Err(format!("{}; if that is meant: cargo xtask guard --record", differences.join("; ")))
 }
 
 fn record(repo: &Repo) -> Result<(), String> {
     let mut operations = BTreeMap::new();
-    for operation in OPERATIONS {
+    for (operation, tolerance) in OPERATIONS {
         let Cost { instructions, allocations } = measured(repo, operation)?;
-        operations.insert(operation, json!({ "instructions": instructions, "allocations": allocations }));
+        operations.insert(operation, json!({ "instructions": instructions, "allocations": allocations, "tolerance_thousandths": tolerance }));
     }
-    let committed = json!({ "profile": "dev", "tier": TIER, "tolerance_thousandths": TOLERANCE, "operations": operations });
+    let committed = json!({ "profile": "dev", "tier": TIER, "operations": operations });
     let text = serde_json::to_string_pretty(&committed).map_err(|cause| cause.to_string())?;
     fs::write(repo.root().join(COMMITTED), text + "\n").map_err(|cause| format!("{COMMITTED}: {cause}"))
 }
 
-fn is_same(was: Cost, is: Cost) -> bool {
+fn is_same(was: Cost, is: Cost, tolerance: u64) -> bool {
     let apart = was.instructions.abs_diff(is.instructions);
-    was.allocations == is.allocations && apart * 1000 <= was.instructions * TOLERANCE
+    was.allocations == is.allocations && apart * 1000 <= was.instructions * tolerance
 }
 
 /// The cost of one operation.
@@ -125,13 +126,13 @@ mod tests {
     fn instructions_have_a_tolerance_and_allocations_have_none() {
         let was = Cost { instructions: 1000, allocations: 3 };
         assert!(
-            is_same(was, Cost { instructions: 1005, ..was })
-                && is_same(was, Cost { instructions: 995, ..was })
+            is_same(was, Cost { instructions: 1005, ..was }, 5)
+                && is_same(was, Cost { instructions: 995, ..was }, 5)
         );
         assert!(
-            !is_same(was, Cost { instructions: 1006, ..was })
-                && !is_same(was, Cost { instructions: 994, ..was })
+            !is_same(was, Cost { instructions: 1006, ..was }, 5)
+                && !is_same(was, Cost { instructions: 994, ..was }, 5)
         );
-        assert!(!is_same(was, Cost { allocations: 4, ..was }));
+        assert!(!is_same(was, Cost { allocations: 4, ..was }, 5));
     }
 }
