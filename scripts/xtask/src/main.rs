@@ -9,6 +9,7 @@ mod deploy;
 mod described;
 mod docs;
 mod fuzz;
+mod guard;
 mod interop;
 mod libtest;
 mod markdown;
@@ -52,6 +53,7 @@ usage: cargo xtask <task>
   docs              fail if a page names a command or flag that does not exist, or README.md quotes what `trefoil demo` does
                     not print
   miri              unit tests of the cache and of what it shares memory through, under Miri
+  guard [--record]  instructions and allocations of the hot path against bench/guard.json, under valgrind; or write that file
   no-std            the verifier of attestations, built for a machine without the standard library
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
   fuzz --executions N [--record]
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
         ["miri"] => miri::run(&repo),
         ["no-std"] => no_std::run(&repo).map(|summary| println!("{summary}")),
+        ["guard", asked @ ..] => guard::run(&repo, asked),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -44,6 +44,11 @@ pub(crate) fn promtool(repo: &Repo) -> Found {
     at_least(repo, "promtool", "--version", (2, 0), "promtool, such as apt-get install prometheus")
 }
 
+/// What counts instructions.
+pub(crate) fn valgrind(repo: &Repo) -> Found {
+    at_least(repo, "valgrind", "--version", (3, 19), "valgrind, such as apt-get install valgrind")
+}
+
 /// The system's HTTP client.
 pub(crate) fn curl(repo: &Repo) -> Found {
     at_least(repo, "curl", "--version", (7, 0), "curl, such as apt-get install curl")

@@ -1,0 +1,138 @@
+//! Instructions and allocations of the hot path, counted under valgrind: noise does not change them. What they were is committed, so
+//! that a change is a line that a reviewer sees.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::repo::Repo;
+use crate::steps::{Steps, shown};
+use crate::tools;
+
+const COMMITTED: &str = "bench/guard.json";
+/// What is counted, and how far its instructions may differ, in thousandths: a few times what the random places of a cache, the
+/// random numbers of a worker and those of the signers make. ML-DSA-65 tries a random number of times, by a generator that takes no seed. Allocations must be the same.
+const OPERATIONS: [(&str, u64); 6] =
+    [("batch", 1), ("cache_hit", 5), ("cache_miss", 5), ("cache_put", 5), ("digest", 1), ("seal", 30)];
+/// The best tier that valgrind runs.
+const TIER: &str = "avx2";
+
+/// Instructions and allocations of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    instructions: u64,
+    allocations: u64,
+}
+
+/// Adds the step, with the example that lies in the target directory.
+pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+    steps.step_with("instructions of the hot path (valgrind)", [tools::valgrind(repo)], || check(repo));
+}
+
+/// Builds, and compares with what is committed, or with `--record` commits to what it finds.
+///
+/// # Errors
+/// When something costs more or less than it did.
+pub(crate) fn run(repo: &Repo, asked: &[&str]) -> Result<(), String> {
+    tools::valgrind(repo)?;
+    let mut build = repo.cargo(&["build", "--locked", "-p", "trefoil-pipeline", "--example", "guard"]);
+    let status = build.status().map_err(|cause| cause.to_string())?;
+    if !status.success() {
+        return Err(format!("{}: {status}", shown(&build)));
+    }
+    match asked {
+        [] => check(repo).map(|note| println!("{note}")),
+        ["--record"] => record(repo),
+        _ => Err("usage: cargo xtask guard [--record]".to_owned()),
+    }
+}
+
+fn check(repo: &Repo) -> Result<String, String> {
+    let path = repo.root().join(COMMITTED);
+    let text = fs::read_to_string(path).map_err(|cause| format!("{COMMITTED}: {cause}"))?;
+    let committed: Value = serde_json::from_str(&text).map_err(|cause| format!("{COMMITTED}: {cause}"))?;
+    let mut differences = Vec::new();
+    for (operation, tolerance) in OPERATIONS {
+        let figure = |name: &str| {
+            let value = &committed["operations"][operation][name];
+            value.as_u64().ok_or_else(|| format!("{COMMITTED} has no {name} of {operation}"))
+        };
+        let was = Cost { instructions: figure("instructions")?, allocations: figure("allocations")? };
+        let is = measured(repo, operation)?;
+        println!("{operation}: {is:?}, committed {was:?}");
+        if !is_same(was, is, tolerance) {
+            differences.push(format!("{operation} costs {is:?}, not {was:?}"));
+        }
+    }
+    if differences.is_empty() {
+        return Ok(format!("{} operations as committed", OPERATIONS.len()));
+    }
+    Err(format!("{}; if that is meant: cargo xtask guard --record", differences.join("; ")))
+}
+
+fn record(repo: &Repo) -> Result<(), String> {
+    let mut operations = BTreeMap::new();
+    for (operation, tolerance) in OPERATIONS {
+        let Cost { instructions, allocations } = measured(repo, operation)?;
+        operations.insert(operation, json!({ "instructions": instructions, "allocations": allocations, "tolerance_thousandths": tolerance }));
+    }
+    let committed = json!({ "profile": "dev", "tier": TIER, "operations": operations });
+    let text = serde_json::to_string_pretty(&committed).map_err(|cause| cause.to_string())?;
+    fs::write(repo.root().join(COMMITTED), text + "\n").map_err(|cause| format!("{COMMITTED}: {cause}"))
+}
+
+fn is_same(was: Cost, is: Cost, tolerance: u64) -> bool {
+    let apart = was.instructions.abs_diff(is.instructions);
+    was.allocations == is.allocations && apart * 1000 <= was.instructions * tolerance
+}
+
+/// The cost of one operation.
+fn measured(repo: &Repo, operation: &str) -> Result<Cost, String> {
+    let mut command = repo.command("valgrind");
+    command.args(["--tool=callgrind", "--toggle-collect=guard::guarded*", "--callgrind-out-file=/dev/null"]);
+    command.arg(repo.binary("examples/guard")?).arg(operation).env("TREFOIL_TIER", TIER);
+    let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
+    let (said, counted) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    if !done.status.success() {
+        return Err(format!("{}: {}\n{counted}", shown(&command), done.status));
+    }
+    cost(&said, &counted).ok_or_else(|| format!("{}: no count in\n{said}{counted}", shown(&command)))
+}
+
+/// What the example says of its repetitions and valgrind of their instructions.
+fn cost(said: &str, counted: &str) -> Option<Cost> {
+    let (times, allocations) = said.trim().strip_suffix(" allocations")?.split_once(" times, ")?;
+    let times: u64 = times.parse().ok().filter(|times| *times > 0)?;
+    let instructions = counted.lines().find_map(|line| line.split_once("Collected : "))?.1;
+    let instructions = instructions.trim().parse::<u64>().ok().filter(|counted| *counted > 0)?;
+    Some(Cost { instructions: instructions / times, allocations: allocations.parse::<u64>().ok()? / times })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_read_for_one_time_and_not_from_a_run_that_counted_nothing() {
+        let counted = "==1== Events    : Ir\n==1== Collected : 3770160\n";
+        let expected = Cost { instructions: 235_635, allocations: 2 };
+        assert_eq!(cost("16 times, 32 allocations\n", counted), Some(expected));
+        assert_eq!(cost("16 times, 32 allocations\n", "==1== Collected : 0\n"), None);
+        assert_eq!(cost("", counted), None);
+    }
+
+    #[test]
+    fn instructions_have_a_tolerance_and_allocations_have_none() {
+        let was = Cost { instructions: 1000, allocations: 3 };
+        assert!(
+            is_same(was, Cost { instructions: 1005, ..was }, 5)
+                && is_same(was, Cost { instructions: 995, ..was }, 5)
+        );
+        assert!(
+            !is_same(was, Cost { instructions: 1006, ..was }, 5)
+                && !is_same(was, Cost { instructions: 994, ..was }, 5)
+        );
+        assert!(!is_same(was, Cost { allocations: 4, ..was }, 5));
+    }
+}
