@@ -25,9 +25,20 @@ struct Cost {
     allocations: u64,
 }
 
-/// Adds the step, with the example that lies in the target directory.
+/// Adds the step.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
-    steps.step_with("instructions of the hot path (valgrind)", [tools::valgrind(repo)], || check(repo));
+    steps.step_with("instructions of the hot path (valgrind)", [tools::valgrind(repo)], || {
+        build(repo)?;
+        check(repo)
+    });
+}
+
+/// Builds the example. Not incrementally: that cuts crates into other units, in which other calls are inlined, and the counts
+/// would depend on what was built before.
+fn build(repo: &Repo) -> Result<(), String> {
+    let mut build = repo.cargo(&["build", "--locked", "-p", "trefoil-pipeline", "--example", "guard"]);
+    let status = build.env("CARGO_INCREMENTAL", "0").status().map_err(|cause| cause.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(&build))) }
 }
 
 /// Builds, and compares with what is committed, or with `--record` commits to what it finds.
@@ -36,11 +47,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 /// When something costs more or less than it did.
 pub(crate) fn run(repo: &Repo, asked: &[&str]) -> Result<(), String> {
     tools::valgrind(repo)?;
-    let mut build = repo.cargo(&["build", "--locked", "-p", "trefoil-pipeline", "--example", "guard"]);
-    let status = build.status().map_err(|cause| cause.to_string())?;
-    if !status.success() {
-        return Err(format!("{}: {status}", shown(&build)));
-    }
+    build(repo)?;
     match asked {
         [] => check(repo).map(|note| println!("{note}")),
         ["--record"] => record(repo),
