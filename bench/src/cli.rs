@@ -2,6 +2,7 @@
 
 mod against;
 mod cache;
+mod compare;
 mod day;
 mod exact;
 mod fhe_peers;
@@ -40,6 +41,7 @@ use crate::{host, record};
 
 use against::AgainstArgs;
 use cache::CacheArgs;
+use compare::CompareArgs;
 use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
@@ -106,6 +108,9 @@ Examples:
     trefoil-bench hostile
   How much disk does a day of logins take, once old seals are pruned?
     trefoil-bench day --folder /dev/shm
+  Which step made the difference between two records, and between two builds that run in turn?
+    trefoil-bench compare before/run-engine.json after/run-engine.json
+    trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
   Keep several in a folder, and make a page of them:
@@ -166,8 +171,10 @@ enum Benchmark {
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
-    /// Compare another build with this one, in turn
+    /// Compare another build or another command with this one, in turn
     Against(AgainstArgs),
+    /// Say which step made the difference between two records
+    Compare(CompareArgs),
     /// Lie to a key-holder as a gateway may, and count what it tells
     Liar(LiarArgs),
     /// Predict the ladder on machines that are not here, if the model predicts it on this one
@@ -252,6 +259,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Remote(args) => ("remote", &args.output),
         Benchmark::Liar(args) => ("liar", &args.output),
         Benchmark::Against(args) => ("against", &args.output),
+        Benchmark::Compare(args) => ("compare", &args.output),
         Benchmark::Simulate(args) => ("simulate", &args.output),
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
@@ -281,6 +289,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Remote(args) => args.run(tier)?,
         Benchmark::Liar(args) => args.run()?,
         Benchmark::Against(args) => args.run()?,
+        Benchmark::Compare(args) => args.run()?,
         Benchmark::Simulate(args) => args.run()?,
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::chart::{self, Bar, Chart};
 use crate::failure::Failure;
+use crate::record;
 
 /// A record and the name of its file, without `.json`.
 struct Record {
@@ -79,23 +80,11 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
 }
 
 fn read(folder: &Path) -> Result<Vec<Record>, Failure> {
-    let at = |path: &Path| format!("reading {}", path.display());
-    let mut records = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Failure::in_step(at(folder)))? {
-        let path = entry.map_err(Failure::in_step(at(folder)))?.path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let text = fs::read_to_string(&path).map_err(Failure::in_step(at(&path)))?;
-        let value: Value = serde_json::from_str(&text).map_err(Failure::in_step(at(&path)))?;
-        if value["format"] != "trefoil-bench/1" {
-            return Err(Failure::usage(format!("{} is not a record of trefoil-bench", path.display())));
-        }
+    let named = |path: PathBuf| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        records.push(Record { name, value });
-    }
-    records.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(records)
+        Ok(Record { name, value: record::read(&path)? })
+    };
+    record::files(folder)?.into_iter().map(named).collect()
 }
 
 fn machine(page: &mut String, record: &Value) {
