@@ -172,7 +172,7 @@ fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Fail
 
 /// All templates of a set, encrypted, and the keys to look inside.
 struct Enrolment {
-    keyholder: KeyHolder,
+    key_holder: KeyHolder,
     key: PublicKey,
     templates: Vec<Template>,
     keys: Keys,
@@ -182,10 +182,10 @@ impl Enrolment {
     fn new(trials: &Trials) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let vault = OpenVault::default();
-        let keyholder = KeyHolder::new(Box::new(vault.clone()), &mut rng, WORLD_START_S)
+        let key_holder = KeyHolder::new(Box::new(vault.clone()), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
-        let key = keyholder
+        let key = key_holder
             .create_tenant(TENANT, trefoil_matching::KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
         let mut templates = Vec::with_capacity(trials.templates.len());
@@ -195,13 +195,13 @@ impl Enrolment {
             let embedding = quantise(&sample.vector)?;
             let (blinded, blind) = split(&embedding, &mut rng);
             let name = TemplateName { tenant: TENANT, handle: handle(index), generation: 1 };
-            let encrypted = keyholder
+            let encrypted = key_holder
                 .enrol(name, *lane, &blinded.into(), WORLD_START_S)
                 .map_err(Failure::in_step("enrolment"))?;
             templates.push(unblind(encrypted, blind));
         }
         let keys = Keys::of(&vault, &TENANT)?;
-        Ok(Enrolment { keyholder, key, templates, keys })
+        Ok(Enrolment { key_holder, key, templates, keys })
     }
 
     /// The encrypted scores, and how many of the key-holder's bits disagree with them.
@@ -237,7 +237,8 @@ impl Enrolment {
         let job = matcher
             .mask(BatchId::new(rand::rng().random()), TENANT, &self.key, &lanes)
             .map_err(Failure::in_step("match"))?;
-        let decisions = self.keyholder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;
+        let decisions =
+            self.key_holder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;
         let scores = opener.scores(&job)?;
         let mut wrong = 0;
         for template in group {

@@ -12,7 +12,7 @@
 //! What workers share begins on a line of its own, so that which lines travel follows from the types and not from the
 //! allocator's mood; the published types had no such luck.
 //!
-//! One exhibit is no observer: the key-holder's state behind the locks that it had (`keyholder`).
+//! One exhibit is no observer: the key-holder's state behind the locks that it had (`key_holder`).
 //!
 //! An observer consists of four parts, each chosen on its own ([`Exhibit`]): what counts events, what times operations,
 //! what counts the operations of the last seconds, what notices keys.
@@ -20,7 +20,7 @@
 #[cfg(test)]
 pub(crate) mod census;
 mod counters;
-mod keyholder;
+mod key_holder;
 mod latency;
 mod locks;
 mod patterns;
@@ -32,7 +32,7 @@ use std::time::Instant;
 use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
 
 pub(crate) use counters::{LockedCounters, SharedCounters};
-pub(crate) use keyholder::{Job, LockedKeyHolder};
+pub(crate) use key_holder::{Job, LockedKeyHolder};
 pub(crate) use latency::{LockedHistogram, SharedHistogram};
 pub use locks::LockFamily;
 pub(crate) use locks::{Locks, ParkingLot, Std};

@@ -96,7 +96,7 @@ pub fn hostile(parameters: Hostile) -> Result<Report, Failure> {
 }
 
 /// What one attack showed.
-struct Shown {
+struct Outcome {
     /// Without and with it.
     phases: [Phases; 2],
     exit_code: Option<i32>,
@@ -108,7 +108,7 @@ fn shown(
     parameters: Hostile,
     attackers: &Runtime,
     honest: &Runtime,
-) -> Result<Shown, Failure> {
+) -> Result<Outcome, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
     let (mut service, reached) = Service::start(&directory.path().join("data"), false)?;
     let world = Arc::new(honest.block_on(World::at(&reached, "honest", 4, 1))?);
@@ -129,5 +129,5 @@ fn shown(
     std::thread::sleep(BEFORE_SIGTERM);
     let (status, took) = service.terminate()?;
     drop(attacking);
-    Ok(Shown { phases, exit_code: status.code(), sigterm_s: took.as_secs_f64() })
+    Ok(Outcome { phases, exit_code: status.code(), sigterm_s: took.as_secs_f64() })
 }

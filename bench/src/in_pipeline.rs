@@ -1,6 +1,6 @@
 //! Caches compared in the whole pipeline: real matches, keys and seals, with every proof cached; group commit. Rounds of
 //! raw, other, other, raw or of other, raw, raw, other, as a seeded coin falls, in one process, each run audited like a
-//! `run`. All contestants read the same people, templates, keys and batches at the same addresses; only the cache differs.
+//! `run`. All candidates read the same people, templates, keys and batches at the same addresses; only the cache differs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl PipelineLoad {
 }
 
 /// A pipeline over one cache, whose type is forgotten.
-pub(crate) struct Contestant {
+pub(crate) struct Candidate {
     pub(crate) name: &'static str,
     stand: Box<dyn Loadable>,
 }
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// Builds the pipeline of a contestant over whatever cache it is given.
+/// Builds the pipeline of a candidate over whatever cache it is given.
 pub(crate) struct Enter {
     pub(crate) name: &'static str,
     pub(crate) load: PipelineLoad,
@@ -95,7 +95,7 @@ pub(crate) struct Enter {
 }
 
 impl OverCache for Enter {
-    type Output = Result<Contestant, Failure>;
+    type Output = Result<Candidate, Failure>;
 
     fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
     where
@@ -103,12 +103,12 @@ impl OverCache for Enter {
     {
         // The kind of cache is of no consequence here: the cache itself is given.
         let stand = Stand::over(cache, &self.common, self.load.run(CacheChoice::DEFAULT))?;
-        Ok(Contestant { name: self.name, stand: Box::new(stand) })
+        Ok(Candidate { name: self.name, stand: Box::new(stand) })
     }
 }
 
 impl PipelineLoad {
-    /// What all contestants share.
+    /// What all candidates share.
     ///
     /// # Errors
     /// When an enrolment is refused.
@@ -117,7 +117,7 @@ impl PipelineLoad {
     }
 }
 
-impl Contestant {
+impl Candidate {
     /// The raw map.
     pub(crate) fn raw(load: PipelineLoad, common: &Arc<Common>) -> Result<Self, Failure> {
         let enter = Enter { name: "raw", load, common: Arc::clone(common) };
@@ -131,7 +131,7 @@ impl Contestant {
     }
 }
 
-/// The rounds of one contestant.
+/// The rounds of one candidate.
 pub(crate) struct Compared {
     pub(crate) name: &'static str,
     /// Raw, other, other, raw, in whichever order they ran.
@@ -147,14 +147,14 @@ struct RunFigures {
     lookup_us: f64,
 }
 
-/// Runs every contestant against `raw`, forwards and backwards in turn. Whether raw runs outside or inside of a round is
+/// Runs every candidate against `raw`, forwards and backwards in turn. Whether raw runs outside or inside of a round is
 /// drawn, so that nothing periodic on the machine favours a side.
 ///
 /// # Errors
 /// When a pipeline stops. Wrong outputs are in [`Compared::problem`].
 pub(crate) fn compare(
-    raw: &Contestant,
-    others: &[Contestant],
+    raw: &Candidate,
+    others: &[Candidate],
     load: PipelineLoad,
 ) -> Result<Vec<Compared>, Failure> {
     let mut compared: Vec<Compared> =
@@ -169,7 +169,7 @@ pub(crate) fn compare(
         for index in order {
             eprintln!("pipeline: round {} of {repeats}, {}", round + 1, others[index].name);
             let entry = &mut compared[index];
-            let mut run = |contestant: &Contestant| entry.run(contestant);
+            let mut run = |candidate: &Candidate| entry.run(candidate);
             let other = &others[index];
             let figures = if coin.random() {
                 [run(raw)?, run(other)?, run(other)?, run(raw)?]
@@ -184,9 +184,9 @@ pub(crate) fn compare(
 }
 
 impl Compared {
-    fn run(&mut self, contestant: &Contestant) -> Result<RunFigures, Failure> {
+    fn run(&mut self, candidate: &Candidate) -> Result<RunFigures, Failure> {
         let Outcome { windows, audit, cpu_ns_per_lane, worker_cpu_ns_per_lane, .. } =
-            contestant.stand.load()?;
+            candidate.stand.load()?;
         self.problem = self.problem.take().or(audit.problem);
         let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
         let lookup_us = windows.first().map_or(f64::NAN, |window| window.lookup_us());

@@ -8,7 +8,7 @@
 //! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.
 
-mod keyholder;
+mod key_holder;
 mod lookups;
 mod queueing;
 mod report;
@@ -23,12 +23,12 @@ use trefoil_cache::Observer;
 use crate::chart;
 pub use crate::exhibits::LockFamily;
 use crate::failure::Failure;
-use crate::in_pipeline::{Compared, Contestant, Enter, PipelineLoad, compare};
+use crate::in_pipeline::{Candidate, Compared, Enter, PipelineLoad, compare};
 use crate::population::Population;
 use crate::record::Report;
 use crate::wiring;
 use crate::world::capacity;
-pub use keyholder::KeyHolderLoad;
+pub use key_holder::KeyHolderLoad;
 pub(crate) use lookups::{Asked, Lookups, Measured, Stand, Subject};
 pub(crate) use rungs::{LADDER, OverObserver, PARTS, Rung};
 
@@ -49,7 +49,7 @@ pub struct Ladder {
     /// The whole pipeline, if it is to be climbed too.
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,
     /// The key-holder's rung, if it is to be climbed too.
-    pub keyholder: Option<KeyHolderLoad>,
+    pub key_holder: Option<KeyHolderLoad>,
     /// Where to draw the look-ups' shares of the raw map.
     pub svg: Option<PathBuf>,
 }
@@ -69,14 +69,14 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
     if let Some(file) = &parameters.svg {
         chart::write(file, &report::drawing(parameters, &lookups))?;
     }
-    let keyholder = parameters.keyholder.as_ref().map(|load| keyholder::measure(load, parameters.seed));
+    let key_holder = parameters.key_holder.as_ref().map(|load| key_holder::measure(load, parameters.seed));
     let pipeline = match &parameters.pipeline {
         Some((load, population)) => Some(climb_in_pipeline(*load, parameters.locks, population)?),
         None => None,
     };
     let report = report::report(parameters, &lookups, &others, pipeline.as_deref());
-    Ok(match (&parameters.keyholder, keyholder.transpose()?) {
-        (Some(load), Some(measured)) => report::with_keyholder(report, load, &measured),
+    Ok(match (&parameters.key_holder, key_holder.transpose()?) {
+        (Some(load), Some(measured)) => report::with_key_holder(report, load, &measured),
         _ => report,
     })
 }
@@ -88,18 +88,18 @@ fn climb_in_pipeline(
     population: &Arc<Population>,
 ) -> Result<Vec<Compared>, Failure> {
     let common = load.common(population)?;
-    let raw = Contestant::raw(load, &common)?;
+    let raw = Candidate::raw(load, &common)?;
     let on_map =
         |rung: Rung| rung.over(locks, Enter { name: rung.name(), load, common: Arc::clone(&common) });
     let mut others = LADDER.into_iter().map(on_map).collect::<Result<Vec<_>, _>>()?;
     if wiring::HAS_ENGINE {
-        others.push(Contestant::engine(load, &common)?);
+        others.push(Candidate::engine(load, &common)?);
     }
     compare(&raw, &others, load)
 }
 
 impl OverObserver for Enter {
-    type Output = Result<Contestant, Failure>;
+    type Output = Result<Candidate, Failure>;
 
     fn over<O: Observer>(self) -> Self::Output {
         wiring::over_dashmap::<O, _>(capacity(self.common.population()), self)?

@@ -17,7 +17,7 @@ use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolding};
 
 use crate::failure::Failure;
 use crate::record::Report;
-use crate::remote::Houses;
+use crate::remote::KeyHolders;
 use ground::Tally;
 use strategies::STRATEGIES;
 
@@ -78,11 +78,11 @@ impl Period {
 /// # Errors
 /// A process, a connection, or a reply that no strategy provokes.
 pub fn liar(parameters: Liar) -> Result<Report, Failure> {
-    let houses = Houses::start(false)?;
+    let key_holders = KeyHolders::start(false)?;
     let jobs = parameters.jobs.div_ceil(2 * STRATEGIES.len());
     let (mut periods, mut summary, mut problem) = (Map::new(), String::new(), None);
     for period in [Period::Day, Period::Generation] {
-        let role = houses.remote()?;
+        let role = key_holders.remote()?;
         let tallies = thread::scope(|scope| {
             let threads: Vec<_> = STRATEGIES
                 .iter()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::in_pipeline::{Compared, Contestant, PipelineLoad, compare};
+use crate::in_pipeline::{Candidate, Compared, PipelineLoad, compare};
 use crate::paired::Interval;
 use crate::population::Population;
 use crate::record::Report;
@@ -19,8 +19,8 @@ const OVERHEAD_PERCENT_MAX: f64 = 1.0;
 /// When this build lacks a cache or a pipeline stops. Wrong outputs are in the report, not here.
 pub fn overhead(load: PipelineLoad, population: Arc<Population>) -> Result<Report, Failure> {
     let common = load.common(&population)?;
-    let raw = Contestant::raw(load, &common)?;
-    let engine = [Contestant::engine(load, &common)?];
+    let raw = Candidate::raw(load, &common)?;
+    let engine = [Candidate::engine(load, &common)?];
     let compared = compare(&raw, &engine, load)?;
     let engine = compared.into_iter().next().ok_or_else(|| Failure::fault("nothing was compared"))?;
     Ok(report(&load, &engine))

@@ -1,11 +1,11 @@
 //! The same batches decided by a key-holder in this process, by one in another process and by three, two of which decide.
 //!
 //! The processes are on this machine and reached over mutual TLS on the loopback: what is measured is the protocol, the copies
-//! and the switch to another process, not a network. Contestants take turns within a round, so that all see the same
+//! and the switch to another process, not a network. Candidates take turns within a round, so that all see the same
 //! disturbances.
 
-mod contestant;
-mod houses;
+mod candidate;
+mod key_holders;
 mod relay;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,15 +21,15 @@ use crate::failure::Failure;
 use crate::record::Report;
 use crate::roles::ProbeMode;
 
-use contestant::{Contestant, JOBS};
-pub(crate) use houses::Houses;
+use candidate::{Candidate, JOBS};
+pub(crate) use key_holders::KeyHolders;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteRole {
     /// How probes arrive.
     pub mode: ProbeMode,
-    /// Timed rounds; in each, every contestant decides two batches.
+    /// Timed rounds; in each, every candidate decides two batches.
     pub iterations: usize,
     /// Rounds before that.
     pub warmup: usize,
@@ -37,7 +37,7 @@ pub struct RemoteRole {
     pub workers: usize,
     /// Length of one measurement of throughput.
     pub phase: Duration,
-    /// Measurements of throughput of each contestant.
+    /// Measurements of throughput of each candidate.
     pub repeats: usize,
     /// Highest tier for the matcher. Key-holders compute on the best.
     pub tier: Tier,
@@ -58,19 +58,19 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     if !(1..=WORKERS_MAX).contains(&parameters.workers) {
         return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
     }
-    let houses = Houses::start(parameters.mode == ProbeMode::Plain)?;
-    let mut contestants = vec![
-        Contestant::new("local", houses.local()?, &parameters)?,
-        Contestant::new("process", houses.remote()?, &parameters)?,
+    let key_holders = KeyHolders::start(parameters.mode == ProbeMode::Plain)?;
+    let mut candidates = vec![
+        Candidate::new("local", key_holders.local()?, &parameters)?,
+        Candidate::new("process", key_holders.remote()?, &parameters)?,
     ];
-    if let Some(quorum) = houses.quorum()? {
-        contestants.push(Contestant::new("two_of_three", quorum, &parameters)?);
+    if let Some(quorum) = key_holders.quorum()? {
+        candidates.push(Candidate::new("two_of_three", quorum, &parameters)?);
     }
-    let mut times: Vec<[Vec<u64>; 3]> = contestants.iter().map(|_| Default::default()).collect();
+    let mut times: Vec<[Vec<u64>; 3]> = candidates.iter().map(|_| Default::default()).collect();
     for round in 0..parameters.warmup + parameters.iterations {
-        for turn in 0..contestants.len() {
-            let at = (round + turn) % contestants.len();
-            let measured = contestants[at].round(round)?;
+        for turn in 0..candidates.len() {
+            let at = (round + turn) % candidates.len();
+            let measured = candidates[at].round(round)?;
             if round >= parameters.warmup {
                 for (runs, ns) in times[at].iter_mut().zip(measured) {
                     runs.extend(ns);
@@ -78,20 +78,20 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
             }
         }
     }
-    let mut rates: Vec<Vec<f64>> = contestants.iter().map(|_| Vec::new()).collect();
+    let mut rates: Vec<Vec<f64>> = candidates.iter().map(|_| Vec::new()).collect();
     for _ in 0..parameters.repeats {
-        for (contestant, rates) in contestants.iter().zip(&mut rates) {
-            rates.push(throughput(contestant, parameters.workers, parameters.phase)?);
+        for (candidate, rates) in candidates.iter().zip(&mut rates) {
+            rates.push(throughput(candidate, parameters.workers, parameters.phase)?);
         }
     }
-    let wire = houses.wire(&contestants[1..])?;
-    let wrong = contestants.iter().map(Contestant::wrong).sum();
-    Ok(report(&parameters, &contestants, &times, &rates, &wire, wrong))
+    let wire = key_holders.wire(&candidates[1..])?;
+    let wrong = candidates.iter().map(Candidate::wrong).sum();
+    Ok(report(&parameters, &candidates, &times, &rates, &wire, wrong))
 }
 
 /// Batches a second with several threads asking. Each has batches of its own: the same batch twice at the same time is
 /// nothing that a gateway asks for, and three key-holders tell batches apart by their digest.
-fn throughput(contestant: &Contestant, workers: usize, phase: Duration) -> Result<f64, Failure> {
+fn throughput(candidate: &Candidate, workers: usize, phase: Duration) -> Result<f64, Failure> {
     let (stop, decided) = (AtomicBool::new(false), AtomicU64::new(0));
     let share = JOBS / workers;
     let began = Instant::now();
@@ -102,7 +102,7 @@ fn throughput(contestant: &Contestant, workers: usize, phase: Duration) -> Resul
                 scope.spawn(move || -> Result<(), Failure> {
                     let mut count = 0;
                     while !stop.load(Ordering::Relaxed) {
-                        contestant.decide(worker * share + count % share)?;
+                        candidate.decide(worker * share + count % share)?;
                         count += 1;
                     }
                     decided.fetch_add(count as u64, Ordering::Relaxed);
@@ -121,7 +121,7 @@ fn throughput(contestant: &Contestant, workers: usize, phase: Duration) -> Resul
 
 fn report(
     parameters: &RemoteRole,
-    contestants: &[Contestant],
+    candidates: &[Candidate],
     times: &[[Vec<u64>; 3]],
     rates: &[Vec<f64>],
     wire: &[(u64, u64)],
@@ -133,10 +133,10 @@ fn report(
         "us per batch of {LANES}, {} probes: median (p99), and batches/s of {workers} threads\n",
         mode.name()
     );
-    for (at, (contestant, rates)) in contestants.iter().zip(rates).enumerate() {
+    for (at, (candidate, rates)) in candidates.iter().zip(rates).enumerate() {
         let rates = Distribution::new(rates.clone());
         let mut fields = Map::new();
-        summary.push_str(&format!("  {:<13}", contestant.name));
+        summary.push_str(&format!("  {:<13}", candidate.name));
         for (step, ns) in STEPS.iter().zip(&times[at]).filter(|(_, ns)| !ns.is_empty()) {
             let us = Distribution::of_ns(ns.iter().copied());
             let figures = json!({
@@ -153,12 +153,12 @@ fn report(
             fields.insert("bytes_received_per_batch".to_owned(), json!(received));
             summary.push_str(&format!("  {sent} bytes out, {received} back"));
         }
-        if contestant.name == "two_of_three" {
+        if candidate.name == "two_of_three" {
             // Each sends its parts to both others.
             fields.insert("bytes_between_key_holders_per_batch".to_owned(), json!(6 * (5 + Parts::BYTES)));
         }
         summary.push('\n');
-        result.insert(contestant.name.to_owned(), Value::Object(fields));
+        result.insert(candidate.name.to_owned(), Value::Object(fields));
     }
     let context = json!({
         "mode": mode.name(), "lanes": LANES, "iterations": iterations,

@@ -132,8 +132,8 @@ impl Store {
         match self {
             Store::Plain { .. } => None,
             Store::Shared { key, .. } => {
-                let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
-                Some(key.encrypt_probes(&of_keyholder, rng))
+                let of_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+                Some(key.encrypt_probes(&of_key_holder, rng))
             }
         }
     }

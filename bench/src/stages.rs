@@ -158,10 +158,10 @@ fn by_stage(times: &[StageTimes], sealed_ns: &[u64]) -> ByStage {
     let total = times
         .iter()
         .zip(sealed_ns)
-        .map(|(t, seal)| t.match_ns + t.keyholder_ns + t.proof_lookup_ns + t.digest_ns + seal);
+        .map(|(t, seal)| t.match_ns + t.key_holder_ns + t.proof_lookup_ns + t.digest_ns + seal);
     vec![
         ("match", of(|t| t.match_ns)),
-        ("keyholder", of(|t| t.keyholder_ns)),
+        ("keyholder", of(|t| t.key_holder_ns)),
         ("proof_lookup", of(|t| t.proof_lookup_ns)),
         ("digest", of(|t| t.digest_ns)),
         ("seal", Distribution::of_ns(sealed_ns.iter().copied())),

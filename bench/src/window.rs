@@ -47,7 +47,7 @@ fn window(seals: &[SealEntry], from_ns: u64, to_ns: u64) -> Result<Window, Failu
         batches: batches as u64,
         stages: vec![
             ("match", Distribution::of_ns(times().map(|t| t.match_ns))),
-            ("keyholder", Distribution::of_ns(times().map(|t| t.keyholder_ns))),
+            ("keyholder", Distribution::of_ns(times().map(|t| t.key_holder_ns))),
             ("proof_lookup", Distribution::of_ns(times().map(|t| t.proof_lookup_ns))),
             ("digest", Distribution::of_ns(times().map(|t| t.digest_ns))),
             ("seal", Distribution::of_ns(inside.iter().flat_map(seal_shares))),
@@ -67,7 +67,7 @@ fn seal_shares(seal: &SealEntry) -> impl Iterator<Item = u64> {
 
 /// Time spent on each batch: its steps and its share of the seal.
 fn totals(seal: &SealEntry) -> impl Iterator<Item = u64> {
-    let steps = |t: &StageTimes| t.proof_lookup_ns + t.match_ns + t.keyholder_ns + t.digest_ns;
+    let steps = |t: &StageTimes| t.proof_lookup_ns + t.match_ns + t.key_holder_ns + t.digest_ns;
     seal.batches.iter().zip(seal_shares(seal)).map(move |(times, share)| steps(times) + share)
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Ground {
     pub(crate) users: Vec<User>,
     pub(crate) faces: Faces,
     key: PublicKey,
-    keyholder: Arc<dyn KeyHolding>,
+    key_holder: Arc<dyn KeyHolding>,
 }
 
 impl Ground {
@@ -57,21 +57,21 @@ impl Ground {
         source: FaceSource,
     ) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
+        let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
         let faces = Faces::new(source, population.people.len())?;
         // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
         let policy = DecisionPolicy { threshold: faces.threshold(), attempts: AttemptPolicy::UNLIMITED };
-        let key = keyholder
+        let key = key_holder
             .create_tenant(TENANT, KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
-        let users = enrol(&keyholder, &population, &faces, users)?;
+        let users = enrol(&key_holder, &population, &faces, users)?;
         Ok(Ground {
             population,
             users,
             faces,
             key,
-            keyholder: Arc::new(Local::new(keyholder.into(), || WORLD_START_S)),
+            key_holder: Arc::new(Local::new(key_holder.into(), || WORLD_START_S)),
         })
     }
 
@@ -110,8 +110,8 @@ impl<C: Cache<Verdict>> World<C> {
         let cache = Arc::new(cache);
         let tenant = tenant(ground.key.clone(), ground.population.root, ground.faces.embedder());
         registry.put(tenant, Arc::clone(&cache));
-        let keyholder = Arc::clone(&ground.keyholder);
-        let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, tier);
+        let key_holder = Arc::clone(&ground.key_holder);
+        let pipeline = Pipeline::new(ISSUER.into(), registry, key_holder, tier);
         World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) }
     }
 }
@@ -145,7 +145,7 @@ const TEMPLATE_BYTES: usize = 2 * 6 * DIM * LANES;
 const CAPTURES_SEED: u64 = 3;
 
 fn enrol(
-    keyholder: &KeyHolder,
+    key_holder: &KeyHolder,
     population: &Population,
     faces: &Faces,
     users: usize,
@@ -162,7 +162,7 @@ fn enrol(
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
         let (blinded, blind) = split(&enrolled, &mut rng);
         let name = TemplateName { tenant: TENANT, handle: population.people[person].handle, generation };
-        let encrypted = keyholder
+        let encrypted = key_holder
             .enrol(name, lanes[person % LANES], &blinded.into(), WORLD_START_S)
             .map_err(Failure::in_step("enrolment"))?;
         enrolled_users.push(User { person, template: unblind(encrypted, blind).stored_in(&arena), enrolled });

@@ -24,7 +24,7 @@ use crate::{Cache, Observer, PerWorker, Stats, Value};
 use entry::{Entries, Entry};
 use policy::Policy;
 pub use session::EngineSession;
-use set::{Ledger, Place, Set, Shown};
+use set::{Ledger, Place, Published, Set};
 pub use sketch::Sketch;
 use std::sync::Arc;
 use trefoil_kernels::pages::collect_in_large_pages;
@@ -101,8 +101,8 @@ impl<V: Value, O: Observer> Engine<V, O> {
     }
 
     #[inline(always)]
-    fn show(&self, set: usize) -> Shown<'_, V::Words> {
-        Shown { set: &self.sets[set], entries: &self.entries[set] }
+    fn show(&self, set: usize) -> Published<'_, V::Words> {
+        Published { set: &self.sets[set], entries: &self.entries[set] }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::tenant::{Tenant, Tenants};
 pub(crate) struct Round<'a, C> {
     pub(crate) tenants: &'a dyn Tenants<C>,
     pub(crate) tenant: &'a Tenant,
-    pub(crate) keyholder: &'a dyn KeyHolding,
+    pub(crate) key_holder: &'a dyn KeyHolding,
     pub(crate) matcher: &'a mut Matcher,
     pub(crate) spent: &'a mut Spent,
     pub(crate) clock: &'a dyn Clock,
@@ -91,8 +91,8 @@ impl<C> Round<'_, C> {
         while !lanes.is_empty() {
             let answer = self.mask(run, &mut keys, &lanes).and_then(|job| {
                 let started = self.clock.monotonic_ns();
-                let answer = self.keyholder.decide(job).map_err(obstacle);
-                run.times.keyholder_ns += self.clock.monotonic_ns() - started;
+                let answer = self.key_holder.decide(job).map_err(obstacle);
+                run.times.key_holder_ns += self.clock.monotonic_ns() - started;
                 answer
             });
             match answer {
@@ -119,7 +119,7 @@ impl<C> Round<'_, C> {
 
     /// Fetches the tenant's public keys again, for everybody; whether that of the lanes' epoch is among them.
     fn renew_keys(&self, renewing: &mut Keys) -> bool {
-        let Ok(keys) = self.keyholder.public_keys(self.tenant.id) else { return false };
+        let Ok(keys) = self.key_holder.public_keys(self.tenant.id) else { return false };
         self.tenants.renew_keys(&self.tenant.id, &keys);
         let same_epoch = keys.into_iter().find(|key| key.epoch() == renewing.key.epoch());
         renewing.renewed = true;
@@ -162,9 +162,9 @@ impl<C> Round<'_, C> {
             None => {
                 let sealed = self.matcher.gather(batch, tenant, key, &shared).map_err(fault)?;
                 let asked = self.clock.monotonic_ns();
-                let encrypted = self.keyholder.encrypt_probes(sealed).map_err(obstacle);
+                let encrypted = self.key_holder.encrypt_probes(sealed).map_err(obstacle);
                 waited = self.clock.monotonic_ns() - asked;
-                run.times.keyholder_ns += waited;
+                run.times.key_holder_ns += waited;
                 encrypted?
             }
         };

@@ -31,7 +31,7 @@ pub struct StageTimes {
     /// The matcher's part of the encrypted match.
     pub match_ns: u64,
     /// The key-holder's part.
-    pub keyholder_ns: u64,
+    pub key_holder_ns: u64,
     /// Statements and their digests.
     pub digest_ns: u64,
 }
@@ -48,7 +48,7 @@ pub struct Worker<C: Cache<Verdict>> {
 pub struct Pipeline<C> {
     issuer: String,
     tenants: Box<dyn Tenants<C>>,
-    keyholder: Arc<dyn KeyHolding>,
+    key_holder: Arc<dyn KeyHolding>,
     tier: Tier,
 }
 
@@ -57,10 +57,10 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     pub fn new(
         issuer: String,
         tenants: impl Tenants<C> + 'static,
-        keyholder: Arc<dyn KeyHolding>,
+        key_holder: Arc<dyn KeyHolding>,
         tier: Tier,
     ) -> Self {
-        Pipeline { issuer, tenants: Box::new(tenants), keyholder, tier }
+        Pipeline { issuer, tenants: Box::new(tenants), key_holder, tier }
     }
 
     /// Name under which this pipeline attests.
@@ -102,7 +102,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         let mut round = Round {
             tenants: &*self.tenants,
             tenant,
-            keyholder: &*self.keyholder,
+            key_holder: &*self.key_holder,
             matcher: &mut worker.matcher,
             spent: &mut worker.spent,
             clock,

@@ -50,8 +50,8 @@ impl App {
             expiries: [self.certificate.until(), service.keys_until()],
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
-            key_holders: service.keyholder.seats(),
-            counted: service.key_holder.status(),
+            key_holders: service.key_holder.seats(),
+            counted: service.key_holder_watch.status(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use trefoil_api::{
     ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PublishedRoot, RootLogPage, RotationState,
-    RotationStatus, ShownTenant, TenantSummary,
+    RotationStatus, TenantDetail, TenantSummary,
 };
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{LoggedRoots, PolicyForm};
@@ -28,8 +28,8 @@ pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
 }
 
 /// A tenant alone.
-pub(crate) fn shown(tenant: &Tenant) -> ShownTenant {
-    ShownTenant {
+pub(crate) fn shown(tenant: &Tenant) -> TenantDetail {
+    TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
         policy_version: POLICY_VERSION,

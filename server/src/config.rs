@@ -46,8 +46,9 @@ pub struct Config {
     pub pipeline: Pipeline,
     /// Proof verification and the verdict cache.
     pub proofs: Proofs,
-    /// Where the key-holder runs.
-    pub keyholder: KeyHolder,
+    /// Where the key-holder runs. `TREFOIL_KEY_HOLDER_…` are the variables of the key-holder's own program.
+    #[serde(rename = "keyholder")]
+    pub key_holder: KeyHolder,
     /// Templates.
     pub store: Store,
     /// Old seals.
@@ -193,11 +194,11 @@ impl Config {
             self.pipeline.cadence = *value;
         }
         if !key_holder.is_empty() {
-            self.keyholder.apply(key_holder);
+            self.key_holder.apply(key_holder);
             layers.flag("keyholder.url", "--key-holder");
             layers.flag("keyholder.quorum", "--key-holder");
         }
-        self.keyholder.accept_older_vault |= accept_older_vault;
+        self.key_holder.accept_older_vault |= accept_older_vault;
         self.store.migrate |= migrate;
     }
 
@@ -245,9 +246,9 @@ impl Config {
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
         // A proof of the present epoch counts for at least this long.
         range("proofs.session_life_s", self.proofs.session_life_s, 1, trefoil_zkp::EPOCH_SECONDS)?;
-        range("keyholder.timeout_ms", self.keyholder.timeout_ms, 10, 60_000)?;
-        range("keyholder.connections", self.keyholder.connections as u64, 1, 100_000)?;
-        self.keyholder.place()?;
+        range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;
+        range("keyholder.connections", self.key_holder.connections as u64, 1, 100_000)?;
+        self.key_holder.place()?;
         range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
         range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
         range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;

@@ -310,7 +310,7 @@ mod tests {
             let times = StageTimes {
                 proof_lookup_ns: n / 20,
                 match_ns: 1_000 * n,
-                keyholder_ns: 123_456,
+                key_holder_ns: 123_456,
                 digest_ns: n * n,
             };
             let lane =

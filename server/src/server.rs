@@ -193,7 +193,7 @@ impl Server {
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let (keyholder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
+        let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
@@ -208,7 +208,7 @@ impl Server {
         let last = last.max(restored.map(|restored| restored.time));
         let accounts = Directory::load(
             Arc::clone(&store),
-            Arc::clone(&keyholder),
+            Arc::clone(&key_holder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
             config.proofs.cache_capacity,
@@ -220,7 +220,7 @@ impl Server {
         let standing = Arc::<seal_log::Standing>::default();
         let pruner = config.retention.keeping().map(|keeping| Pruner::new(keeping, store.as_ref()));
         let pruner = pruner.transpose().map_err(|cause| stored("seals", &cause))?;
-        let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&keyholder), Tier::detected());
+        let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&key_holder), Tier::detected());
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
             head.log.clone(),
@@ -241,8 +241,8 @@ impl Server {
             store,
             store_path: directory.join(STORE_FILE),
             directory: accounts,
-            keyholder,
-            key_holder: Arc::new(watch),
+            key_holder,
+            key_holder_watch: Arc::new(watch),
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
             pace: config.limits.pace(),
@@ -304,7 +304,7 @@ impl Server {
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
-            service.key_holder.look(&*service.keyholder, &service.directory.registry());
+            service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
             resumed.rotations.resume();
             service.sessions.warm(&service.directory, service.now());
         });
@@ -348,7 +348,7 @@ impl Server {
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
             issuer: service.trust_root.issuer().to_owned(),
             public_url: config.server.public_url.clone(),
-            key_holder: match config.keyholder.place() {
+            key_holder: match config.key_holder.place() {
                 Ok(Place::Here) | Err(_) => "in this process".to_owned(),
                 Ok(Place::One(address)) => address.authority,
                 Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
@@ -479,7 +479,7 @@ type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 /// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
-    Config { keyholder: config, store, .. }: &Config,
+    Config { key_holder: config, store, .. }: &Config,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
     sealed: Option<&SealedVaults>,
@@ -518,10 +518,10 @@ fn key_holder(
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
-    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
+    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     let clock = Arc::clone(clock);
-    Ok((Arc::new(Local::new(keyholder.into(), move || clock.unix_s())), Some(vault)))
+    Ok((Arc::new(Local::new(key_holder.into(), move || clock.unix_s())), Some(vault)))
 }
 
 /// A vault in this process has no job log beside it: the newest seal and the vault's mark say what it was.
@@ -662,7 +662,7 @@ async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        let look = move || service.key_holder.look(&*service.keyholder, &service.directory.registry());
+        let look = move || service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
         blocking(look).await;
     }
 }

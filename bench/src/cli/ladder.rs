@@ -76,7 +76,7 @@ impl LadderArgs {
             }
         };
         let duration = Duration::from_secs_f64(self.seconds);
-        let keyholder = (self.key_holder_repeats > 0).then(|| KeyHolderLoad {
+        let key_holder = (self.key_holder_repeats > 0).then(|| KeyHolderLoad {
             workers: self.key_holder_workers.clone(),
             batches: KEY_HOLDER_BATCHES,
             duration,
@@ -91,7 +91,7 @@ impl LadderArgs {
             locks: self.locks,
             seed: self.small.seed,
             pipeline,
-            keyholder,
+            key_holder,
             svg: self.svg.clone(),
         })
     }

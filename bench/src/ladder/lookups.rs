@@ -161,7 +161,7 @@ impl Measured {
 }
 
 /// A subject that can be timed and says what its observer has counted.
-struct Contestant {
+struct Candidate {
     subject: Subject,
     timed: Box<dyn Timed>,
     stats: Box<dyn Fn() -> Stats>,
@@ -185,37 +185,36 @@ impl Lookups {
     /// # Errors
     /// When this build has no DashMap.
     pub(crate) fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
-        let contestants = contestants(rungs, self.locks)?;
+        let candidates = candidates(rungs, self.locks)?;
         let raw: Box<dyn Timed> = Box::new(RawDashMap::new());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
-        contestants.iter().for_each(|contestant| contestant.timed.fill(&keys));
+        candidates.iter().for_each(|candidate| candidate.timed.fill(&keys));
         // The engine may have displaced one while it was filled; what not all hold is asked of none.
-        keys.retain(|key| contestants.iter().all(|contestant| contestant.timed.holds(key)));
+        keys.retain(|key| candidates.iter().all(|candidate| candidate.timed.holds(key)));
         let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
         let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
         // What filling and checking have counted is not part of the measurement.
-        let count = |contestant: &Contestant| self.asked.counted((contestant.stats)());
-        let before: Vec<u64> = contestants.iter().map(count).collect();
-        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); contestants.len()];
+        let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
+        let before: Vec<u64> = candidates.iter().map(count).collect();
+        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); candidates.len()];
         for round in 0..self.repeats {
             eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
-            let mut order: Vec<usize> = (0..contestants.len()).collect();
+            let mut order: Vec<usize> = (0..candidates.len()).collect();
             if round % 2 == 1 {
                 order.reverse();
             }
             for index in order {
                 let run = |timed: &dyn Timed| timed.time(self.load(&streams, round));
-                let other = contestants[index].timed.as_ref();
+                let other = candidates[index].timed.as_ref();
                 rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
             }
         }
-        let measured =
-            contestants.into_iter().zip(before).zip(rounds).map(|((contestant, before), rounds)| {
-                let counted = contestant.counts().then(|| count(&contestant) - before);
-                let lost = keys.iter().filter(|key| !contestant.timed.holds(key)).count();
-                Measured { subject: contestant.subject, asked: self.asked, rounds, counted, lost }
-            });
+        let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {
+            let counted = candidate.counts().then(|| count(&candidate) - before);
+            let lost = keys.iter().filter(|key| !candidate.timed.holds(key)).count();
+            Measured { subject: candidate.subject, asked: self.asked, rounds, counted, lost }
+        });
         Ok(measured.collect())
     }
 
@@ -225,7 +224,7 @@ impl Lookups {
     /// When this build has no DashMap.
     pub(crate) fn stand(&self, rungs: &[Rung]) -> Result<Stand, Failure> {
         let mut subjects: Vec<Box<dyn Timed>> = vec![Box::new(RawDashMap::new())];
-        subjects.extend(over_map(rungs, self.locks)?.into_iter().map(|contestant| contestant.timed));
+        subjects.extend(over_map(rungs, self.locks)?.into_iter().map(|candidate| candidate.timed));
         let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         subjects.iter().for_each(|subject| subject.fill(&keys));
         Ok(Stand(subjects))
@@ -247,7 +246,7 @@ impl Lookups {
     }
 }
 
-impl Contestant {
+impl Candidate {
     fn counts(&self) -> bool {
         match self.subject {
             Subject::Map(rung) => rung.counts(),
@@ -296,27 +295,27 @@ fn quiet_ns(lookups: &Lookups, timed: &dyn Timed, streams: &[Vec<Key>]) -> Optio
 }
 
 /// The map under every rung.
-fn over_map(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
+fn over_map(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
     let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let contestant = |&rung: &Rung| {
+    let candidate = |&rung: &Rung| {
         let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
-        Ok(Contestant { subject: Subject::Map(rung), timed, stats })
+        Ok(Candidate { subject: Subject::Map(rung), timed, stats })
     };
-    rungs.iter().map(contestant).collect()
+    rungs.iter().map(candidate).collect()
 }
 
-fn contestants(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Contestant>, Failure> {
-    let mut contestants = over_map(rungs, locks)?;
+fn candidates(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = over_map(rungs, locks)?;
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
         let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));
-        contestants.push(Contestant { subject: Subject::Engine, timed, stats });
+        candidates.push(Candidate { subject: Subject::Engine, timed, stats });
     }
     if let Some(engine) = wiring::engine::<Payload, Off>(2 * KEYS) {
         let timed = Box::new(Ours::evicting(engine));
-        contestants.push(Contestant { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
+        candidates.push(Candidate { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
     }
-    Ok(contestants)
+    Ok(candidates)
 }
 
 fn streams(keys: &[Key], seed: u64) -> Vec<Vec<Key>> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Asked, KeyHolderLoad, Ladder, Measured, Rung, Subject};
-use super::{keyholder, queueing};
+use super::{key_holder, queueing};
 use crate::cache::timing::Tally;
 use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
@@ -50,14 +50,14 @@ pub(super) fn report(
 }
 
 /// The report with the key-holder's rung.
-pub(super) fn with_keyholder(
+pub(super) fn with_key_holder(
     mut report: Report,
     load: &KeyHolderLoad,
-    measured: &[keyholder::Measured],
+    measured: &[key_holder::Measured],
 ) -> Report {
-    report.result["keyholder"] = keyholder::json(load, measured);
-    report.summary.push_str(&keyholder::text(measured));
-    let problem = measured.iter().find_map(keyholder::Measured::problem);
+    report.result["keyholder"] = key_holder::json(load, measured);
+    report.summary.push_str(&key_holder::text(measured));
+    let problem = measured.iter().find_map(key_holder::Measured::problem);
     report.problem = report.problem.or(problem);
     report
 }

@@ -146,7 +146,7 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         locks: LockFamily::ParkingLot,
         seed: 7,
         pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
-        keyholder: Some(KeyHolderLoad {
+        key_holder: Some(KeyHolderLoad {
             workers: vec![1, 2],
             batches: 2,
             duration: Duration::from_millis(1),

@@ -80,7 +80,7 @@ pub(super) struct Ledger {
 
 /// What a look-up reads of a set.
 #[derive(Clone, Copy)]
-pub(super) struct Shown<'a, W: Words> {
+pub(super) struct Published<'a, W: Words> {
     pub(super) set: &'a Set,
     pub(super) entries: &'a Entries<W>,
 }
@@ -88,14 +88,14 @@ pub(super) struct Shown<'a, W: Words> {
 /// A set with everything that belongs to it.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a, W: Words> {
-    pub(super) shown: Shown<'a, W>,
+    pub(super) shown: Published<'a, W>,
     pub(super) ledger: &'a Ledger,
 }
 
 impl<'a, W: Words> Deref for Place<'a, W> {
-    type Target = Shown<'a, W>;
+    type Target = Published<'a, W>;
 
-    fn deref(&self) -> &Shown<'a, W> {
+    fn deref(&self) -> &Published<'a, W> {
         &self.shown
     }
 }
@@ -215,7 +215,7 @@ fn first(ways: Ways) -> usize {
     ways.trailing_zeros() as usize % WAYS
 }
 
-impl<W: Words> Shown<'_, W> {
+impl<W: Words> Published<'_, W> {
     /// Reads a word of each line of the entry that a look-up of a key with `tag` will most likely read.
     #[inline(always)]
     pub(super) fn touch(&self, tag: u8) -> u64 {

@@ -60,8 +60,8 @@ fn main() -> Result<(), trefoil_bfv::QuantiseError> {
     let pairs: Vec<_> =
         people.iter().enumerate().map(|(lane, y)| key.encrypt_lane(lane, &Share::of(y), &mut rng)).collect();
     let shares: Vec<(Share, Share)> = probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
-    let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
-    let encrypted = key.encrypt_probes(&of_keyholder, &mut rng);
+    let of_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+    let encrypted = key.encrypt_probes(&of_key_holder, &mut rng);
     let placed: Vec<PlacedShare<'_>> =
         (0..LANES).map(|lane| PlacedShare { lane, template: &pairs[lane], share: &shares[lane].0 }).collect();
     let masked = Masker::new(scheme, rand::random()).mask_shared(&zero, &placed, &encrypted);

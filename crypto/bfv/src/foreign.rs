@@ -127,8 +127,8 @@ fn we_match_against_their_ciphertexts() {
         .collect();
     let mut rng = Drbg::from_seed([2; 32]);
     let shares: Vec<(Share, Share)> = probes.iter().map(|probe| Share::of(probe).split(&mut rng)).collect();
-    let of_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
-    let encrypted = world.ours.encrypt_probes(&of_keyholder, &mut rng);
+    let of_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+    let encrypted = world.ours.encrypt_probes(&of_key_holder, &mut rng);
     let placed: Vec<PlacedShare<'_>> = (0..LANES)
         .map(|lane| PlacedShare { lane, template: &templates[lane], share: &shares[lane].0 })
         .collect();

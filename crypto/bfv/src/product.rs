@@ -187,8 +187,8 @@ mod tests {
             let probes: Vec<Embedding> = (0..LANES).map(|_| face(&mut self.rng)).collect();
             let shares: Vec<(Share, Share)> =
                 probes.iter().map(|probe| Share::of(probe).split(&mut self.rng)).collect();
-            let for_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
-            let encrypted = self.key.encrypt_probes(&for_keyholder, &mut self.rng);
+            let for_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+            let encrypted = self.key.encrypt_probes(&for_key_holder, &mut self.rng);
             let placed: Vec<PlacedShare<'_>> = (0..LANES)
                 .map(|lane| PlacedShare { lane, template: &self.templates[lane], share: &shares[lane].0 })
                 .collect();

@@ -321,19 +321,19 @@ pub struct SeatState {
     pub accused: u64,
 }
 
-fn done<K: KeyHolding + ?Sized>(keyholder: &K, request: Request) -> Result<(), KeyHolderError> {
-    match keyholder.call(request)? {
+fn done<K: KeyHolding + ?Sized>(key_holder: &K, request: Request) -> Result<(), KeyHolderError> {
+    match key_holder.call(request)? {
         Reply::Done => Ok(()),
         other => Err(unasked(&other)),
     }
 }
 
 fn one_key<K: KeyHolding + ?Sized>(
-    keyholder: &K,
+    key_holder: &K,
     request: Request,
     fits: impl Fn(&PublicKey) -> bool,
 ) -> Result<PublicKey, KeyHolderError> {
-    match keyholder.call(request)? {
+    match key_holder.call(request)? {
         Reply::PublicKeys(keys) => match <[PublicKey; 1]>::try_from(keys) {
             Ok([key]) if fits(&key) => Ok(key),
             _ => Err(unasked(&Reply::PublicKeys(Vec::new()))),

@@ -18,22 +18,22 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut rng = rand::rng();
 //! let (tenant, handle, now) = (TenantId::new([1; 16]), Handle::new([2; 32]), 1_800_000_000);
-//! let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, now)?;
+//! let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, now)?;
 //! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
-//! let key = keyholder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
+//! let key = key_holder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
 //!
 //! // Enrolment.
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
 //! let (blinded, blind) = split(&Embedding::quantise(&face)?, &mut rng);
 //! let lane = Lane::random(&mut rng);
 //! let name = TemplateName { tenant, handle, generation: 0 };
-//! let template = unblind(keyholder.enrol(name, lane, &blinded.into(), now)?, blind);
+//! let template = unblind(key_holder.enrol(name, lane, &blinded.into(), now)?, blind);
 //!
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
 //! let mut matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
 //! let job = matcher.mask(BatchId::new([3; 16]), tenant, &key, &[(&template, &probe)])?;
-//! assert!(keyholder.decide(&job, now)?.accepted(lane));
+//! assert!(key_holder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
 //! # }
 //! ```
@@ -43,7 +43,7 @@ mod call;
 mod enrolment;
 mod epoch;
 mod job;
-mod keyholder;
+mod key_holder;
 mod keys;
 mod lane;
 mod leakage;
@@ -69,7 +69,7 @@ pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };
 pub use job::{JobError, MatchJob};
-pub use keyholder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
+pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
 pub use keys::{KeyStructure, PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
 pub use local::Local;

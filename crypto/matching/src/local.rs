@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 /// See the module.
 pub struct Local {
-    keyholder: Arc<KeyHolder>,
+    key_holder: Arc<KeyHolder>,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl Local {
     /// By this clock, in unix seconds.
-    pub fn new(keyholder: Arc<KeyHolder>, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Local {
-        Local { keyholder, clock: Box::new(clock) }
+    pub fn new(key_holder: Arc<KeyHolder>, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Local {
+        Local { key_holder, clock: Box::new(clock) }
     }
 
     /// The key-holder itself.
-    pub fn keyholder(&self) -> &KeyHolder {
-        &self.keyholder
+    pub fn key_holder(&self) -> &KeyHolder {
+        &self.key_holder
     }
 }
 
 impl KeyHolding for Local {
     fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        self.keyholder.answer(request, (self.clock)())
+        self.key_holder.answer(request, (self.clock)())
     }
 }

@@ -8,7 +8,7 @@
 //! Every step can be repeated. A renewal that is asked for again has a higher generation and replaces the one before it, and a
 //! request that was delayed on its way has a lower one and is refused: nothing that is stored is ever taken back.
 
-use crate::keyholder::{KeyHolder, KeyHolderError, known};
+use crate::key_holder::{KeyHolder, KeyHolderError, known};
 use crate::{
     AttemptRecord, BlindedCiphertext, EncryptedTemplate, PublicKey, SubjectRecord, Template, TemplateName,
     TenantId,

@@ -9,7 +9,7 @@ mod subjects;
 
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
-use crate::keyholder::KeyHolderError;
+use crate::key_holder::KeyHolderError;
 use crate::names::Name;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MALFORMED_MAX};
 use crate::{PublicKey, TenantId, TenantRecord, Vault};

@@ -13,18 +13,18 @@
 //! use trefoil_split::{Context, OpeningKey, split_probe};
 //! use trefoil_types::{Handle, SessionId, TenantId};
 //!
-//! let keyholder = OpeningKey::generate();
-//! let pinned = keyholder.sealing_key().fingerprint();
+//! let key_holder = OpeningKey::generate();
+//! let pinned = key_holder.sealing_key().fingerprint();
 //!
 //! // On the device.
-//! let key = keyholder.sealing_key().pinned(&pinned)?;
+//! let key = key_holder.sealing_key().pinned(&pinned)?;
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
 //! let (tenant, handle, session) = (TenantId::new([1; 16]), Handle::new([2; 32]), SessionId::new([3; 32]));
 //! let context = Context::probe(&tenant, &handle, &session, &[4; 16], 1_800_000_000);
 //! let probe = split_probe(&face, &key, &context, &mut rand::rng())?;
 //!
 //! // At the key-holder: a share, which says nothing without the other.
-//! let share = keyholder.open(&context, &probe.sealed)?;
+//! let share = key_holder.open(&context, &probe.sealed)?;
 //! # drop(share);
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

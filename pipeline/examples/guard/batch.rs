@@ -30,10 +30,10 @@ struct Enrolled {
 
 pub(crate) fn guard(tier: Tier) {
     let mut rng = StdRng::seed_from_u64(crate::SEED);
-    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
+    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
     let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
-    let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("tenant");
-    let enrolled: Vec<Enrolled> = Lane::all().map(|lane| enrol(&keyholder, lane, &mut rng)).collect();
+    let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("tenant");
+    let enrolled: Vec<Enrolled> = Lane::all().map(|lane| enrol(&key_holder, lane, &mut rng)).collect();
     let cache = Arc::new(Engine::<Verdict>::new(EngineConfig { capacity: 32 * LANES }));
     let (proven, mut session) = (verdict(), cache.session());
     for Enrolled { handle, session: id, .. } in &enrolled {
@@ -43,8 +43,8 @@ pub(crate) fn guard(tier: Tier) {
     }
     let registry = Registry::default();
     registry.put(tenant(key), cache);
-    let keyholder = Arc::new(Local::new(Arc::new(keyholder), || NOW));
-    let pipeline = Pipeline::new(ISSUER.into(), registry, keyholder, tier);
+    let key_holder = Arc::new(Local::new(Arc::new(key_holder), || NOW));
+    let pipeline = Pipeline::new(ISSUER.into(), registry, key_holder, tier);
     let mut worker = pipeline.worker();
     let mut run = |lanes| {
         let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &Still, &Open);
@@ -70,12 +70,12 @@ impl Clock for Still {
     }
 }
 
-fn enrol(keyholder: &KeyHolder, lane: Lane, rng: &mut StdRng) -> Enrolled {
+fn enrol(key_holder: &KeyHolder, lane: Lane, rng: &mut StdRng) -> Enrolled {
     let handle = Handle::new(rng.random());
     let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
     let (blinded, blind) = split(&embedding(&face), rng);
     let name = TemplateName { tenant: TENANT, handle, generation: 1 };
-    let encrypted = keyholder.enrol(name, lane, &blinded.into(), NOW).expect("enrol");
+    let encrypted = key_holder.enrol(name, lane, &blinded.into(), NOW).expect("enrol");
     Enrolled { handle, session: SessionId::new(rng.random()), face, template: unblind(encrypted, blind) }
 }
 

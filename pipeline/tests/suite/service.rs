@@ -62,7 +62,7 @@ fn config(cadence: Cadence, sealers: Option<usize>, intake: usize) -> Config {
 
 fn start<C: Cache<Verdict>>(
     world: &World<C>,
-    keyholder: Arc<dyn KeyHolding>,
+    key_holder: Arc<dyn KeyHolding>,
     cadence: Cadence,
     intake: usize,
 ) -> Running
@@ -70,13 +70,13 @@ where
     C::Session: 'static,
 {
     let (send, out) = unbounded();
-    start_into(world, keyholder, cadence, intake, (send, out))
+    start_into(world, key_holder, cadence, intake, (send, out))
 }
 
 /// What is let go of goes into this channel, and waits there.
 fn start_into<C: Cache<Verdict>>(
     world: &World<C>,
-    keyholder: Arc<dyn KeyHolding>,
+    key_holder: Arc<dyn KeyHolding>,
     cadence: Cadence,
     intake: usize,
     (send, out): (Sender<Let>, Receiver<Let>),
@@ -86,7 +86,7 @@ where
 {
     let (keys, trust_root) = signing_keys();
     let config = config(cadence, None, intake);
-    let pipeline = world.pipeline_with(keyholder);
+    let pipeline = world.pipeline_with(key_holder);
     let service = Service::start(
         pipeline,
         keys,
@@ -137,7 +137,7 @@ fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
 }
 
 fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
-    Arc::new(Local::new(Arc::clone(&world.keyholder), || NOW))
+    Arc::new(Local::new(Arc::clone(&world.key_holder), || NOW))
 }
 
 pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
@@ -231,7 +231,7 @@ where
     let world = World::new(cache);
     world.prove_all();
     let (open, permits) = bounded(0);
-    let gate = Arc::new(Gate { inner: Arc::clone(&world.keyholder), permits });
+    let gate = Arc::new(Gate { inner: Arc::clone(&world.key_holder), permits });
     let running = start(&world, gate, Cadence::Group, 4);
     let intake = running.service.intake();
     let mut taken = 0u64;
@@ -269,9 +269,9 @@ where
     let world = World::new(cache);
     world.prove_all();
     let (decided, decisions) = unbounded();
-    let keyholder = Arc::new(Telling { inner: Arc::clone(&world.keyholder), decided });
+    let key_holder = Arc::new(Telling { inner: Arc::clone(&world.key_holder), decided });
     // The first seal waits to be released until somebody reads.
-    let running = start_into(&world, keyholder, Cadence::Group, 16, bounded(0));
+    let running = start_into(&world, key_holder, Cadence::Group, 16, bounded(0));
     let intake = running.service.intake();
     let mut taken = 0;
     // One lane: each request is a batch.
@@ -328,7 +328,7 @@ where
     world.prove_all();
     let (send, first) = bounded(1);
     send.send(()).expect("room for one");
-    let fragile = Arc::new(Fragile { inner: Arc::clone(&world.keyholder), first });
+    let fragile = Arc::new(Fragile { inner: Arc::clone(&world.key_holder), first });
     let running = start(&world, fragile, Cadence::Group, 1024);
     for i in 0..50 {
         submit(&running, || world.request(0, 0, i));

@@ -169,7 +169,7 @@ pub(crate) fn a_batch_reads_one_snapshot_and_looks_each_verdict_up_once<C: Cache
     world.prove_all();
     let (look_ups, snapshots) = (Arc::clone(&world.cache.look_ups), Count::default());
     let tenants = CountedTenants { inner: world.registry.clone(), snapshots: Arc::clone(&snapshots) };
-    let pipeline = world.pipeline_of(tenants, Arc::new(Local::new(Arc::clone(&world.keyholder), || NOW)));
+    let pipeline = world.pipeline_of(tenants, Arc::new(Local::new(Arc::clone(&world.key_holder), || NOW)));
     let clock = clock();
     for lanes in [1, 5, PEOPLE] {
         let requests: Vec<_> = (0..lanes).map(|i| world.request(i, i, i)).collect();
@@ -227,7 +227,7 @@ pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Ver
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
-    world.keyholder.shred(named(&PEOPLE_ONCE.0[4], 5)).expect("shred");
+    world.key_holder.shred(named(&PEOPLE_ONCE.0[4], 5)).expect("shred");
     let lanes = (0..8).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(4, Refusal::Template)]);
@@ -239,11 +239,11 @@ pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache
 pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cache<Verdict>>(cache: C) {
     let mut world = World::new(cache);
     world.prove_all();
-    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let next = world.key_holder.begin_rotation(TENANT).expect("known");
     let mut rng = StdRng::seed_from_u64(4);
     for i in [0, 3, 4] {
         let (blinded, blind) = blind(&world.templates[i], &mut rng);
-        let renewed = world.keyholder.renew(named(&PEOPLE_ONCE.0[i], 5), 6, &blinded);
+        let renewed = world.key_holder.renew(named(&PEOPLE_ONCE.0[i], 5), 6, &blinded);
         world.templates[i] = unblind(renewed.expect("honest"), blind);
     }
     let live = vec![(1, PEOPLE_ONCE.1)];
@@ -269,7 +269,7 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
         SealedFor { session: shared.session.to_bytes(), nonce: shared.nonce.clone(), issued_at: NOW };
     let context = sealed_for.context(&TENANT, &shared.template.handle);
     let share = Share::random(&mut StdRng::seed_from_u64(5));
-    let sealed = world.keyholder.sealing_key().seal(&context, &share);
+    let sealed = world.key_holder.sealing_key().seal(&context, &share);
     shared.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
     let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
     let outcome = run(&world.pipeline(), &clock(), lanes);
@@ -334,8 +334,8 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
     let world = World::new(cache);
     world.prove_all();
     let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
-    world.keyholder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
-    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
+    world.key_holder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
+    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     let mut worker = pipeline.worker();
@@ -368,8 +368,8 @@ pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdic
     world.prove_all();
     let stale = world.key.clone();
     malform(&world);
-    assert_ne!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
-    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
+    assert_ne!(world.key_holder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
+    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
     let (asked, jobs) = unbounded();
     let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
     for jobs_so_far in [2, 3] {
@@ -394,7 +394,7 @@ fn malform<C: Cache<Verdict>>(world: &World<C>) {
     let at = bytes.len() - 6;
     bytes[at] ^= 1;
     let job = MatchJob::from_bytes(&bytes).expect("a number below the prime");
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
 /// A key-holder that opens each share once, as all do, and has one subject out of the way only when it decides.
@@ -416,7 +416,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
     let world = World::with_keys(cache, KeyStructure::PerTenant);
     world.prove_all();
     let mut rng = StdRng::seed_from_u64(7);
-    let sealing = world.keyholder.sealing_key();
+    let sealing = world.key_holder.sealing_key();
     let mut shared = |i: usize| {
         let mut request = world.request(i, i, i);
         let face = Embedding::quantise(&PEOPLE_ONCE.0[i].face).expect("face");
@@ -428,7 +428,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         request
     };
     let (send, late) = unbounded();
-    let inner = Local::new(Arc::clone(&world.keyholder), || NOW);
+    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
     let pipeline = world.pipeline_with(Arc::new(Late { inner, late }));
     // Both calls look whether somebody is late.
     send.send(LaneSet::EMPTY).expect("the receiver is here");
@@ -455,8 +455,9 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
     world.prove_all();
     let mut rng = StdRng::seed_from_u64(8);
     let seats = Pieces::deal(&mut rng).map(|pieces| {
-        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
-        let holder = QuorumHolder::new(keyholder.into(), pieces).expect("its first pieces");
+        let key_holder =
+            KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
+        let holder = QuorumHolder::new(key_holder.into(), pieces).expect("its first pieces");
         let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
         holder.create_tenant(TENANT, policy).expect("a new tenant");
         holder.seat_key(TENANT, [0; 3]).expect("known")

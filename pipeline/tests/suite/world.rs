@@ -130,7 +130,7 @@ pub(crate) fn named(person: &Person, generation: u32) -> TemplateName {
 /// One deployment over the cache `C`.
 pub(crate) struct World<C> {
     pub(crate) registry: Registry<C>,
-    pub(crate) keyholder: Arc<KeyHolder>,
+    pub(crate) key_holder: Arc<KeyHolder>,
     pub(crate) cache: Arc<C>,
     pub(crate) templates: Vec<Template>,
     pub(crate) key: PublicKey,
@@ -144,21 +144,22 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn with_keys(cache: C, keys: KeyStructure) -> Self {
         let (people, root) = &*PEOPLE_ONCE;
         let mut rng = StdRng::seed_from_u64(2);
-        let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
+        let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
-        let key = keyholder.create_tenant(TENANT, keys, policy).expect("tenant");
+        let key = key_holder.create_tenant(TENANT, keys, policy).expect("tenant");
         let templates = people
             .iter()
             .zip(Lane::all())
             .map(|(person, lane)| {
                 let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
-                let encrypted = keyholder.enrol(named(person, 5), lane, &blinded.into(), NOW).expect("enrol");
+                let encrypted =
+                    key_holder.enrol(named(person, 5), lane, &blinded.into(), NOW).expect("enrol");
                 unblind(encrypted, blind)
             })
             .collect();
         let world = World {
             registry: Registry::default(),
-            keyholder: Arc::new(keyholder),
+            key_holder: Arc::new(key_holder),
             cache: Arc::new(cache),
             templates,
             key,
@@ -204,19 +205,19 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline(&self) -> Arc<Pipeline<C>> {
-        self.pipeline_with(Arc::new(Local::new(Arc::clone(&self.keyholder), || NOW)))
+        self.pipeline_with(Arc::new(Local::new(Arc::clone(&self.key_holder), || NOW)))
     }
 
-    pub(crate) fn pipeline_with(&self, keyholder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
-        self.pipeline_of(self.registry.clone(), keyholder)
+    pub(crate) fn pipeline_with(&self, key_holder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
+        self.pipeline_of(self.registry.clone(), key_holder)
     }
 
     pub(crate) fn pipeline_of(
         &self,
         tenants: impl Tenants<C> + 'static,
-        keyholder: Arc<dyn KeyHolding>,
+        key_holder: Arc<dyn KeyHolding>,
     ) -> Arc<Pipeline<C>> {
-        Arc::new(Pipeline::new(ISSUER.into(), tenants, keyholder, Tier::detected()))
+        Arc::new(Pipeline::new(ISSUER.into(), tenants, key_holder, Tier::detected()))
     }
 
     /// A request by `person` showing the face of `shown`.

@@ -9,7 +9,7 @@ use crate::repo::Repo;
 
 /// A command line as the page shows it.
 #[derive(Debug, PartialEq, Eq)]
-enum Shown<'a> {
+enum Command<'a> {
     /// A binary of the workspace, its subcommands, its flags.
     Binary { name: &'static str, subcommands: Vec<&'a str>, flags: Vec<&'a str> },
     /// A task of this program.
@@ -33,13 +33,13 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         for (number, line) in lines {
             match shown(line) {
                 None => {}
-                Some(Shown::Task(words)) => {
+                Some(Command::Task(words)) => {
                     let task = words.first().copied().unwrap_or_default();
                     if !crate::USAGE.lines().any(|usage| usage.split_whitespace().next() == Some(task)) {
                         problems.push(format!("{path}:{number}: no task {task:?}"));
                     }
                 }
-                Some(Shown::Binary { name, subcommands, flags }) => {
+                Some(Command::Binary { name, subcommands, flags }) => {
                     let key = (name, subcommands.iter().map(|word| (*word).to_owned()).collect());
                     let text = match helps.entry(key) {
                         Entry::Occupied(known) => known.into_mut(),
@@ -77,11 +77,11 @@ fn shell_lines(page: &str) -> Vec<(usize, &str)> {
     fences.flat_map(|fence| fence.lines).filter(|(_, line)| !line.trim_start().starts_with('#')).collect()
 }
 
-fn shown(line: &str) -> Option<Shown<'_>> {
+fn shown(line: &str) -> Option<Command<'_>> {
     let line = line.split(" #").next().unwrap_or(line);
     let words: Vec<&str> = line.split_whitespace().collect();
     let (name, rest) = match words.as_slice() {
-        ["cargo", "xtask", rest @ ..] => return Some(Shown::Task(rest.to_vec())),
+        ["cargo", "xtask", rest @ ..] => return Some(Command::Task(rest.to_vec())),
         ["cargo", "run", rest @ ..] => {
             let own = rest.iter().position(|word| *word == "--").map_or(&[][..], |at| &rest[at + 1..]);
             let bench = rest.contains(&"trefoil-bench");
@@ -97,7 +97,7 @@ fn shown(line: &str) -> Option<Shown<'_>> {
     let subcommands = rest.iter().take_while(plain).copied().collect();
     let flags =
         rest.iter().filter(|word| word.starts_with('-')).map(|word| word.split('=').next().unwrap_or(word));
-    Some(Shown::Binary { name, subcommands, flags: flags.collect() })
+    Some(Command::Binary { name, subcommands, flags: flags.collect() })
 }
 
 #[cfg(test)]
@@ -106,18 +106,26 @@ mod tests {
 
     #[test]
     fn commands_are_taken_apart() {
-        assert_eq!(shown("cargo xtask test"), Some(Shown::Task(vec!["test"])));
+        assert_eq!(shown("cargo xtask test"), Some(Command::Task(vec!["test"])));
         assert_eq!(
             shown("cargo run --release -- demo --people=40  # small"),
-            Some(Shown::Binary { name: "trefoil", subcommands: vec!["demo"], flags: vec!["--people"] })
+            Some(Command::Binary { name: "trefoil", subcommands: vec!["demo"], flags: vec!["--people"] })
         );
         assert_eq!(
             shown("cargo run --release -p trefoil-bench -- run --seconds 1"),
-            Some(Shown::Binary { name: "trefoil-bench", subcommands: vec!["run"], flags: vec!["--seconds"] })
+            Some(Command::Binary {
+                name: "trefoil-bench",
+                subcommands: vec!["run"],
+                flags: vec!["--seconds"]
+            })
         );
         assert_eq!(
             shown("target/release/trefoil verify a.cbor --trust-root t.json"),
-            Some(Shown::Binary { name: "trefoil", subcommands: vec!["verify"], flags: vec!["--trust-root"] })
+            Some(Command::Binary {
+                name: "trefoil",
+                subcommands: vec!["verify"],
+                flags: vec!["--trust-root"]
+            })
         );
         assert_eq!(shown("curl https://localhost:8443/v1/keys"), None);
     }

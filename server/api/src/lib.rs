@@ -464,7 +464,7 @@ pub struct TenantPage {
 /// `GET /v1/tenants/{tenant}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ShownTenant {
+pub struct TenantDetail {
     /// As in the list.
     #[serde(flatten)]
     pub summary: TenantSummary,

@@ -24,7 +24,7 @@ use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
     Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
     Outcome, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-    RotationStatus, Scope, ShownTenant, TenantPage, TenantSummary,
+    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -109,7 +109,7 @@ impl Admin {
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
-    pub async fn tenant(&self, tenant: Hex<16>) -> Result<ShownTenant, ClientError> {
+    pub async fn tenant(&self, tenant: Hex<16>) -> Result<TenantDetail, ClientError> {
         self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
     }
 

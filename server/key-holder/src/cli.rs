@@ -221,7 +221,7 @@ impl KeyHolderArgs {
                 gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
             }
             Some(Command::ResetMalformed { place, tenant }) => {
-                operate(&place, |keyholder| keyholder.forgive_malformed(TenantId::new(tenant.0)))
+                operate(&place, |key_holder| key_holder.forgive_malformed(TenantId::new(tenant.0)))
             }
             Some(Command::SetPolicy {
                 place,
@@ -243,13 +243,13 @@ impl KeyHolderArgs {
                     attempts_per_generation,
                 };
                 let policy = DecisionPolicy { threshold, attempts };
-                operate(&place, |keyholder| keyholder.set_policy(TenantId::new(tenant.0), policy))
+                operate(&place, |key_holder| key_holder.set_policy(TenantId::new(tenant.0), policy))
             }
             Some(Command::Status { place }) => {
-                operate(&place, |keyholder| keyholder.status().map(|status| print_status(&status)))
+                operate(&place, |key_holder| key_holder.status().map(|status| print_status(&status)))
             }
-            Some(Command::SealingKey { place }) => operate(&place, |keyholder| {
-                keyholder.sealing_key().map(|key| println!("{}", key.fingerprint()))
+            Some(Command::SealingKey { place }) => operate(&place, |key_holder| {
+                key_holder.sealing_key().map(|key| println!("{}", key.fingerprint()))
             }),
             Some(Command::Backup { place, backup }) => {
                 backup.run(|| place.load().map(|config| config.server.data_dir))

@@ -13,11 +13,11 @@
 use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
 use crate::config::{Config, Seated};
-use crate::desk::{Desk, Role};
+use crate::handler::{Handler, Role};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
-use crate::places::Places;
 use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
+use crate::semaphore::Semaphore;
 use crate::vault::SqliteVault;
 use crate::{quorum, systemd, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
@@ -121,10 +121,10 @@ pub struct Process {
 struct Shared {
     tls: Arc<ServerConfig>,
     clients: HashMap<Fingerprint, Arc<Client>>,
-    desk: Desk,
+    handler: Handler,
     connections_max: usize,
     connections: AtomicUsize,
-    handshakes: Places,
+    handshakes: Semaphore,
     /// A flag of each connection's own, so that no two batches share one: see [`Answering`].
     conversations: Mutex<Vec<Weak<AtomicBool>>>,
     supervisor: Supervisor,
@@ -170,7 +170,7 @@ impl Process {
             }
         }
         let supervisor = Supervisor::default();
-        let desk = open_desk(config, &directory, peers, accept_older_vault, &supervisor)?;
+        let handler = open_desk(config, &directory, peers, accept_older_vault, &supervisor)?;
         let address = config.server.listen;
         let bound = match socket {
             Some(socket) => socket.set_nonblocking(false).map(|()| socket),
@@ -180,10 +180,10 @@ impl Process {
         let shared = Shared {
             tls: tls::server_config(identity, clients.keys().copied().collect())?,
             clients,
-            desk,
+            handler,
             connections_max: config.server.connections,
             connections: AtomicUsize::new(0),
-            handshakes: Places::new(HANDSHAKES_MAX),
+            handshakes: Semaphore::new(HANDSHAKES_MAX),
             conversations: Mutex::default(),
             supervisor,
             stopping: AtomicBool::new(false),
@@ -211,7 +211,7 @@ impl Process {
     /// When no thread can be started.
     pub fn serve(self, signals: &[i32]) -> io::Result<Option<Death>> {
         let Process { listener, shared, .. } = &self;
-        let head = shared.desk.log.head();
+        let head = shared.handler.log.head();
         tracing::info!(jobs = head.next, head = hex::encode(head.digest), "serving");
         let (tell, death) = channel();
         let died = tell.clone();
@@ -229,7 +229,7 @@ impl Process {
         shared.supervisor.spawn("disk watch", move || {
             loop {
                 std::thread::sleep(disk::INTERVAL);
-                watching.desk.disk.look();
+                watching.handler.disk.look();
             }
         })?;
         let (listener, accepting) = (listener.try_clone()?, Arc::clone(shared));
@@ -240,7 +240,7 @@ impl Process {
             shared.supervisor.spawn("watchdog", move || {
                 loop {
                     // The vault is what every answer waits for.
-                    living.desk.vault.state();
+                    living.handler.vault.state();
                     systemd::alive();
                     std::thread::sleep(interval);
                 }
@@ -249,7 +249,7 @@ impl Process {
         let death = death.recv().map_err(io::Error::other)?;
         systemd::stopping();
         shared.finish(Instant::now() + FRAME_TIME_MAX);
-        if let Err(cause) = shared.desk.vault.checkpoint() {
+        if let Err(cause) = shared.handler.vault.checkpoint() {
             tracing::warn!(%cause, "vault.sqlite is complete only together with vault.sqlite-wal: copy both");
         }
         Ok(death)
@@ -279,7 +279,7 @@ fn open_desk(
     peers: Option<Seated>,
     accept_older: bool,
     supervisor: &Supervisor,
-) -> Result<Desk, StartError> {
+) -> Result<Handler, StartError> {
     let disk = Disk::open(directory.path(), config.disk.limits());
     let path = directory.join(VAULT_FILE);
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
@@ -309,13 +309,13 @@ fn open_desk(
         entry.vault = restored.generation;
         log.append(entry).map_err(|cause| StartError::Vault(cause.to_string()))?;
     }
-    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), unix_s())
+    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), unix_s())
         .map_err(|cause| StartError::Vault(cause.to_string()))?;
-    let keyholder = Arc::new(keyholder);
-    let member =
-        quorum::open(supervisor, &config.quorum, directory, peers, &keyholder).map_err(StartError::Quorum)?;
-    let role = member.map_or(Role::Alone(keyholder), |member| Role::Member(Box::new(member)));
-    Ok(Desk { role, vault, log, limits: config.policy, disk })
+    let key_holder = Arc::new(key_holder);
+    let member = quorum::open(supervisor, &config.quorum, directory, peers, &key_holder)
+        .map_err(StartError::Quorum)?;
+    let role = member.map_or(Role::Alone(key_holder), |member| Role::Member(Box::new(member)));
+    Ok(Handler { role, vault, log, limits: config.policy, disk })
 }
 
 impl Shared {
@@ -388,7 +388,7 @@ impl Shared {
             if self.stopping.load(Ordering::SeqCst) || self.supervisor.death().is_some() {
                 return Err(io::Error::other("the process ends"));
             }
-            let reply = self.desk.answer(client, request, unix_s());
+            let reply = self.handler.answer(client, request, unix_s());
             channel.set_deadline(Instant::now() + FRAME_TIME_MAX);
             channel.send(&reply_frame(&reply))?;
             drop(turn);

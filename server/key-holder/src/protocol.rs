@@ -66,7 +66,7 @@ static KINDS: [Kind; 19] = [
     kind("finish-rotation", Right::Match, 0),
     // The operator prints its fingerprint.
     public("sealing-key"),
-    // Of what a client does not own it says nothing: see `desk`.
+    // Of what a client does not own it says nothing: see `handler`.
     public("status"),
     kind("set-policy", Right::Operate, 0),
     kind("reset-malformed", Right::Operate, 0),

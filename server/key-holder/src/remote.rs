@@ -1,8 +1,8 @@
 //! A key-holder elsewhere, in the role of one in this process: each request is a call over its line.
 
 use crate::address::Address;
+use crate::connection_pool::ConnectionPool;
 use crate::identity::Identity;
-use crate::line::Line;
 use crate::protocol::request_frame;
 use crate::tls;
 use std::io;
@@ -23,7 +23,7 @@ pub struct Bounds {
 
 /// See the module.
 pub struct Remote {
-    line: Arc<Line>,
+    line: Arc<ConnectionPool>,
     monitor: Option<JoinHandle<()>>,
 }
 
@@ -47,10 +47,10 @@ impl Remote {
         bounds: Bounds,
     ) -> io::Result<Remote> {
         let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        Remote::over(supervisor, Line::new(address, tls, bounds))
+        Remote::over(supervisor, ConnectionPool::new(address, tls, bounds))
     }
 
-    fn over(supervisor: &Supervisor, line: Line) -> io::Result<Remote> {
+    fn over(supervisor: &Supervisor, line: ConnectionPool) -> io::Result<Remote> {
         let line = Arc::new(line);
         let watched = Arc::clone(&line);
         let monitor = supervisor.spawn("key-holder-monitor", move || watched.monitor())?;

@@ -86,17 +86,17 @@ impl Counters {
     pub fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
-        let [proof_lookup, r#match, keyholder, digest, seal, total] = &self.stages;
+        let [proof_lookup, r#match, key_holder, digest, seal, total] = &self.stages;
         seal.record(seal_ns);
         for Bound { lanes, times, .. } in batches {
-            let StageTimes { proof_lookup_ns, match_ns, keyholder_ns, digest_ns } = *times;
+            let StageTimes { proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, lanes.len() as u64);
             proof_lookup.record(proof_lookup_ns);
             r#match.record(match_ns);
-            keyholder.record(keyholder_ns);
+            key_holder.record(key_holder_ns);
             digest.record(digest_ns);
-            total.record(proof_lookup_ns + match_ns + keyholder_ns + digest_ns + seal_ns);
+            total.record(proof_lookup_ns + match_ns + key_holder_ns + digest_ns + seal_ns);
         }
     }
 

@@ -32,7 +32,7 @@ const CLOCK_SKEW_S: u64 = 300;
 /// See the module.
 pub struct Directory {
     store: Arc<dyn Store>,
-    keyholder: Arc<dyn KeyHolding>,
+    key_holder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
     registry: Registry<VerdictCache>,
@@ -74,7 +74,7 @@ impl Directory {
     /// Loads everything from the store.
     pub fn load(
         store: Arc<dyn Store>,
-        keyholder: Arc<dyn KeyHolding>,
+        key_holder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
         verdicts_default: usize,
@@ -84,7 +84,7 @@ impl Directory {
             store.registry().map_err(|cause| cause.to_string())?;
         let directory = Directory {
             store,
-            keyholder,
+            key_holder,
             master,
             pepper,
             registry: Registry::default(),
@@ -122,7 +122,7 @@ impl Directory {
         aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
         let _changing = self.change();
         let public_key = self
-            .keyholder
+            .key_holder
             .create_tenant(TenantId::new(id), policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&TenantId::new(id));

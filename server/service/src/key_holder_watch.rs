@@ -68,9 +68,9 @@ impl KeyHolderWatch {
     }
 
     /// Asks, and takes what public keys were renewed.
-    pub fn look(&self, keyholder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
-        for tenant in keyholder.stale() {
-            match keyholder.public_keys(tenant) {
+    pub fn look(&self, key_holder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
+        for tenant in key_holder.stale() {
+            match key_holder.public_keys(tenant) {
                 Ok(keys) => tenants.renew_keys(&tenant, &keys),
                 Err(cause) => {
                     tracing::warn!(tenant = hex::encode(tenant), %cause, "its public keys are out of date");
@@ -78,7 +78,7 @@ impl KeyHolderWatch {
             }
         }
         // One that is away is reported by its connection.
-        if let Ok(status) = keyholder.status() {
+        if let Ok(status) = key_holder.status() {
             self.compare(&status.vaults);
             self.status.store(Some(Arc::new(status)));
         }

@@ -154,7 +154,7 @@ fn begin(service: &Service, tenant: &TenantId) -> Result<(), Refused> {
     let current = service.directory.tenant(tenant)?;
     if current.keys.len() == 1 {
         service.check_vaults()?;
-        let next = service.keyholder.begin_rotation(*tenant)?;
+        let next = service.key_holder.begin_rotation(*tenant)?;
         service.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
     }
     // Enrolments that asked the key-holder before it had the next keys are stored after this.
@@ -182,7 +182,7 @@ fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
             }
         }
     }
-    if patiently(service, || Ok(service.keyholder.finish_rotation(*tenant, old)?))?.is_none() {
+    if patiently(service, || Ok(service.key_holder.finish_rotation(*tenant, old)?))?.is_none() {
         return Ok(false);
     }
     let next = current.keys.last().cloned().into_iter().collect();
@@ -227,7 +227,7 @@ fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed,
     };
     let (blinded, share) = blind(&template, &mut rand::rng());
     let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
-    let encrypted = match service.keyholder.renew(Renewal { name: name(from), to, blinded }) {
+    let encrypted = match service.key_holder.renew(Renewal { name: name(from), to, blinded }) {
         Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
         other => other?,
     };
@@ -249,7 +249,7 @@ fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed,
     if service.store.renew_template(record, from)? {
         service.templates.insert(renewed);
     } else {
-        service.keyholder.shred(name(to))?;
+        service.key_holder.shred(name(to))?;
     }
     Ok(Renewed::Done)
 }

@@ -50,9 +50,9 @@ pub struct Service {
     /// Tenants and who speaks for them.
     pub directory: Directory,
     /// Who decides.
-    pub keyholder: Arc<dyn KeyHolding>,
+    pub key_holder: Arc<dyn KeyHolding>,
     /// What is known of it.
-    pub key_holder: Arc<KeyHolderWatch>,
+    pub key_holder_watch: Arc<KeyHolderWatch>,
     /// Rows of sessions.
     pub sessions: Sessions,
     /// Where the hash chains of open sessions stand.
@@ -108,9 +108,9 @@ impl Service {
     pub fn undecided(&self) -> Option<String> {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
-        let away = || Some(format!("the key-holder cannot be reached: {}", self.keyholder.unready()?));
+        let away = || Some(format!("the key-holder cannot be reached: {}", self.key_holder.unready()?));
         let room = || self.no_room();
-        death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder.too_many_older())
+        death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder_watch.too_many_older())
     }
 
     /// Why nothing is begun that fills the disk, or nothing.
@@ -133,12 +133,12 @@ impl Service {
 
     /// Refuses a login where too many vaults are older copies.
     pub fn check_decidable(&self) -> Result<(), Refused> {
-        self.key_holder.too_many_older().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
+        self.key_holder_watch.too_many_older().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
     /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
     pub fn check_vaults(&self) -> Result<(), Refused> {
-        self.key_holder.older_vault().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
+        self.key_holder_watch.older_vault().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
     /// What the store gave contradicts itself: the process ends, because nothing that it would say could be believed.

@@ -143,7 +143,7 @@ pub(super) async fn reset_malformed(
 ) -> Result<StatusCode, Problem> {
     blocking(move || {
         app.service.check_vaults()?;
-        match app.service.keyholder.forgive_malformed(TenantId::new(tenant)) {
+        match app.service.key_holder.forgive_malformed(TenantId::new(tenant)) {
             Ok(()) => Ok(StatusCode::NO_CONTENT),
             Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
             Err(cause) => Err(cause.into()),
@@ -184,11 +184,11 @@ pub(super) async fn live() -> &'static str {
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     match app.service.undecided() {
         None => {
-            let away = app.service.keyholder.seats().into_iter().filter_map(|holder| {
+            let away = app.service.key_holder.seats().into_iter().filter_map(|holder| {
                 let (seat, address) = (holder.seat, holder.address);
                 holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
             });
-            let counted = app.service.key_holder.status().as_deref().map(counted);
+            let counted = app.service.key_holder_watch.status().as_deref().map(counted);
             std::iter::once("ready\n".to_owned())
                 .chain(away)
                 .chain(counted)

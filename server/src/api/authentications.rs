@@ -3,7 +3,7 @@
 
 use super::caller::Caller;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
-use super::templates::Shown;
+use super::templates::Face;
 use super::{body, templates};
 use crate::app::App;
 use crate::problem::{Code, Problem};
@@ -58,7 +58,7 @@ pub(super) async fn login(
     let mut request: Authentication = body::parse(json)?;
     policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
-    if app.service.keyholder.unready().is_some() {
+    if app.service.key_holder.unready().is_some() {
         return Err(Refused::KeyHolderAway.into());
     }
     app.service.check_decidable()?;
@@ -84,8 +84,8 @@ pub(super) fn late() -> Problem {
 fn probe(tenant: &Tenant, request: &mut Authentication) -> Result<Probe, Problem> {
     let Authentication { embedding, shares, session_id, nonce, issued_at, .. } = request;
     match templates::shown(tenant.policy.probe, embedding.take(), shares.take())? {
-        Shown::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
-        Shown::Shared { open, sealed } => {
+        Face::Plain(vector) => Ok(Probe::Plain(templates::quantise(&vector)?)),
+        Face::Shared { open, sealed } => {
             let share =
                 Share::from_bytes(&open).map_err(|cause| templates::refused_share("/shares/open", cause))?;
             let nonce = nonce.as_bytes().to_vec();

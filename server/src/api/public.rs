@@ -135,7 +135,7 @@ pub(super) async fn fhe_keys(
 ) -> Result<Response, Problem> {
     let keys = blocking(move || {
         let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
-        let key = app.service.keyholder.sealing_key()?;
+        let key = app.service.key_holder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id.to_bytes()),
             probe_mode: tenant.policy.probe,

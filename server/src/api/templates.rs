@@ -41,11 +41,11 @@ pub(super) async fn enrol(
     let Body { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
     let tenant = Arc::clone(&caller.tenant);
     let face = match shown(tenant.policy.probe, embedding, shares)? {
-        Shown::Plain(vector) => {
+        Face::Plain(vector) => {
             let (blinded, blind) = split(&quantise(&vector)?, &mut rand::rng());
             (blinded.into(), blind)
         }
-        Shown::Shared { open, sealed } => {
+        Face::Shared { open, sealed } => {
             let blind = Blind::from_bytes(&open).map_err(|cause| refused_share("/shares/open", cause))?;
             let issued_at = fresh(issued_at, app.service.now())?;
             let idempotency_key = key.clone().into_bytes();
@@ -94,7 +94,7 @@ pub(super) async fn delete(
         let name = |generation| TemplateName { tenant, handle: Handle::new(handle), generation };
         let shred = |generation| {
             let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
-            app.service.disk.with_reserve(|| app.service.keyholder.shred(name(generation)), in_vault)
+            app.service.disk.with_reserve(|| app.service.key_holder.shred(name(generation)), in_vault)
         };
         shred(template.generation)?;
         // A rotation may have renewed it in the meantime.
@@ -130,7 +130,7 @@ pub(super) async fn load(
 }
 
 /// A face as a request brings it, in the tenant's probe mode.
-pub(super) enum Shown {
+pub(super) enum Face {
     /// As it is.
     Plain(Box<Vector>),
     /// In two shares.
@@ -147,15 +147,15 @@ pub(super) fn shown(
     probe: Probe,
     embedding: Option<Vector>,
     shares: Option<Shares>,
-) -> Result<Shown, Problem> {
+) -> Result<Face, Problem> {
     match (probe, embedding, shares) {
-        (Probe::Plain, Some(vector), None) => Ok(Shown::Plain(Box::new(vector))),
+        (Probe::Plain, Some(vector), None) => Ok(Face::Plain(Box::new(vector))),
         (Probe::Shared, None, Some(Shares { open, sealed })) => {
             let sealed = SealedShare::from_bytes(&sealed.0).ok_or_else(|| {
                 let detail = format!("expected {} bytes", SealedShare::BYTES);
                 Problem::field(Code::ShareRefused, "/shares/sealed", detail)
             })?;
-            Ok(Shown::Shared { open: open.0, sealed })
+            Ok(Face::Shared { open: open.0, sealed })
         }
         (Probe::Plain, ..) => Err(Problem::new(
             Code::ProbeModeMismatch,
@@ -188,7 +188,7 @@ fn store(
     app: &App,
     tenant: &Tenant,
     handle: Handle,
-    (for_keyholder, blind): (ForKeyHolder, Blind),
+    (for_key_holder, blind): (ForKeyHolder, Blind),
     consent_ref: String,
     (key, request_digest): (String, [u8; 32]),
 ) -> Result<String, Problem> {
@@ -204,7 +204,7 @@ fn store(
     // Until it is stored no rotation of the tenant's keys takes stock.
     let _enrolling = app.service.enrolling.read().unwrap_or_else(PoisonError::into_inner);
     let name = TemplateName { tenant: tenant.id, handle, generation };
-    let encrypted = app.service.keyholder.enrol(Enrolment { name, lane, template: for_keyholder });
+    let encrypted = app.service.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
     let encrypted = encrypted.map_err(|cause| match cause {
         KeyHolderError::SealedShares(_) => refused_share("/shares/sealed", SEALED_FOR_ANOTHER),
         other => other.into(),
@@ -230,7 +230,7 @@ fn store(
     let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
     if let Err(cause) = app.service.store.enrol(record, answer) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
-        app.service.keyholder.shred(name)?;
+        app.service.key_holder.shred(name)?;
         return Err(exists(cause));
     }
     app.service.templates.insert(template);

@@ -105,15 +105,15 @@ fn key_holders_are_none_one_or_three() {
     let url = |digit: &str| format!("tls://127.0.0.1:7443#{}", digit.repeat(64));
     let load = |urls: &[String]| {
         load(None, &[], &Overrides { key_holder: urls.to_vec(), ..Overrides::default() })
-            .and_then(|config| config.keyholder.place())
+            .and_then(|config| config.key_holder.place())
     };
     let three = [url("1"), url("2"), url("3")];
     assert_eq!(load(&[]).unwrap(), Place::Here);
     let mut elsewhere = Config::embedded();
-    elsewhere.keyholder.accept_older_vault = true;
-    assert_eq!(elsewhere.keyholder.place().unwrap(), Place::Here);
-    elsewhere.keyholder.url = url("1");
-    let cause = elsewhere.keyholder.place().unwrap_err().to_string();
+    elsewhere.key_holder.accept_older_vault = true;
+    assert_eq!(elsewhere.key_holder.place().unwrap(), Place::Here);
+    elsewhere.key_holder.url = url("1");
+    let cause = elsewhere.key_holder.place().unwrap_err().to_string();
     assert!(
         cause.contains("--accept-older-vault") && cause.contains("start the key-holder itself"),
         "{cause}"

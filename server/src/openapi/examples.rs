@@ -6,7 +6,7 @@ use trefoil_api::{
     AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
     Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, Probe, ProofSession,
     PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState,
-    RotationStatus, Scope, ShownTenant, TenantPage, TenantSummary, Threshold, Vector,
+    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -133,8 +133,8 @@ pub(crate) fn tenants() -> TenantPage {
     TenantPage { tenants: vec![tenant()], next: None }
 }
 
-pub(crate) fn shown_tenant() -> ShownTenant {
-    ShownTenant {
+pub(crate) fn shown_tenant() -> TenantDetail {
+    TenantDetail {
         summary: tenant(),
         policy_id: 1,
         policy_version: 1,

@@ -46,8 +46,8 @@ impl Tenant {
 
     fn product(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> MaskedProduct {
         let shares: Vec<(Share, Share)> = probes.iter().map(|probe| probe.split(&mut self.rng)).collect();
-        let for_keyholder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
-        let encrypted = self.key.encrypt_probes(&for_keyholder, &mut self.rng);
+        let for_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+        let encrypted = self.key.encrypt_probes(&for_key_holder, &mut self.rng);
         let placed: Vec<PlacedShare<'_>> = templates
             .iter()
             .zip(&shares)

@@ -1,7 +1,7 @@
 //! One job at one of three key-holders: parts for the others, and what theirs amount to.
 
 use super::{Parts, QuorumHolder, SeatJob};
-use crate::keyholder::{known, nothing_stray, reached, wipe_stack};
+use crate::key_holder::{known, nothing_stray, reached, wipe_stack};
 use crate::tenant::Admitted;
 use crate::{Decisions, KeyHolderError, LaneSet};
 use trefoil_bfv::threshold::{Of, Partial, Piece, Seat};
@@ -56,11 +56,11 @@ impl QuorumHolder {
         if job.seat != self.seat() {
             return Err(KeyHolderError::forbidden("the job is for another seat"));
         }
-        let tenants = self.keyholder.tenants();
+        let tenants = self.key_holder.tenants();
         let tenant = known(&tenants, &job.job.tenant)?;
-        let (vault, version) = (self.keyholder.vault(), Some(job.own.stamp.version));
+        let (vault, version) = (self.key_holder.vault(), Some(job.own.stamp.version));
         let admitted = tenant.admit(vault, &job.job.subjects, job.job.epoch, version, now)?;
-        let (threads, occupied) = (self.keyholder.threads(), job.job.occupied());
+        let (threads, occupied) = (self.key_holder.threads(), job.job.occupied());
         threads.count(|counts| counts.attempted(occupied));
         let vouched = admitted.tag_key().is_some_and(|key| {
             job.tagged().iter().fold(true, |all, (batch, tag)| all & key.vouches(batch, tag))
@@ -163,11 +163,11 @@ impl QuorumHolder {
         judged: &Judgement,
         heard: bool,
     ) -> Result<Decisions, KeyHolderError> {
-        let tenants = self.keyholder.tenants();
+        let tenants = self.key_holder.tenants();
         let tenant = known(&tenants, &job.job.tenant)?;
-        let vault = self.keyholder.vault();
+        let vault = self.key_holder.vault();
         let lanes = job.job.occupied().len();
-        let failed = |lanes: usize| self.keyholder.threads().count(|counts| counts.failed(lanes));
+        let failed = |lanes: usize| self.key_holder.threads().count(|counts| counts.failed(lanes));
         match judged.outcome {
             Outcome::Matched(matched) => {
                 let accepted = tenant.settle(vault, &begun.admitted, matched)?;

@@ -18,7 +18,7 @@ pub use pieces::Pieces;
 pub use seat_key::SeatKey;
 pub use trefoil_bfv::threshold::Seat;
 
-use crate::keyholder::known;
+use crate::key_holder::known;
 use crate::template::Ciphertext;
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder, KeyHolderError, KeyStructure,
@@ -33,27 +33,27 @@ use zeroize::Zeroizing;
 
 /// One key-holder of a quorum. Shared between threads by reference.
 pub struct QuorumHolder {
-    keyholder: Arc<KeyHolder>,
+    key_holder: Arc<KeyHolder>,
     pieces: Pieces,
     contributions: Contributions,
 }
 
 impl QuorumHolder {
-    /// One of three, with the pieces that it was given. Policies, freezes and shredding stay with `keyholder`, which must have no
+    /// One of three, with the pieces that it was given. Policies, freezes and shredding stay with `key_holder`, which must have no
     /// tenant that three did not make.
     ///
     /// # Errors
     /// [`KeyHolderError::Forbidden`] for a key-holder that has been alone, or was dealt other pieces.
-    pub fn new(keyholder: Arc<KeyHolder>, pieces: Pieces) -> Result<QuorumHolder, KeyHolderError> {
+    pub fn new(key_holder: Arc<KeyHolder>, pieces: Pieces) -> Result<QuorumHolder, KeyHolderError> {
         let made_by_three =
-            keyholder.tenants_made_from(|tenant| pieces.shared(b"trefoil/quorum/tenant/1", tenant));
+            key_holder.tenants_made_from(|tenant| pieces.shared(b"trefoil/quorum/tenant/1", tenant));
         if !made_by_three {
             return Err(KeyHolderError::forbidden(
                 "its vault has tenants that were not made with these pieces: give it the pieces that it was dealt first, or an \
                  empty data directory",
             ));
         }
-        Ok(QuorumHolder { keyholder, pieces, contributions: Contributions::default() })
+        Ok(QuorumHolder { key_holder, pieces, contributions: Contributions::default() })
     }
 
     /// Its seat.
@@ -62,8 +62,8 @@ impl QuorumHolder {
     }
 
     /// The keys, policies and budgets of this seat.
-    pub fn keyholder(&self) -> &KeyHolder {
-        &self.keyholder
+    pub fn key_holder(&self) -> &KeyHolder {
+        &self.key_holder
     }
 
     /// What this seat says about the public key of a tenant, with tag bases of these versions ([`crate::PublicKey::of_quorum`]).
@@ -75,7 +75,7 @@ impl QuorumHolder {
         tenant: TenantId,
         versions: seat_key::Versions,
     ) -> Result<SeatKey, KeyHolderError> {
-        let tenants = self.keyholder.tenants();
+        let tenants = self.key_holder.tenants();
         let of = known(&tenants, &tenant)?;
         let epoch = of.newest()?;
         let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;
@@ -97,7 +97,7 @@ impl QuorumHolder {
         let tags = self.pieces.masters.each_ref().map(|master| *master.tags(self.seat()).expose_bytes());
         let epochs = vec![EpochRecord { epoch: 0, master, seed, tags }];
         let (keys, policy) = (KeyStructure::PerSubject, policy.of_one_of_three());
-        let created = self.keyholder.insert_tenant(&TenantRecord {
+        let created = self.key_holder.insert_tenant(&TenantRecord {
             tenant,
             keys,
             epochs,
@@ -113,7 +113,7 @@ impl QuorumHolder {
     /// # Errors
     /// As [`KeyHolder::set_policy`].
     pub fn set_policy(&self, tenant: TenantId, policy: DecisionPolicy) -> Result<(), KeyHolderError> {
-        self.keyholder.set_policy(tenant, policy.of_one_of_three())
+        self.key_holder.set_policy(tenant, policy.of_one_of_three())
     }
 
     /// This seat's contribution to the salt of one enrolment, for the gateway to send to all three. `now` is in unix seconds.
@@ -122,7 +122,7 @@ impl QuorumHolder {
     /// [`KeyHolderError::Unavailable`] while too many enrolments have been begun and not made.
     pub fn contribute(&self, name: TemplateName, now: u64) -> Result<[u8; 32], KeyHolderError> {
         let mut salt = [0; 32];
-        self.keyholder.generator().fill(&mut salt);
+        self.key_holder.generator().fill(&mut salt);
         match self.contributions.put(name, salt, now) {
             true => Ok(salt),
             false => Err(KeyHolderError::Unavailable(
@@ -143,7 +143,7 @@ impl QuorumHolder {
         if !self.contributions.take(name, &own) {
             return Err(KeyHolderError::forbidden("the enrolment lacks this key-holder's contribution"));
         }
-        let tenants = self.keyholder.tenants();
+        let tenants = self.key_holder.tenants();
         let of = known(&tenants, &tenant)?;
         // What the key is derived from anyway comes first: no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
@@ -159,7 +159,7 @@ impl QuorumHolder {
         let number = epoch.number();
         let renewed_from = None;
         let record = SubjectRecord { handle, generation, lane, epoch: number, renewed_from, salt, attempts };
-        of.insert(self.keyholder.vault(), &epoch, &record)?;
+        of.insert(self.key_holder.vault(), &epoch, &record)?;
         let subject = epoch.subject_key(&record);
         let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;
         let mut parts =

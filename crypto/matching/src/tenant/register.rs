@@ -4,7 +4,7 @@
 use super::{InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
-use crate::keyholder::KeyHolderError;
+use crate::key_holder::KeyHolderError;
 use crate::tenant::subjects::Subject;
 use crate::{DecisionPolicy, EpochRecord, Handle, Lane, LaneSet, SubjectRecord, TenantRecord, Vault};
 use arc_swap::ArcSwap;

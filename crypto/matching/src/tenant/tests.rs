@@ -63,40 +63,40 @@ impl Vault for Slow {
     }
 }
 
-fn ledger_of(keyholder: &KeyHolder, name: Name) -> Option<Arc<Ledger>> {
-    keyholder.tenants()[&ID].subjects.read(&name, |subject| Arc::clone(&subject.ledger))
+fn ledger_of(key_holder: &KeyHolder, name: Name) -> Option<Arc<Ledger>> {
+    key_holder.tenants()[&ID].subjects.read(&name, |subject| Arc::clone(&subject.ledger))
 }
 
 /// Enrols generation 0 of a handle made of `name`, in the lane of that number.
-fn enrol(keyholder: &KeyHolder, name: u8, rng: &mut StdRng) -> Template {
+fn enrol(key_holder: &KeyHolder, name: u8, rng: &mut StdRng) -> Template {
     let (blinded, share) = split(&face(), rng);
     let lane = Lane::new(name).expect("below 32");
     let name = TemplateName { tenant: ID, handle: Handle::new([name; 32]), generation: 0 };
-    unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), share)
+    unblind(key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new"), share)
 }
 
 fn face() -> Embedding {
     Embedding::quantise(&[1.0; 128]).expect("a vector")
 }
 
-fn renewed(keyholder: &KeyHolder, template: &Template, rng: &mut StdRng) {
+fn renewed(key_holder: &KeyHolder, template: &Template, rng: &mut StdRng) {
     let (blinded, _) = blind(template, rng);
     let Template { tenant, handle, generation, .. } = *template;
-    keyholder.renew(TemplateName { tenant, handle, generation }, 1, &blinded).expect("honest");
+    key_holder.renew(TemplateName { tenant, handle, generation }, 1, &blinded).expect("honest");
 }
 
 #[test]
 fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
     let mut rng = StdRng::seed_from_u64(1);
     let vault = Arc::new(Slow::default());
-    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
+    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-    keyholder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
-    let template = enrol(&keyholder, 1, &mut rng);
-    keyholder.begin_rotation(ID).expect("known");
-    assert!(vault.ledger.set(ledger_of(&keyholder, NAME).expect("enrolled")).is_ok());
-    renewed(&keyholder, &template, &mut rng);
-    let newer = ledger_of(&keyholder, (NAME.0, 1)).expect("renewed").record();
+    key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
+    let template = enrol(&key_holder, 1, &mut rng);
+    key_holder.begin_rotation(ID).expect("known");
+    assert!(vault.ledger.set(ledger_of(&key_holder, NAME).expect("enrolled")).is_ok());
+    renewed(&key_holder, &template, &mut rng);
+    let newer = ledger_of(&key_holder, (NAME.0, 1)).expect("renewed").record();
     assert_eq!((newer.consecutive, newer.generation_failures), (1, 1));
     let stored = vault.subjects(&ID).expect("readable").into_iter().find(|record| record.generation == 1);
     assert_eq!(stored.map(|record| record.attempts.generation_failures), Some(1), "in the vault too");
@@ -104,7 +104,7 @@ fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
 
 /// A key-holder with two templates of a tenant, and a job with both.
 struct Job {
-    keyholder: KeyHolder,
+    key_holder: KeyHolder,
     templates: [Template; 2],
     job: MatchJob,
     rng: StdRng,
@@ -113,32 +113,32 @@ struct Job {
 impl Job {
     fn new() -> Job {
         let mut rng = StdRng::seed_from_u64(1);
-        let keyholder =
+        let key_holder =
             KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
         let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-        let key = keyholder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
-        let templates = [1, 2].map(|name| enrol(&keyholder, name, &mut rng));
+        let key = key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
+        let templates = [1, 2].map(|name| enrol(&key_holder, name, &mut rng));
         let face = face();
         let lanes = templates.each_ref().map(|template| (template, &face));
         let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
         let job = matcher.mask(BatchId::new([5; 16]), ID, &key, &lanes).expect("a valid batch");
-        Job { keyholder, templates, job, rng }
+        Job { key_holder, templates, job, rng }
     }
 
     fn admit(&self) -> Result<Admitted, KeyHolderError> {
-        let vault = self.keyholder.vault();
-        self.keyholder.tenants()[&ID].admit(vault, &self.job.subjects, 0, Some(0), NOW)
+        let vault = self.key_holder.vault();
+        self.key_holder.tenants()[&ID].admit(vault, &self.job.subjects, 0, Some(0), NOW)
     }
 
     /// Ends the job as if all of its lanes had matched.
     fn settle(&self, admitted: &Admitted) -> Vec<usize> {
-        let (vault, matched) = (self.keyholder.vault(), self.job.occupied());
-        let accepted = self.keyholder.tenants()[&ID].settle(vault, admitted, matched);
+        let (vault, matched) = (self.key_holder.vault(), self.job.occupied());
+        let accepted = self.key_holder.tenants()[&ID].settle(vault, admitted, matched);
         accepted.expect("not frozen").iter().map(Lane::index).collect()
     }
 
     fn failures(&self, name: Name) -> Option<u32> {
-        Some(ledger_of(&self.keyholder, name)?.record().generation_failures)
+        Some(ledger_of(&self.key_holder, name)?.record().generation_failures)
     }
 }
 
@@ -148,9 +148,9 @@ fn a_subject_that_is_shredded_during_a_job_fails_whether_or_not_it_is_enrolled_a
         let mut job = Job::new();
         let admitted = job.admit().expect("known");
         let name = TemplateName { tenant: ID, handle: NAME.0, generation: NAME.1 };
-        job.keyholder.shred(name).expect("memory");
+        job.key_holder.shred(name).expect("memory");
         if anew {
-            enrol(&job.keyholder, 1, &mut job.rng);
+            enrol(&job.key_holder, 1, &mut job.rng);
             assert!(job.admit().is_ok());
         }
         assert_eq!(job.settle(&admitted), [2], "{anew}");
@@ -162,13 +162,13 @@ fn a_subject_that_is_shredded_during_a_job_fails_whether_or_not_it_is_enrolled_a
 #[test]
 fn a_subject_that_is_renewed_during_a_job_gets_its_failure_back_where_it_is_counted() {
     let mut job = Job::new();
-    job.keyholder.begin_rotation(ID).expect("known");
+    job.key_holder.begin_rotation(ID).expect("known");
     let admitted = job.admit().expect("known");
-    renewed(&job.keyholder, &job.templates[0], &mut job.rng);
+    renewed(&job.key_holder, &job.templates[0], &mut job.rng);
     assert_eq!(job.failures((NAME.0, 1)), Some(1));
     assert_eq!(job.settle(&admitted), [1, 2]);
     assert_eq!(job.failures((NAME.0, 1)), Some(0));
-    let record = ledger_of(&job.keyholder, (NAME.0, 1)).expect("renewed").record();
+    let record = ledger_of(&job.key_holder, (NAME.0, 1)).expect("renewed").record();
     assert_eq!(record.generation_attempts, 16, "and one attempt, of those that are reserved");
 }
 
@@ -176,7 +176,7 @@ fn a_subject_that_is_renewed_during_a_job_gets_its_failure_back_where_it_is_coun
 fn a_job_with_one_unknown_subject_charges_nobody() {
     let job = Job::new();
     let name = TemplateName { tenant: ID, handle: Handle::new([2; 32]), generation: 0 };
-    job.keyholder.shred(name).expect("memory");
+    job.key_holder.shred(name).expect("memory");
     assert!(matches!(job.admit(), Err(KeyHolderError::UnknownSubjects(_))));
     assert_eq!(job.failures(NAME), Some(0));
 }
@@ -184,7 +184,7 @@ fn a_job_with_one_unknown_subject_charges_nobody() {
 #[test]
 fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     let job = Job::new();
-    let spent = ledger_of(&job.keyholder, (Handle::new([2; 32]), 0)).expect("enrolled");
+    let spent = ledger_of(&job.key_holder, (Handle::new([2; 32]), 0)).expect("enrolled");
     let policy = AttemptPolicy { consecutive: 1, ..AttemptPolicy::default() };
     assert!(spent.charge(&policy, NOW));
     let refused = job.admit();
@@ -197,7 +197,7 @@ fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
 fn an_attempt_is_on_record_when_it_is_admitted() {
     let job = Job::new();
     let stored = |job: &Job| {
-        let subjects = job.keyholder.vault().subjects(&ID).expect("readable");
+        let subjects = job.key_holder.vault().subjects(&ID).expect("readable");
         subjects.iter().map(|record| record.attempts.generation_attempts).collect::<Vec<_>>()
     };
     assert_eq!(stored(&job), [0, 0]);
@@ -210,8 +210,8 @@ fn an_attempt_is_on_record_when_it_is_admitted() {
 #[test]
 fn of_jobs_under_way_no_more_are_told_that_they_are_malformed_than_freeze_the_tenant() {
     let job = Job::new();
-    let vault = job.keyholder.vault();
-    let tenants = job.keyholder.tenants();
+    let vault = job.key_holder.vault();
+    let tenants = job.key_holder.tenants();
     let tenant = &tenants[&ID];
     let admitted: Vec<Admitted> = (0..5).map(|_| job.admit().expect("not frozen yet")).collect();
     let (well_formed, malformed) = admitted.split_last().expect("five");

@@ -20,7 +20,7 @@ pub(super) fn delta_polynomial() -> Vec<u8> {
 /// A template whose ciphertext was swapped on its way from the key-holder: the wire form is for templates that it made.
 pub(super) fn swapped(world: &mut World, crafted: &[u8]) -> Template {
     let (blinded, blind) = split(&world.face(), &mut world.rng);
-    let encrypted = world.keyholder.enrol(named(1, 0), lane_of(4), &blinded.into(), NOW).expect("new");
+    let encrypted = world.key_holder.enrol(named(1, 0), lane_of(4), &blinded.into(), NOW).expect("new");
     let mut bytes = encrypted.to_bytes();
     let header = bytes.len() - crafted.len();
     bytes[header..].copy_from_slice(crafted);
@@ -57,12 +57,12 @@ fn an_enrolment_cannot_carry_a_ciphertext() {
         };
         let mut world = World::with_keys(mode.keys(), lenient(9_000));
         let share = BlindedTemplate::from_bytes(&part).expect("residues");
-        let encrypted = world.keyholder.enrol(named(1, 0), lane_of(4), &share.into(), NOW).expect("new");
+        let encrypted = world.key_holder.enrol(named(1, 0), lane_of(4), &share.into(), NOW).expect("new");
         let zero = trefoil_matching::Blind::from_bytes(&[0; 272]).expect("residues");
         let template = unblind(encrypted, zero);
         for k in 0..128 {
             let job = world.job_in(mode, &[(&template, &unit(k))]);
-            let decided = world.keyholder.decide(&job, NOW).expect("a well-formed job");
+            let decided = world.key_holder.decide(&job, NOW).expect("a well-formed job");
             let score = (175 * residue(k) + 32_768).rem_euclid(65_537) - 32_768;
             assert_eq!(decided.accepted(lane_of(4)), score >= 9_000, "{mode:?}, coordinate {k}");
         }
@@ -76,7 +76,7 @@ fn a_swapped_template_is_never_decided_with_keys_per_subject() {
     let template = swapped(&mut world, &delta_polynomial());
     for k in 0..20 {
         let job = world.crafted(&[(&template, &unit(k))], |_, _| ());
-        let outcome = world.keyholder.decide(&job, NOW);
+        let outcome = world.key_holder.decide(&job, NOW);
         assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
         world.forgive();
     }
@@ -109,9 +109,9 @@ fn a_job_made_up_in_its_subjects_lanes_is_refused_where_subjects_have_keys() {
         let lanes: Vec<_> = templates[..subjects].iter().map(|template| (template, &face)).collect();
         for lane in (0..subjects as u8).cycle().take(64) {
             let honest = world.crafted(&lanes, |_, _| ());
-            assert_eq!(world.keyholder.decide(&honest, NOW).expect("honest").lanes().len(), subjects);
+            assert_eq!(world.key_holder.decide(&honest, NOW).expect("honest").lanes().len(), subjects);
             let crafted = world.crafted(&lanes, |bytes, rng| add_to_end(bytes, &made_up(lane, rng)));
-            let outcome = world.keyholder.decide(&crafted, NOW);
+            let outcome = world.key_holder.decide(&crafted, NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
             world.forgive();
         }
@@ -119,7 +119,7 @@ fn a_job_made_up_in_its_subjects_lanes_is_refused_where_subjects_have_keys() {
         let other = world.crafted(&lanes, |_, _| ()).to_bytes();
         let tag = other.len() - MASKED - 384..other.len() - MASKED;
         let swapped = world.crafted(&lanes, |bytes, _| bytes[tag.clone()].copy_from_slice(&other[tag]));
-        assert!(matches!(world.keyholder.decide(&swapped, NOW), Err(KeyHolderError::Malformed)));
+        assert!(matches!(world.key_holder.decide(&swapped, NOW), Err(KeyHolderError::Malformed)));
         world.forgive();
     }
 }
@@ -142,12 +142,12 @@ fn an_enrolled_template_does_not_reach_a_neighbours_lane() {
             }
             let hostile = BlindedTemplate::from_bytes(&bits).expect("residues");
             let name = named(200 - residue as u8, residue);
-            let encrypted = world.keyholder.enrol(name, lane_of(9), &hostile.into(), NOW).expect("new");
+            let encrypted = world.key_holder.enrol(name, lane_of(9), &hostile.into(), NOW).expect("new");
             let zero = trefoil_matching::Blind::from_bytes(&[0; 272]).expect("residues");
             let hostile = unblind(encrypted, zero);
             let lanes = [(&victims[0], &stranger), (&hostile, &stranger), (&victims[1], &victim)];
             let job = world.job_in(mode, &lanes);
-            let decisions = world.keyholder.decide(&job, NOW).expect("a well-formed job");
+            let decisions = world.key_holder.decide(&job, NOW).expect("a well-formed job");
             let neighbours = [8, 10].map(|lane| decisions.accepted(lane_of(lane)));
             assert_eq!(neighbours, [false, true], "{mode:?}");
         }
@@ -174,7 +174,7 @@ fn a_garbage_probe_is_normalised_or_refused() {
         assert!(probe.norm_squared() <= 32_768);
         let lanes: Vec<_> = people.iter().map(|(template, _)| (template, &probe)).collect();
         let job = world.mask(&lanes);
-        accepted += world.keyholder.decide(&job, NOW).expect("honest").lanes().len();
+        accepted += world.key_holder.decide(&job, NOW).expect("honest").lanes().len();
     }
     // Cosine 0.4 of random directions in 128 dimensions: 4.5 standard deviations.
     assert!(accepted <= 2, "{accepted} of 1280");
@@ -237,11 +237,11 @@ fn crafted_jobs_get_no_informative_reply() {
                 1 => add(c1 + 6 * (i % 4096), 4096),
                 _ => add(head + 6 * (i % 32), 32),
             }
-            let outcome = target.world.keyholder.decide(&read(&crafted), NOW);
+            let outcome = target.world.key_holder.decide(&read(&crafted), NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{mode:?} {i}: {outcome:?}");
             // After every third malformed job the next one meets the freeze.
             if i % 3 == 2 {
-                let outcome = target.world.keyholder.decide(&read(&crafted), NOW);
+                let outcome = target.world.key_holder.decide(&read(&crafted), NOW);
                 assert!(matches!(outcome, Err(KeyHolderError::Frozen)), "{mode:?} {i}: {outcome:?}");
                 target.world.forgive();
             }
@@ -274,7 +274,7 @@ fn random_jobs_get_no_informative_reply() {
             for at in (head..head + C0).step_by(6) {
                 put(&mut bytes, at, target.world.rng.next_u64() % PRIMES[1]);
             }
-            let outcome = target.world.keyholder.decide(&read(&bytes), NOW);
+            let outcome = target.world.key_holder.decide(&read(&bytes), NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{mode:?} {round}: {outcome:?}");
             target.world.forgive();
         }

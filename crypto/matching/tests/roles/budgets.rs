@@ -28,7 +28,7 @@ fn attempt(world: &mut World, people: &[(&Template, &Embedding)], now: u64) -> V
             true => Decisions::from_lanes(LaneSet::EMPTY),
             false => {
                 let job = world.mask(&left);
-                match world.keyholder.decide(&job, now) {
+                match world.key_holder.decide(&job, now) {
                     Err(KeyHolderError::NoAttempts(lanes)) => {
                         assert!(!lanes.is_empty() && lanes.bits() & spent.bits() == 0);
                         spent = LaneSet::from_bits(spent.bits() | lanes.bits());
@@ -117,7 +117,7 @@ fn attempts_at_the_same_time_share_one_budget() {
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    let decide = |_: &u32| match world.keyholder.decide(&job, NOW) {
+                    let decide = |_: &u32| match world.key_holder.decide(&job, NOW) {
                         Ok(decisions) => decisions.lanes().is_empty(),
                         Err(KeyHolderError::NoAttempts(_)) => false,
                         Err(other) => panic!("{other:?}"),
@@ -190,8 +190,8 @@ impl Vault for FullDisk {
 fn full_disk(writes: usize) -> World {
     let mut world = World::new(STRICT);
     let vault = FullDisk(MemoryVault::default(), AtomicUsize::new(writes));
-    world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("empty");
-    world.key = world.keyholder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
+    world.key_holder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("empty");
+    world.key = world.key_holder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
     world
 }
 
@@ -203,12 +203,12 @@ fn a_freeze_that_cannot_be_recorded_holds_all_the_same() {
     for job in 0..3 {
         let mut stray = world.mask(&[(&template, &face)]).to_bytes();
         add_to_c0(&mut stray, 3, delta());
-        let outcome = world.keyholder.decide(&read(&stray), NOW);
+        let outcome = world.key_holder.decide(&read(&stray), NOW);
         assert!(matches!(outcome, Err(KeyHolderError::Vault(_))), "{job}: {outcome:?}");
         world.refetch();
     }
     let job = world.mask(&[(&template, &face)]);
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
 }
 
 #[test]
@@ -218,17 +218,17 @@ fn an_answer_whose_attempt_or_failure_cannot_be_recorded_is_not_given() {
         let (face, wrong) = (world.face(), world.face());
         let (matching, failing) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
         let job = world.mask(&[(&matching, &face), (&failing, &wrong)]);
-        assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Vault(_))), "{what}");
+        assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Vault(_))), "{what}");
         // Nothing to record: attempts are reserved, and a batch of matches is answered.
         let job = world.mask(&[(&matching, &face)]);
-        let answer = world.keyholder.decide(&job, NOW);
+        let answer = world.key_holder.decide(&job, NOW);
         assert_eq!(answer.is_ok_and(|decided| decided.accepted(lane_of(10))), writes == 1, "{what}");
     }
     // A shredding that is not durable is reported, and the subject is still there.
     let mut world = full_disk(9);
     let face = world.face();
     let template = world.enrol(1, 10, &face);
-    assert!(matches!(world.keyholder.shred(named(1, 0)), Err(KeyHolderError::Vault(_))));
+    assert!(matches!(world.key_holder.shred(named(1, 0)), Err(KeyHolderError::Vault(_))));
     let job = world.mask(&[(&template, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
 }

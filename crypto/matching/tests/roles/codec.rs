@@ -18,7 +18,7 @@ static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
     let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &face)).collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
     let (blinded, _) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(named(50, 3), lane_of(5), &blinded.into(), NOW).expect("new");
+    let encrypted = world.key_holder.enrol(named(50, 3), lane_of(5), &blinded.into(), NOW).expect("new");
     Samples {
         template: templates[5].to_bytes(),
         encrypted: encrypted.to_bytes(),

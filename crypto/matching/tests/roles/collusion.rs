@@ -41,9 +41,9 @@ impl Quorum {
         let dealt = pieces.iter().map(|pieces| pieces.to_bytes().to_vec()).collect();
         let vault = Arc::new(MemoryVault::default());
         let first = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
-        let keyholders = [Arc::new(first), alone(2), alone(3)];
+        let key_holders = [Arc::new(first), alone(2), alone(3)];
         let holders: Vec<QuorumHolder> =
-            pieces.into_iter().zip(keyholders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
+            pieces.into_iter().zip(key_holders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(15_000)).unwrap());
         let key = key_of(&holders);
         let face = random_face(&mut rng);
@@ -166,10 +166,10 @@ fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
             assert!(quorum.holders[holder_at].begin(&honest_job, NOW).is_ok());
             let outcome = quorum.holders[holder_at].begin(&made_up(&job, honest, which, &comb), NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{which}");
-            quorum.holders[holder_at].keyholder().forgive_malformed(TENANT).unwrap();
+            quorum.holders[holder_at].key_holder().forgive_malformed(TENANT).unwrap();
             quorum.refetch();
         }
-        let status = quorum.holders[holder_at].keyholder().status();
+        let status = quorum.holders[holder_at].key_holder().status();
         assert_eq!(
             (status.attempts, status.failures),
             (8, 4),
@@ -192,7 +192,7 @@ fn the_same_job_under_another_key_is_flooded_otherwise() {
     };
     let (digest, before) = parts(&quorum);
     assert_eq!((digest, before.clone()), parts(&quorum), "sent again, it is the same");
-    quorum.holders[0].keyholder().shred(named(1, 0)).unwrap();
+    quorum.holders[0].key_holder().shred(named(1, 0)).unwrap();
     let (blinded, _) = split(&random_face(&mut StdRng::seed_from_u64(5)), &mut StdRng::seed_from_u64(6));
     let contributions = [quorum.holders[0].contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
     quorum.holders[0].enrol(&seat_enrolment(named(1, 0), lane_of(9), &blinded, contributions)).unwrap();
@@ -243,7 +243,7 @@ fn what_a_tag_tolerates_is_drowned_in_the_parts() {
                 }
                 Err(KeyHolderError::Malformed) => {
                     smallest_refused = smallest_refused.min(bits);
-                    quorum.holders[honest.index()].keyholder().forgive_malformed(TENANT).unwrap();
+                    quorum.holders[honest.index()].key_holder().forgive_malformed(TENANT).unwrap();
                     quorum.refetch();
                 }
                 Err(other) => panic!("{other:?}"),
@@ -282,6 +282,6 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
         let opened = Opened::combine(scheme, &masked, [&a, &b, &c]);
         assert_eq!(opened.scores()[9], 175 * i32::from(face.values()[k]));
     }
-    let status = quorum.holders[honest.index()].keyholder().status();
+    let status = quorum.holders[honest.index()].key_holder().status();
     assert_eq!((status.attempts, status.failures), (COORDINATES as u64, 0));
 }

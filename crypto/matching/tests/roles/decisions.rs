@@ -15,7 +15,7 @@ fn every_lane_is_decided_by_its_own_inner_product() {
             faces.iter().map(|face| disturbed(&mut world.rng, face, 12.0 * round as f32)).collect();
         let lanes: Vec<_> = templates.iter().zip(&probes).collect();
         let job = world.mask(&lanes);
-        let decisions = world.keyholder.decide(&job, NOW).expect("an honest job");
+        let decisions = world.key_holder.decide(&job, NOW).expect("an honest job");
         for (i, (template, probe)) in lanes.iter().enumerate() {
             assert_eq!(
                 decisions.accepted(template.lane),
@@ -35,9 +35,9 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
     let probe = disturbed(&mut world.rng, &face, 30.0);
     let template = world.enrol(1, 4, &face);
     for (above, expected) in [(0, true), (1, false)] {
-        world.keyholder.set_policy(TENANT, lenient(face.dot(&probe) + above)).expect("a possible threshold");
+        world.key_holder.set_policy(TENANT, lenient(face.dot(&probe) + above)).expect("a possible threshold");
         let job = world.mask(&[(&template, &probe)]);
-        assert_eq!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(4)), expected);
+        assert_eq!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(4)), expected);
     }
 }
 
@@ -54,7 +54,7 @@ fn a_partial_batch_answers_for_its_lanes_only() {
         (vec![(&first, &face), (&last, &face)], 1 << 31 | 1),
     ] {
         let job = world.mask(&lanes);
-        let decisions = world.keyholder.decide(&job, NOW).expect("honest");
+        let decisions = world.key_holder.decide(&job, NOW).expect("honest");
         assert_eq!(decisions.lanes(), LaneSet::from_bits(bits));
     }
 }
@@ -67,7 +67,7 @@ fn every_tier_masks_alike() {
     for tier in Tier::available() {
         world.matcher = matcher_on(tier, 3);
         let job = world.mask(&[(&mine, &face), (&theirs, &face)]);
-        let decisions = world.keyholder.decide(&job, NOW).expect("honest");
+        let decisions = world.key_holder.decide(&job, NOW).expect("honest");
         assert_eq!(decisions.lanes(), LaneSet::from_bits(1 << 3), "{tier:?}");
     }
     // One seed, one stream: all tiers give the very same job.

@@ -10,7 +10,7 @@ fn the_ciphertext_needs_both_shares() {
     let face = world.face();
     let template = world.enrol(1, 2, &face);
     let job = world.mask(&[(&template, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
 
     // Unblinded with another share, or with none (an all-zero one), the subject does not match.
     let (blinded, _) = split(&face, &mut world.rng);
@@ -19,10 +19,10 @@ fn the_ciphertext_needs_both_shares() {
     let zero = Blind::from_bytes(&[0; Blind::BYTES]).expect("zeros are residues");
     for (name, blinded, blind) in [(2, blinded, wrong), (3, again, zero)] {
         let encrypted =
-            world.keyholder.enrol(named(name, 0), lane_of(2), &blinded.into(), NOW).expect("a new subject");
+            world.key_holder.enrol(named(name, 0), lane_of(2), &blinded.into(), NOW).expect("a new subject");
         let template = unblind(encrypted, blind);
         let job = world.mask(&[(&template, &face)]);
-        assert!(world.keyholder.decide(&job, NOW).expect("honest").lanes().is_empty());
+        assert!(world.key_holder.decide(&job, NOW).expect("honest").lanes().is_empty());
     }
 }
 
@@ -55,10 +55,10 @@ fn shares_travel_and_add_up() {
     let (blinded, blind) = split(&face, &mut world.rng);
     let blinded = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own encoding");
     let blind = Blind::from_bytes(&blind.to_bytes()).expect("its own encoding");
-    let encrypted = world.keyholder.enrol(named(1, 0), lane_of(0), &blinded.into(), NOW).expect("new");
+    let encrypted = world.key_holder.enrol(named(1, 0), lane_of(0), &blinded.into(), NOW).expect("new");
     let template = unblind(encrypted, blind);
     let job = world.mask(&[(&template, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
     assert!(BlindedTemplate::from_bytes(&[0xff; 272]).is_err() && Blind::from_bytes(&[0; 271]).is_err());
 }
 
@@ -67,22 +67,22 @@ fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
     let mut world = World::new(lenient(30_000));
     let (face, other) = (world.face(), world.face());
     let (gone, kept) = (world.enrol(1, 1, &face), world.enrol(2, 2, &other));
-    world.keyholder.shred(named(1, 0)).expect("the vault works");
-    world.keyholder.shred(named(1, 0)).expect("shredding twice succeeds");
+    world.key_holder.shred(named(1, 0)).expect("the vault works");
+    world.key_holder.shred(named(1, 0)).expect("shredding twice succeeds");
     let job = world.mask(&[(&gone, &face), (&kept, &other)]);
-    match world.keyholder.decide(&job, NOW) {
+    match world.key_holder.decide(&job, NOW) {
         Err(KeyHolderError::UnknownSubjects(lanes)) => assert_eq!(lanes, LaneSet::from_bits(1 << 1)),
         other => panic!("expected the shredded lane, got {other:?}"),
     }
     let job = world.mask(&[(&kept, &other)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
 
     // Enrolled again, the subject has a new key: the old ciphertext stays dead, the new one works.
     let renewed = world.enrol(1, 1, &face);
     let job = world.mask(&[(&renewed, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(1)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(1)));
     let job = world.mask(&[(&gone, &face)]);
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn a_generation_is_enrolled_once() {
     world.enrol(1, 1, &face);
     let (blinded, _) = split(&face, &mut world.rng);
     let blinded = blinded.into();
-    let again = world.keyholder.enrol(named(1, 0), lane_of(2), &blinded, NOW);
+    let again = world.key_holder.enrol(named(1, 0), lane_of(2), &blinded, NOW);
     assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
     world
-        .keyholder
+        .key_holder
         .enrol(named(1, 1), lane_of(2), &blinded, NOW)
         .expect("the next generation is another template");
 }
@@ -105,7 +105,7 @@ fn an_answer_to_another_question_is_told_apart() {
     let mut world = World::new(lenient(0));
     let (blinded, _) = split(&world.face(), &mut world.rng);
     let lane = lane_of(2);
-    let answer = world.keyholder.enrol(named(1, 3), lane, &blinded.into(), NOW).expect("new");
+    let answer = world.key_holder.enrol(named(1, 3), lane, &blinded.into(), NOW).expect("new");
     assert!(answer.is_of(&named(1, 3), lane) && answer.is_renewal(&named(1, 3)));
     for other in [TemplateName { tenant: TenantId::new([8; 16]), ..named(1, 3) }, named(2, 3), named(1, 4)] {
         assert!(!answer.is_of(&other, lane) && !answer.is_renewal(&other));
@@ -116,34 +116,37 @@ fn an_answer_to_another_question_is_told_apart() {
 #[test]
 fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
     let world = World::new(lenient(0));
-    let keyholder = &world.keyholder;
+    let key_holder = &world.key_holder;
     assert!(matches!(
-        keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)),
+        key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)),
         Err(KeyHolderError::TenantExists)
     ));
     assert!(matches!(
-        keyholder.create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_769)),
+        key_holder.create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_769)),
         Err(KeyHolderError::Threshold(32_769))
     ));
-    assert!(matches!(keyholder.set_policy(TENANT, policy(-32_769)), Err(KeyHolderError::Threshold(-32_769))));
     assert!(matches!(
-        keyholder.set_policy(TenantId::new([1; 16]), policy(0)),
+        key_holder.set_policy(TENANT, policy(-32_769)),
+        Err(KeyHolderError::Threshold(-32_769))
+    ));
+    assert!(matches!(
+        key_holder.set_policy(TenantId::new([1; 16]), policy(0)),
         Err(KeyHolderError::UnknownTenant)
     ));
     assert!(matches!(
-        keyholder.shred(TemplateName { tenant: TenantId::new([1; 16]), ..named(0, 0) }),
+        key_holder.shred(TemplateName { tenant: TenantId::new([1; 16]), ..named(0, 0) }),
         Err(KeyHolderError::UnknownTenant)
     ));
     assert!(matches!(
-        keyholder.forgive_malformed(TenantId::new([1; 16])),
+        key_holder.forgive_malformed(TenantId::new([1; 16])),
         Err(KeyHolderError::UnknownTenant)
     ));
-    assert!(matches!(keyholder.public_keys(TenantId::new([1; 16])), Err(KeyHolderError::UnknownTenant)));
-    let second = keyholder
+    assert!(matches!(key_holder.public_keys(TenantId::new([1; 16])), Err(KeyHolderError::UnknownTenant)));
+    let second = key_holder
         .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_768))
         .expect("a new tenant");
     assert_eq!(
-        keyholder.public_keys(TenantId::new([1; 16])).expect("known")[0].to_bytes(),
+        key_holder.public_keys(TenantId::new([1; 16])).expect("known")[0].to_bytes(),
         second.to_bytes()
     );
     assert!(second.to_bytes() != world.key.to_bytes());
@@ -154,7 +157,7 @@ fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
     let mut world = World::new(lenient(-32_768));
     let face = world.face();
     world
-        .keyholder
+        .key_holder
         .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, lenient(-32_768))
         .expect("a new tenant");
     let mut template = world.enrol(1, 3, &face);
@@ -163,12 +166,12 @@ fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
         .matcher
         .mask(BatchId::new([0; 16]), TenantId::new([1; 16]), &world.key, &[(&template, &face)])
         .expect("one tenant named");
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     // Even with a subject of that name in that lane, the keys differ.
     let (blinded, _) = split(&face, &mut world.rng);
     let name = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
-    world.keyholder.enrol(name, lane_of(3), &blinded.into(), NOW).expect("a new subject");
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    world.key_holder.enrol(name, lane_of(3), &blinded.into(), NOW).expect("a new subject");
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
 #[test]
@@ -176,11 +179,11 @@ fn a_restarted_key_holder_goes_on() {
     let mut world = World::new(lenient(30_000));
     let face = world.face();
     let template = world.enrol(1, 3, &face);
-    world.keyholder =
+    world.key_holder =
         KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng, NOW).expect("readable");
-    assert_eq!(world.keyholder.public_keys(TENANT).expect("remembered")[0].to_bytes(), world.key.to_bytes());
+    assert_eq!(world.key_holder.public_keys(TENANT).expect("remembered")[0].to_bytes(), world.key.to_bytes());
     let job = world.mask(&[(&template, &face)]);
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn templates_in_an_arena_are_the_same_and_give_their_slot_back() {
     assert!(stored == templates);
     let lanes: Vec<_> = stored.iter().map(|template| (template, &face)).collect();
     let job = world.mask(&lanes);
-    assert_eq!(world.keyholder.decide(&job, NOW).expect("honest").lanes().len(), 3);
+    assert_eq!(world.key_holder.decide(&job, NOW).expect("honest").lanes().len(), 3);
     drop(stored);
     assert_eq!(arena.size().used, 0);
 }

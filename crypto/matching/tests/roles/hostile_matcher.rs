@@ -74,7 +74,7 @@ fn a_hostile_matcher_that_mostly_matches_ends_with_the_attempts() {
         let mut value = -59;
         loop {
             let job = shifted(&job, lane_of(10), THRESHOLD - 175 * value);
-            match world.keyholder.decide(&job, NOW + SECONDS_PER_DAY * day) {
+            match world.key_holder.decide(&job, NOW + SECONDS_PER_DAY * day) {
                 Ok(decided) if decided.accepted(lane_of(10)) => value += 1,
                 Ok(_) => break read.push(value - 1),
                 Err(KeyHolderError::NoAttempts(_)) if day < 1000 => {
@@ -111,7 +111,7 @@ fn two_coordinates_for_each_failure_cost_attempts_too() {
     let top = 175 * 59 + 59;
     let mut matches = 0;
     let outcome = (-top..=top).find_map(|value| {
-        match world.keyholder.decide(&shifted(&job, lane_of(10), THRESHOLD - value), NOW) {
+        match world.key_holder.decide(&shifted(&job, lane_of(10), THRESHOLD - value), NOW) {
             Ok(decided) if decided.accepted(lane_of(10)) => {
                 matches += 1;
                 None
@@ -157,7 +157,7 @@ fn the_band_does_not_read_a_subjects_key() {
                 let honest = world.mask(&[(&template, &face)]).to_bytes();
                 let job = about_a_digit(&honest, lane_of(10), (k, bits, negative));
                 let now = NOW + SECONDS_PER_DAY * k as u64;
-                match world.keyholder.decide(&job, now) {
+                match world.key_holder.decide(&job, now) {
                     Ok(_) => answered += 1,
                     Err(KeyHolderError::Malformed) => malformed += 1,
                     Err(KeyHolderError::Frozen) => frozen += 1,
@@ -167,7 +167,7 @@ fn the_band_does_not_read_a_subjects_key() {
         }
         assert_eq!((malformed, answered + frozen), (3, 253), "2^{bits}");
         assert!(answered < 64, "2^{bits}: {answered} answers before the third malformed job");
-        assert_eq!(world.keyholder.status().frozen, [TENANT]);
+        assert_eq!(world.key_holder.status().frozen, [TENANT]);
     }
 }
 
@@ -179,7 +179,7 @@ fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
     let stranger = world.face();
     for day in 0.. {
         let job = world.mask(&[(&template, &stranger)]);
-        match world.keyholder.decide(&job, NOW + SECONDS_PER_DAY * day) {
+        match world.key_holder.decide(&job, NOW + SECONDS_PER_DAY * day) {
             Ok(decided) => assert!(decided.lanes().is_empty()),
             Err(KeyHolderError::NoAttempts(_)) => break,
             Err(other) => panic!("{other:?}"),
@@ -191,11 +191,11 @@ fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
     for k in 0..128 {
         let later = NOW + SECONDS_PER_DAY * 10_000;
         let job = about_a_digit(&honest, lane_of(10), (k, 67, k % 2 == 0));
-        let outcome = world.keyholder.decide(&job, later);
+        let outcome = world.key_holder.decide(&job, later);
         assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(_))), "{outcome:?}");
     }
     assert_eq!(world.attempts_of(1), before);
-    assert_eq!(world.keyholder.status().malformed, 0, "nothing was looked at");
+    assert_eq!(world.key_holder.status().malformed, 0, "nothing was looked at");
 }
 
 /// A job that names 31 people of the gateway's own and one other could be about the other in all of its 32 bits, if a matcher could make
@@ -208,19 +208,19 @@ fn the_bits_of_31_lanes_are_not_about_the_template_in_the_last() {
         let job = world.crafted(&lanes(&people), |bytes, _| {
             write_c1(bytes, &[at_minus(k, delta() as i128)]);
         });
-        assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+        assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
         world.forgive();
     }
     // What is decided of the other 31 does not change with the face that is enrolled in lane 0.
     let mut decided = Vec::new();
     for _ in 0..4 {
         let stranger = world.face();
-        world.keyholder.shred(named(0, 0)).expect("memory");
+        world.key_holder.shred(named(0, 0)).expect("memory");
         let anew = world.enrol(0, 0, &stranger);
         let mut batch = lanes(&people);
         batch[0] = (&anew, &people[0].1);
         let job = world.mask(&batch);
-        let others = world.keyholder.decide(&job, NOW).expect("honest").lanes().bits() & !1;
+        let others = world.key_holder.decide(&job, NOW).expect("honest").lanes().bits() & !1;
         decided.push(LaneSet::from_bits(others));
     }
     assert!(decided.windows(2).all(|pair| pair[0] == pair[1]));
@@ -270,7 +270,7 @@ fn with_one_key_per_tenant_a_gateway_that_lies_gets_bits_about_that_key() {
                 put(&mut bytes, c0 + 6 * (32 * limb + k), (flooding % u128::from(*q)) as u64);
             }
         }
-        answers.push(world.keyholder.decide(&read(&bytes), NOW).expect("it looks honest").lanes().bits());
+        answers.push(world.key_holder.decide(&read(&bytes), NOW).expect("it looks honest").lanes().bits());
     }
     assert!(answers.windows(2).any(|pair| pair[0] != pair[1]), "{answers:x?}");
     assert!((0..32).all(|name| world.attempts_of(name).day_attempts >= 8), "and each is an attempt");

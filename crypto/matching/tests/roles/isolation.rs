@@ -30,7 +30,7 @@ fn changing_one_lane_leaves_the_other_31_decisions_identical() {
         shown[lane] = draw(&mut world, lane);
         let lanes: Vec<_> = templates.iter().zip(shown.iter().copied()).collect();
         let job = world.mask(&lanes);
-        let after = world.keyholder.decide(&job, NOW).expect("an honest job").lanes().bits();
+        let after = world.key_holder.decide(&job, NOW).expect("an honest job").lanes().bits();
         let others = !(1 << lane);
         assert_eq!(after & others, before.unwrap_or(after) & others, "lane {lane} changed another");
         let expected = faces[lane].dot(shown[lane]) >= THRESHOLD;
@@ -55,7 +55,7 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
         let lanes: Vec<_> = templates.iter().zip(&honest).collect();
         let sealed =
             world.matcher.gather(BatchId::new([5; 16]), TENANT, &world.key, &lanes).expect("a valid batch");
-        let encrypted = world.keyholder.encrypt_probes(&sealed, NOW).expect("sealed for it");
+        let encrypted = world.key_holder.encrypt_probes(&sealed, NOW).expect("sealed for it");
         let mut before = u32::MAX;
         for _ in 0..volume(CHANGED_BATCHES, 500) / 10 {
             let drawn = world.rng.next_u32() as usize;
@@ -65,7 +65,7 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
             let job =
                 world.matcher.mask_shared(BatchId::new([5; 16]), TENANT, &world.key, &lanes, &encrypted);
             let job = job.expect("a valid batch");
-            let after = world.keyholder.decide(&job, NOW).expect("an honest job").lanes().bits();
+            let after = world.key_holder.decide(&job, NOW).expect("an honest job").lanes().bits();
             let others = !(1 << lane);
             assert_eq!(after & others, before & others, "lane {lane} changed another");
             assert!(!own || after >> lane & 1 == 1, "lane {lane} shows its own face");
@@ -89,13 +89,13 @@ const STRANGER: TenantId = TenantId::new([8; 16]);
 impl Forger {
     fn new(mode: Mode) -> Forger {
         let mut world = World::with_keys(mode.keys(), policy(-32_768));
-        world.keyholder.create_tenant(STRANGER, mode.keys(), policy(-32_768)).expect("a new tenant");
+        world.key_holder.create_tenant(STRANGER, mode.keys(), policy(-32_768)).expect("a new tenant");
         let face = world.face();
         let templates: Vec<Template> = (0..8).map(|i| world.enrol(i, i, &face)).collect();
         let same_lane = world.enrol(100, 3, &face);
         let (blinded, blind) = split(&face, &mut world.rng);
         let encrypted = world
-            .keyholder
+            .key_holder
             .enrol(TemplateName { tenant: STRANGER, ..named(1, 0) }, lane_of(20), &blinded.into(), NOW)
             .expect("new");
         Forger { mode, foreign: unblind(encrypted, blind), world, face, templates, same_lane }
@@ -166,27 +166,27 @@ fn forged_descriptors_are_refused_before_any_arithmetic() {
             ] {
                 assert_eq!(forger.matcher_refuses(probe.as_ref(), round, &extra), why, "{mode:?}");
             }
-            let keyholder = &forger.world.keyholder;
+            let key_holder = &forger.world.key_holder;
             let others = [(handle(place as u8), 1 + round as u32), (handle(100), 0)];
             for name in others {
                 let mut forged = honest.clone();
                 forged.subjects[place] = Some(name);
-                unknown(keyholder.decide(&forged, NOW), 1 << place);
+                unknown(key_holder.decide(&forged, NOW), 1 << place);
             }
             let mut foreign = honest.clone();
             foreign.tenant = STRANGER;
             let mut later = honest.clone();
             later.epoch = 9;
-            [foreign, later].iter().for_each(|forged| unknown(keyholder.decide(forged, NOW), 0xff));
+            [foreign, later].iter().for_each(|forged| unknown(key_holder.decide(forged, NOW), 0xff));
             refused += 7;
             let Some(sealed) = &sealed else { continue };
             for (handle, generation) in others {
                 let mut forged = sealed.clone();
                 let probe = forged.probes[place].take().expect("occupied");
                 forged.probes[place] = Some(SealedProbe { handle, generation, ..probe });
-                unknown(keyholder.encrypt_probes(&forged, NOW), 1 << place);
+                unknown(key_holder.encrypt_probes(&forged, NOW), 1 << place);
             }
-            unknown(keyholder.encrypt_probes(&ProbeJob { tenant: STRANGER, ..sealed.clone() }, NOW), 0xff);
+            unknown(key_holder.encrypt_probes(&ProbeJob { tenant: STRANGER, ..sealed.clone() }, NOW), 0xff);
             refused += 3;
         }
         assert!(refused >= 1000, "{refused}");

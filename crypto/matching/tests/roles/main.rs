@@ -49,7 +49,7 @@ impl Mode {
 /// A key-holder with one tenant, a matcher, and the subjects enrolled so far.
 struct World {
     vault: Arc<MemoryVault>,
-    keyholder: KeyHolder,
+    key_holder: KeyHolder,
     key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
@@ -65,17 +65,19 @@ impl World {
     fn with_keys(keys: KeyStructure, policy: DecisionPolicy) -> World {
         let mut rng = StdRng::seed_from_u64(1);
         let vault = Arc::new(MemoryVault::default());
-        let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
-        let key = keyholder.create_tenant(TENANT, keys, policy).expect("a new tenant");
+        let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
+        let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
-        World { vault, keyholder, key, matcher, rng, probes: 0 }
+        World { vault, key_holder, key, matcher, rng, probes: 0 }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
     fn enrol(&mut self, name: u8, lane: u8, embedding: &Embedding) -> Template {
         let (blinded, blind) = split(embedding, &mut self.rng);
-        let encrypted =
-            self.keyholder.enrol(named(name, 0), lane_of(lane), &blinded.into(), NOW).expect("a new subject");
+        let encrypted = self
+            .key_holder
+            .enrol(named(name, 0), lane_of(lane), &blinded.into(), NOW)
+            .expect("a new subject");
         unblind(encrypted, blind)
     }
 
@@ -103,17 +105,17 @@ impl World {
 
     /// What an operator does about malformed jobs, and what the matcher does then.
     fn forgive(&mut self) {
-        self.keyholder.forgive_malformed(TENANT).expect("the vault works");
+        self.key_holder.forgive_malformed(TENANT).expect("the vault works");
         self.refetch();
     }
 
     /// The public key as it is now.
     fn refetch(&mut self) {
-        self.key = self.keyholder.public_keys(TENANT).expect("known").pop().expect("there is one");
+        self.key = self.key_holder.public_keys(TENANT).expect("known").pop().expect("there is one");
     }
 
     fn restart(&mut self) {
-        self.keyholder =
+        self.key_holder =
             KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng, NOW).expect("readable");
     }
 

@@ -107,9 +107,9 @@ fn forged_ciphertexts_are_malformed() {
     ];
     for (name, craft) in crafts {
         let job = world.crafted(&lanes, |_, _| ());
-        assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+        assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
         let job = world.crafted(&lanes, craft);
-        let outcome = world.keyholder.decide(&job, NOW);
+        let outcome = world.key_holder.decide(&job, NOW);
         assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{name}: {outcome:?}");
         world.forgive();
     }
@@ -123,18 +123,18 @@ fn jobs_that_name_nobody_or_somebody_twice_or_in_the_wrong_lane_are_refused() {
     let job = world.mask(&[(&template, &face)]);
     let mut moved = job.clone();
     moved.subjects.swap(10, 11);
-    assert!(matches!(world.keyholder.decide(&moved, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(world.key_holder.decide(&moved, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     let mut repeated = job.clone();
     repeated.subjects[11] = repeated.subjects[10];
-    assert!(matches!(world.keyholder.decide(&repeated, NOW), Err(KeyHolderError::Subjects)));
+    assert!(matches!(world.key_holder.decide(&repeated, NOW), Err(KeyHolderError::Subjects)));
     let mut empty = job.clone();
     empty.subjects[10] = None;
-    assert!(matches!(world.keyholder.decide(&empty, NOW), Err(KeyHolderError::Subjects)));
+    assert!(matches!(world.key_holder.decide(&empty, NOW), Err(KeyHolderError::Subjects)));
     let mut unknown = job.clone();
     unknown.tenant = TenantId::new([0; 16]);
-    assert!(matches!(world.keyholder.decide(&unknown, NOW), Err(KeyHolderError::UnknownTenant)));
-    assert!(world.keyholder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
-    assert_eq!(world.keyholder.status().malformed, 0);
+    assert!(matches!(world.key_holder.decide(&unknown, NOW), Err(KeyHolderError::UnknownTenant)));
+    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+    assert_eq!(world.key_holder.status().malformed, 0);
 }
 
 #[test]
@@ -144,11 +144,11 @@ fn a_subject_left_out_or_added_spoils_the_key() {
     let (a, b) = (world.enrol(1, 1, &face), world.enrol(2, 2, &face));
     let mut less = world.mask(&[(&a, &face), (&b, &face)]);
     less.subjects[2] = None;
-    assert!(matches!(world.keyholder.decide(&less, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&less, NOW), Err(KeyHolderError::Malformed)));
     world.refetch();
     let mut more = world.mask(&[(&a, &face)]);
     more.subjects[2] = Some((b.handle, b.generation));
-    assert!(matches!(world.keyholder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
 }
 
 /// However long there is between them, and whatever happens to the process.
@@ -161,26 +161,26 @@ fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count
     for job in 0..3 {
         let now = NOW + MONTH * job;
         let stray = world.crafted(&lanes, |bytes, _| add_to_c0(bytes, 3, delta()));
-        assert!(matches!(world.keyholder.decide(&stray, now), Err(KeyHolderError::Malformed)));
-        assert_eq!(world.keyholder.status().malformed, job + 1);
+        assert!(matches!(world.key_holder.decide(&stray, now), Err(KeyHolderError::Malformed)));
+        assert_eq!(world.key_holder.status().malformed, job + 1);
         world.restart();
         world.refetch();
         let honest = world.mask(&lanes);
-        let outcome = world.keyholder.decide(&honest, now + MONTH - 1);
+        let outcome = world.key_holder.decide(&honest, now + MONTH - 1);
         assert_eq!(matches!(outcome, Err(KeyHolderError::Frozen)), job == 2, "{outcome:?}");
     }
     // The freeze outlives the process, and other tenants do not notice.
     assert!(world.vault.tenants().expect("readable")[0].is_frozen());
-    assert_eq!(world.keyholder.status().frozen, [TENANT]);
+    assert_eq!(world.key_holder.status().frozen, [TENANT]);
     let later = NOW + 100 * MONTH;
     let honest = world.mask(&lanes);
-    world.keyholder.set_policy(TENANT, lenient(-32_768)).expect("a policy does not thaw");
-    assert!(matches!(world.keyholder.decide(&honest, later), Err(KeyHolderError::Frozen)));
+    world.key_holder.set_policy(TENANT, lenient(-32_768)).expect("a policy does not thaw");
+    assert!(matches!(world.key_holder.decide(&honest, later), Err(KeyHolderError::Frozen)));
     world.forgive();
     assert!(!world.vault.tenants().expect("readable")[0].is_frozen());
     let honest = world.mask(&lanes);
-    assert!(world.keyholder.decide(&honest, later).expect("honest").accepted(lane_of(10)));
-    assert_eq!(world.keyholder.status().malformed, 0);
+    assert!(world.key_holder.decide(&honest, later).expect("honest").accepted(lane_of(10)));
+    assert_eq!(world.key_holder.status().malformed, 0);
 }
 
 /// What somebody found out about a tag key, by a job that it refused, is about a key that is not used any more.
@@ -191,26 +191,26 @@ fn a_malformed_job_makes_the_tag_key_anew() {
     let lanes = [(&template, &face)];
     let (before, earlier) = (world.key.clone(), world.mask(&lanes));
     let stray = world.crafted(&lanes, |bytes, _| add_to_c0(bytes, 3, delta()));
-    assert!(matches!(world.keyholder.decide(&stray, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&stray, NOW), Err(KeyHolderError::Malformed)));
     for restarted in [false, true] {
         if restarted {
             world.restart();
         }
         // An honest batch that was on its way is told so, and costs nothing.
         let attempts = world.attempts_of(1);
-        assert!(matches!(world.keyholder.decide(&earlier, NOW), Err(KeyHolderError::TagKey)));
+        assert!(matches!(world.key_holder.decide(&earlier, NOW), Err(KeyHolderError::TagKey)));
         assert_eq!(world.attempts_of(1), attempts);
         world.refetch();
         assert_eq!((before.tag_versions(), world.key.tag_versions()), (vec![0], vec![1]));
         assert!(before.to_bytes()[41..] != world.key.to_bytes()[41..], "another basis");
         let honest = world.mask(&lanes);
-        assert!(world.keyholder.decide(&honest, NOW).expect("honest").accepted(lane_of(10)));
+        assert!(world.key_holder.decide(&honest, NOW).expect("honest").accepted(lane_of(10)));
         // The tag of before under the version of now is malformed.
         let mut renamed = earlier.to_bytes();
         let version = renamed.len() - MASKED - 384 - 4;
         renamed[version] = 1;
         if restarted {
-            assert!(matches!(world.keyholder.decide(&read(&renamed), NOW), Err(KeyHolderError::Malformed)));
+            assert!(matches!(world.key_holder.decide(&read(&renamed), NOW), Err(KeyHolderError::Malformed)));
         }
     }
 }
@@ -237,7 +237,7 @@ fn random_ciphertexts_are_never_decided() {
             let end = if round % 2 == 0 { bytes.len() } else { start + C0 };
             randomise(&mut bytes[..end], start, rng);
         });
-        assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+        assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
         world.forgive();
     }
 }
@@ -250,7 +250,7 @@ fn an_error_outside_the_band_is_malformed_in_a_full_batch_too() {
         // Shifted by 3/8 of Delta an error is far outside of the band, by 5/8 = 1 - 3/8 as well, to the other side.
         for shift in [delta() * 3 / 8, delta() * 5 / 8] {
             let job = world.crafted(&lanes(&people), |bytes, _| add_to_c0(bytes, index, shift));
-            let outcome = world.keyholder.decide(&job, NOW);
+            let outcome = world.key_holder.decide(&job, NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{index}: {outcome:?}");
             world.forgive();
         }
@@ -262,12 +262,12 @@ fn a_malformed_job_costs_its_subjects_an_attempt_and_a_failure() {
     let mut world = World::new(policy(-32_768));
     let (template, face) = person(&mut world);
     let job = world.crafted(&[(&template, &face)], |bytes, _| add_to_c0(bytes, 0, delta()));
-    assert!(matches!(world.keyholder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
+    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
     let attempts = world.attempts_of(1);
     assert_eq!(
         (attempts.consecutive, attempts.generation_failures, attempts.generation_attempts),
         (1, 1, 16)
     );
-    let status = world.keyholder.status();
+    let status = world.key_holder.status();
     assert_eq!((status.attempts, status.failures, status.malformed, status.enrolments), (1, 1, 1, 1));
 }

@@ -27,7 +27,7 @@ impl World {
         let sealed_for = SealedFor { session: SESSION.to_bytes(), nonce: nonce.to_vec(), issued_at: NOW };
         let context = sealed_for.context(&TENANT, &of.handle);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
-        let key = self.keyholder.sealing_key();
+        let key = self.key_holder.sealing_key();
         let Split { open, sealed } = split_probe(&face, &key, &context, &mut self.rng).expect("a face");
         SharedProbe { share: open, sealed, sealed_for }
     }
@@ -37,7 +37,7 @@ impl World {
         let sealed =
             self.matcher.gather(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
-        let probes = self.keyholder.encrypt_probes(&sealed, NOW)?;
+        let probes = self.key_holder.encrypt_probes(&sealed, NOW)?;
         let probes = EncryptedProbes::from_bytes(probes.as_bytes()).expect("its own encoding");
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
         let job = self
@@ -48,7 +48,7 @@ impl World {
     }
 
     fn decide(&self, job: &MatchJob) -> u32 {
-        self.keyholder.decide(job, NOW).expect("honest").lanes().bits()
+        self.key_holder.decide(job, NOW).expect("honest").lanes().bits()
     }
 }
 
@@ -79,20 +79,21 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     let mut world = World::shared();
     let face = world.face();
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
-    let key = world.keyholder.sealing_key();
+    let key = world.key_holder.sealing_key();
     let context = Context::template(&TENANT, &handle(1), b"key", NOW);
     let Split { open, sealed } = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
     let blind = trefoil_matching::Blind::from_bytes(&open.to_bytes()).expect("a share");
     for (name, key, issued_at) in [(2, &b"key"[..], NOW), (1, b"k", NOW), (1, b"key", NOW + 1)] {
         let refused = for_key_holder(&sealed, key, issued_at);
-        let refused = world.keyholder.enrol(named(name, 1), lane_of(3), &refused, NOW);
+        let refused = world.key_holder.enrol(named(name, 1), lane_of(3), &refused, NOW);
         assert!(matches!(refused, Err(KeyHolderError::SealedShares(lanes)) if lanes.bits() == 1 << 3));
     }
     let late = NOW + SEALED_LIFE_S + 1;
-    let refused = world.keyholder.enrol(named(1, 1), lane_of(3), &for_key_holder(&sealed, b"key", NOW), late);
+    let refused =
+        world.key_holder.enrol(named(1, 1), lane_of(3), &for_key_holder(&sealed, b"key", NOW), late);
     assert!(matches!(refused, Err(KeyHolderError::SealedShares(_))));
     let enrolment = for_key_holder(&sealed, b"key", NOW);
-    let encrypted = world.keyholder.enrol(named(1, 1), lane_of(3), &enrolment, NOW).expect("new");
+    let encrypted = world.key_holder.enrol(named(1, 1), lane_of(3), &enrolment, NOW).expect("new");
     let template = unblind(encrypted, blind);
     let probe = world.device(&template, &face, b"n");
     let job = world.job(&[(&template, &probe)]).expect("sealed for it");
@@ -100,9 +101,9 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     // Once: not as the next generation, and not when this one is gone.
     for shredded in [false, true] {
         if shredded {
-            world.keyholder.shred(named(1, 1)).expect("memory");
+            world.key_holder.shred(named(1, 1)).expect("memory");
         }
-        let again = world.keyholder.enrol(named(1, 2), lane_of(3), &enrolment, NOW);
+        let again = world.key_holder.enrol(named(1, 2), lane_of(3), &enrolment, NOW);
         assert!(matches!(again, Err(KeyHolderError::SealedShares(_))), "{again:?}");
     }
 }
@@ -118,12 +119,13 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     for name in [99, 1] {
         for generation in 1..4 {
             let sealed = for_key_holder(&probe.sealed, b"nonce of a login", NOW);
-            let outcome = world.keyholder.enrol(named(name, generation), lane_of(3), &sealed, NOW);
+            let outcome = world.key_holder.enrol(named(name, generation), lane_of(3), &sealed, NOW);
             assert!(matches!(outcome, Err(KeyHolderError::SealedShares(_))), "{outcome:?}");
         }
     }
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
-    let (key, context) = (world.keyholder.sealing_key(), Context::template(&TENANT, &handle(1), b"key", NOW));
+    let (key, context) =
+        (world.key_holder.sealing_key(), Context::template(&TENANT, &handle(1), b"key", NOW));
     let template = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
     let sealed_for = SealedFor { session: [0; 32], nonce: b"key".to_vec(), issued_at: NOW };
     let forged = SharedProbe { sealed: template.sealed, sealed_for, ..probe.clone() };
@@ -143,7 +145,7 @@ fn a_share_that_was_opened_before_a_restart_does_not_open_after_it() {
     let probe = world.device(&template, &face, b"nonce");
     assert!(world.job(&[(&template, &probe)]).is_ok());
     let vault = Box::new(Arc::clone(&world.vault));
-    world.keyholder = KeyHolder::new(vault, &mut world.rng, NOW + 1).expect("readable");
+    world.key_holder = KeyHolder::new(vault, &mut world.rng, NOW + 1).expect("readable");
     assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::SealedShares(_))));
 }
 
@@ -202,19 +204,19 @@ fn jobs_of_another_mode_or_epoch_are_refused() {
     let probe = one.device(&b, &face, b"n");
     let gathered =
         one.matcher.gather(BatchId::new([0; 16]), TENANT, &one.key, &[(&b, &probe)]).expect("valid");
-    assert!(matches!(own.keyholder.encrypt_probes(&gathered, NOW), Err(KeyHolderError::Structure)));
+    assert!(matches!(own.key_holder.encrypt_probes(&gathered, NOW), Err(KeyHolderError::Structure)));
     let refused = one.matcher.gather(BatchId::new([0; 16]), TENANT, &one.key, &[(&a, &probe)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
     let job = one.job(&[(&b, &probe)]).expect("sealed for it");
-    assert!(matches!(own.keyholder.decide(&job, NOW), Err(KeyHolderError::Structure)));
+    assert!(matches!(own.key_holder.decide(&job, NOW), Err(KeyHolderError::Structure)));
     let plain = own.mask(&[(&a, &face)]);
-    assert!(matches!(one.keyholder.decide(&plain, NOW), Err(KeyHolderError::Structure)));
+    assert!(matches!(one.key_holder.decide(&plain, NOW), Err(KeyHolderError::Structure)));
     assert_eq!(own.attempts_of(1), AttemptRecord::default(), "nothing was tried");
     let mut later = job.clone();
     later.epoch = 1;
-    assert!(matches!(one.keyholder.decide(&later, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(one.key_holder.decide(&later, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     let unknown = ProbeJob { epoch: 1, ..gathered };
-    assert!(matches!(one.keyholder.encrypt_probes(&unknown, NOW), Err(KeyHolderError::UnknownSubjects(_))));
+    assert!(matches!(one.key_holder.encrypt_probes(&unknown, NOW), Err(KeyHolderError::UnknownSubjects(_))));
     assert_eq!(one.decide(&job), 1 << 1);
 }
 
@@ -228,33 +230,33 @@ fn budgets_freezes_and_restarts_apply_to_the_tenants_key_too() {
         let job = world.job_in(Mode::Shared, &[(&template, &wrong)]);
         assert_eq!(world.decide(&job), 0);
     }
-    assert!(matches!(world.keyholder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
+    assert!(matches!(world.key_holder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
     let probe = world.device(&template, &face, b"spent");
     assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::NoAttempts(_))), "nor encrypted");
-    let sealing = world.keyholder.sealing_key();
+    let sealing = world.key_holder.sealing_key();
     world.restart();
-    assert!(world.keyholder.sealing_key() == sealing);
-    assert_eq!(world.keyholder.public_keys(TENANT).expect("known")[0].to_bytes(), world.key.to_bytes());
-    assert!(matches!(world.keyholder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
-    assert_eq!(world.keyholder.decide(&right, NOW + 31).expect("honest").lanes().bits(), 1 << 4);
+    assert!(world.key_holder.sealing_key() == sealing);
+    assert_eq!(world.key_holder.public_keys(TENANT).expect("known")[0].to_bytes(), world.key.to_bytes());
+    assert!(matches!(world.key_holder.decide(&right, NOW), Err(KeyHolderError::NoAttempts(_))));
+    assert_eq!(world.key_holder.decide(&right, NOW + 31).expect("honest").lanes().bits(), 1 << 4);
     // A product under another tenant's key.
     let other = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
-    world.keyholder.create_tenant(other.tenant, KeyStructure::PerTenant, lenient(0)).expect("new");
+    world.key_holder.create_tenant(other.tenant, KeyStructure::PerTenant, lenient(0)).expect("new");
     let (blinded, blind) = split(&face, &mut world.rng);
-    let encrypted = world.keyholder.enrol(other, lane_of(4), &blinded.into(), NOW).expect("new");
+    let encrypted = world.key_holder.enrol(other, lane_of(4), &blinded.into(), NOW).expect("new");
     let mut stranger = unblind(encrypted, blind);
     stranger.tenant = TENANT;
     let later = NOW + 31;
-    world.keyholder.set_policy(TENANT, lenient(18_000)).expect("known");
+    world.key_holder.set_policy(TENANT, lenient(18_000)).expect("known");
     let forged = world.job_in(Mode::Shared, &[(&stranger, &face)]);
     for _ in 0..3 {
-        assert!(matches!(world.keyholder.decide(&forged, later), Err(KeyHolderError::Malformed)));
+        assert!(matches!(world.key_holder.decide(&forged, later), Err(KeyHolderError::Malformed)));
     }
-    assert!(matches!(world.keyholder.decide(&right, later), Err(KeyHolderError::Frozen)));
+    assert!(matches!(world.key_holder.decide(&right, later), Err(KeyHolderError::Frozen)));
     assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::Frozen)));
     world.forgive();
-    world.keyholder.shred(named(1, 0)).expect("there");
-    assert!(matches!(world.keyholder.decide(&right, later), Err(KeyHolderError::UnknownSubjects(_))));
+    world.key_holder.shred(named(1, 0)).expect("there");
+    assert!(matches!(world.key_holder.decide(&right, later), Err(KeyHolderError::UnknownSubjects(_))));
 }
 
 #[test]

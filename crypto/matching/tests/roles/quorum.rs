@@ -198,7 +198,7 @@ fn what_was_not_decided_is_an_attempt_and_no_failure() {
             let outcome = three.decide(seat, &job, &[]);
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
         }
-        let status = three.holders[seat.index()].keyholder().status();
+        let status = three.holders[seat.index()].key_holder().status();
         assert_eq!((status.attempts, status.failures, status.malformed), (10, 0, 0));
         let all = seat.others().map(|other| (other, three.parts(other, seat, &job)));
         assert_eq!(three.decide(seat, &job, &all).unwrap().0, 1, "nobody is locked out by it");
@@ -223,7 +223,7 @@ fn a_liar_in_an_enrolment_is_named_and_never_two_who_are_honest() {
         for lie in 0..5 {
             let (name, mut answers) = honest();
             let own = &three.holders[liar.index()];
-            own.keyholder().shred(name).unwrap();
+            own.key_holder().shred(name).unwrap();
             let mut contributions = [[7; 32]; 3];
             contributions[liar.index()] = own.contribute(name, NOW).unwrap();
             let lied =
@@ -256,7 +256,7 @@ fn a_seat_enrols_with_the_contribution_that_it_gave_and_once() {
     let given = holder.contribute(name, NOW).unwrap();
     assert!(matches!(enrol(named(61, 0), given), Err(KeyHolderError::Forbidden(_))), "for another");
     assert!(enrol(name, given).is_ok());
-    holder.keyholder().shred(name).unwrap();
+    holder.key_holder().shred(name).unwrap();
     assert!(matches!(enrol(name, given), Err(KeyHolderError::Forbidden(_))), "a key would encrypt twice");
     let given = holder.contribute(name, NOW).unwrap();
     assert!(enrol(name, given).is_ok());
@@ -292,10 +292,10 @@ fn a_key_holder_that_was_alone_does_not_become_one_of_three() {
         let again = Pieces::from_bytes(&dealt[deal][0].to_bytes()).unwrap();
         std::mem::replace(&mut dealt[deal][0], again)
     };
-    let keyholder = alone(4);
-    QuorumHolder::new(Arc::clone(&keyholder), next(0)).unwrap().create_tenant(TENANT, policy(0)).unwrap();
-    assert!(QuorumHolder::new(Arc::clone(&keyholder), next(0)).is_ok());
-    assert!(matches!(QuorumHolder::new(keyholder, next(1)), Err(KeyHolderError::Forbidden(_))));
+    let key_holder = alone(4);
+    QuorumHolder::new(Arc::clone(&key_holder), next(0)).unwrap().create_tenant(TENANT, policy(0)).unwrap();
+    assert!(QuorumHolder::new(Arc::clone(&key_holder), next(0)).is_ok());
+    assert!(matches!(QuorumHolder::new(key_holder, next(1)), Err(KeyHolderError::Forbidden(_))));
     let single = alone(4);
     single.create_tenant(TENANT, KeyStructure::PerSubject, policy(0)).unwrap();
     assert!(matches!(QuorumHolder::new(single, next(0)), Err(KeyHolderError::Forbidden(_))));
@@ -307,8 +307,8 @@ fn the_salt_of_an_enrolment_is_a_digest_of_what_each_of_the_three_contributes() 
     let [pieces, ..] = Pieces::deal(&mut rng);
     let (share, _) = split(&random_face(&mut rng), &mut rng);
     let vault = Arc::new(MemoryVault::default());
-    let keyholder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
-    let holder = QuorumHolder::new(Arc::new(keyholder), pieces).unwrap();
+    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
+    let holder = QuorumHolder::new(Arc::new(key_holder), pieces).unwrap();
     holder.create_tenant(TENANT, policy(0)).unwrap();
     let mut before = None;
     for name in 0..4 {

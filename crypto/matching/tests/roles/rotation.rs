@@ -11,7 +11,7 @@ impl World {
         let (blinded, share) = blind(template, &mut self.rng);
         let blinded = BlindedCiphertext::from_bytes(blinded.as_bytes()).expect("its own encoding");
         let name = TemplateName { tenant: TENANT, handle: template.handle, generation: template.generation };
-        let encrypted = self.keyholder.renew(name, to, &blinded)?;
+        let encrypted = self.key_holder.renew(name, to, &blinded)?;
         Ok(unblind(encrypted, share))
     }
 
@@ -31,7 +31,7 @@ impl World {
             }
         };
         self.key = key;
-        Ok(self.keyholder.decide(&job?, NOW)?.accepted(template.lane))
+        Ok(self.key_holder.decide(&job?, NOW)?.accepted(template.lane))
     }
 }
 
@@ -43,10 +43,10 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         let old = world.enrol(1, 7, &face);
         let old_key = world.key.clone();
         let stolen = world.vault.tenants().expect("readable").remove(0);
-        let next = world.keyholder.begin_rotation(TENANT).expect("known");
+        let next = world.key_holder.begin_rotation(TENANT).expect("known");
         assert_eq!((next.epoch(), next.structure()), (1, keys));
         world.restart();
-        let again = world.keyholder.begin_rotation(TENANT).expect("under way");
+        let again = world.key_holder.begin_rotation(TENANT).expect("under way");
         assert_eq!(again.to_bytes(), next.to_bytes(), "one rotation at a time");
         let new = world.renew(&old, 1).expect("honest");
         assert_eq!((new.generation, new.epoch, new.lane), (1, 1, old.lane));
@@ -63,9 +63,9 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
             }
         }
         for _ in 0..2 {
-            world.keyholder.finish_rotation(TENANT, 0).expect("once or twice");
+            world.key_holder.finish_rotation(TENANT, 0).expect("once or twice");
         }
-        assert!(matches!(world.keyholder.finish_rotation(TENANT, 1), Err(KeyHolderError::Rotation)));
+        assert!(matches!(world.key_holder.finish_rotation(TENANT, 1), Err(KeyHolderError::Rotation)));
         let gone = world.accepts(&old_key, &old, &face);
         assert!(matches!(gone, Err(KeyHolderError::UnknownSubjects(_))));
         assert!(world.accepts(&next, &new, &face).expect("known"));
@@ -83,7 +83,7 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         for subject in subjects {
             vault.put_subject(&TENANT, &SubjectRecord { epoch: 0, ..subject.clone() }).expect("memory");
         }
-        world.keyholder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("readable");
+        world.key_holder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("readable");
         let mut disguised = new.clone();
         disguised.epoch = 0;
         let opened = world.accepts(&old_key, &disguised, &face);
@@ -97,7 +97,7 @@ fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
     let face = world.face();
     let old = world.enrol(1, 7, &face);
     assert!(matches!(world.renew(&old, 1), Err(KeyHolderError::Rotation)), "none is under way");
-    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let next = world.key_holder.begin_rotation(TENANT).expect("known");
     let lost = world.renew(&old, 2).expect("honest");
     let kept = world.renew(&old, 4).expect("honest");
     for to in [0, 2, 3, 4] {
@@ -112,10 +112,10 @@ fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
     assert_eq!(stored, [0, 4], "what was replaced is forgotten on disk too");
     // Nor does a renewal take the place of a template that was enrolled meanwhile.
     let (blinded, _) = split(&face, &mut world.rng);
-    world.keyholder.enrol(named(1, 6), lane_of(7), &blinded.into(), NOW).expect("new");
+    world.key_holder.enrol(named(1, 6), lane_of(7), &blinded.into(), NOW).expect("new");
     assert!(matches!(world.renew(&old, 6), Err(KeyHolderError::Rotation)));
     // Deleting a template deletes what it became.
-    world.keyholder.shred(named(1, 0)).expect("there");
+    world.key_holder.shred(named(1, 0)).expect("there");
     assert!(matches!(world.accepts(&next, &kept, &face), Err(KeyHolderError::UnknownSubjects(_))));
 }
 
@@ -126,7 +126,7 @@ fn both_generations_spend_one_budget() {
     let old = world.enrol(1, 7, &face);
     let old_key = world.key.clone();
     assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
-    let next = world.keyholder.begin_rotation(TENANT).expect("known");
+    let next = world.key_holder.begin_rotation(TENANT).expect("known");
     let new = world.renew(&old, 1).expect("honest");
     assert!(!world.accepts(&next, &new, &wrong).expect("known"));
     assert!(!world.accepts(&old_key, &old, &wrong).expect("known"));
@@ -138,7 +138,7 @@ fn both_generations_spend_one_budget() {
     let spent = |outcome: Result<bool, KeyHolderError>| matches!(outcome, Err(KeyHolderError::NoAttempts(_)));
     assert!(spent(world.accepts(&next, &newer, &face)), "five failures in a row");
     assert!(spent(world.accepts(&old_key, &old, &face)));
-    world.keyholder.finish_rotation(TENANT, 0).expect("there");
+    world.key_holder.finish_rotation(TENANT, 0).expect("there");
     assert!(spent(world.accepts(&next, &newer, &face)), "they are not forgotten");
     world.restart();
     assert!(spent(world.accepts(&next, &newer, &face)));
@@ -150,14 +150,14 @@ fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
         let mut world = World::with_keys(keys, policy(18_000));
         let face = world.face();
         let (old, other) = (world.enrol(1, 7, &face), world.enrol(2, 8, &face));
-        world.keyholder.begin_rotation(TENANT).expect("known");
+        world.key_holder.begin_rotation(TENANT).expect("known");
         let (foreign, _) = blind(&other, &mut world.rng);
         for _ in 0..3 {
-            let refused = world.keyholder.renew(named(1, 0), 1, &foreign);
+            let refused = world.key_holder.renew(named(1, 0), 1, &foreign);
             assert!(matches!(refused, Err(KeyHolderError::Malformed)));
         }
         assert!(matches!(world.renew(&old, 1), Err(KeyHolderError::Frozen)));
-        world.keyholder.forgive_malformed(TENANT).expect("known");
+        world.key_holder.forgive_malformed(TENANT).expect("known");
         world.renew(&old, 1).expect("honest");
     }
 }
@@ -175,26 +175,26 @@ fn a_renewal_is_an_attempt_of_its_template_and_a_malformed_one_a_failure() {
     let mut world = World::new(budget(2, 1_000));
     let face = world.face();
     let (old, other) = (world.enrol(1, 7, &face), world.enrol(2, 8, &face));
-    world.keyholder.begin_rotation(TENANT).expect("known");
+    world.key_holder.begin_rotation(TENANT).expect("known");
     for to in 1..6 {
         world.renew(&old, to).expect("an honest one keeps no failure");
         world.restart();
     }
     let (foreign, _) = blind(&other, &mut world.rng);
     for to in 6..8 {
-        let refused = world.keyholder.renew(named(1, 0), to, &foreign);
+        let refused = world.key_holder.renew(named(1, 0), to, &foreign);
         assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
         world.restart();
     }
     let spent = |outcome: Result<_, KeyHolderError>| matches!(outcome, Err(KeyHolderError::NoAttempts(_)));
-    assert!(spent(world.keyholder.renew(named(1, 0), 8, &foreign).map(drop)), "refused before it is opened");
+    assert!(spent(world.key_holder.renew(named(1, 0), 8, &foreign).map(drop)), "refused before it is opened");
     assert!(spent(world.renew(&old, 8).map(drop)));
     world.renew(&other, 1).expect("the ledger of another template");
 
     let mut world = World::new(budget(100, 3));
     let face = world.face();
     let old = world.enrol(1, 7, &face);
-    world.keyholder.begin_rotation(TENANT).expect("known");
+    world.key_holder.begin_rotation(TENANT).expect("known");
     for to in 1..4 {
         world.renew(&old, to).expect("three attempts");
     }
@@ -220,7 +220,7 @@ impl Midway {
         let (face, wrong) = (world.face(), world.face());
         let old = world.enrol(1, 7, &face);
         let old_key = world.key.clone();
-        let next = world.keyholder.begin_rotation(TENANT).expect("known");
+        let next = world.key_holder.begin_rotation(TENANT).expect("known");
         Midway { world, face, wrong, old_key, next, old }
     }
 
@@ -229,7 +229,7 @@ impl Midway {
         let (blinded, blind) = split(&self.face, &mut self.world.rng);
         let (lane, blinded) = (self.old.lane, blinded.into());
         let name = TemplateName { tenant: TENANT, handle: self.old.handle, generation };
-        let enrolled = self.world.keyholder.enrol(name, lane, &blinded, NOW);
+        let enrolled = self.world.key_holder.enrol(name, lane, &blinded, NOW);
         unblind(enrolled.expect("a new generation"), blind)
     }
 
@@ -256,7 +256,7 @@ impl Midway {
 
     fn shred(&mut self, template: &Template) {
         let Template { handle, generation, .. } = *template;
-        self.world.keyholder.shred(TemplateName { tenant: TENANT, handle, generation }).expect("memory");
+        self.world.key_holder.shred(TemplateName { tenant: TENANT, handle, generation }).expect("memory");
     }
 }
 
@@ -322,15 +322,15 @@ fn a_name_that_is_free_again_has_nothing_to_do_with_what_was_made_of_it_before()
     let mut midway = Midway::new();
     let old = midway.old.clone();
     let renewed = midway.world.renew(&old, 1).expect("honest");
-    midway.world.keyholder.finish_rotation(TENANT, 0).expect("there");
+    midway.world.key_holder.finish_rotation(TENANT, 0).expect("there");
     // Under the keys of now, as generation 1 is: neither is what the other was made of, now or in the next rotation.
     let again = midway.enrol(0);
-    midway.next = midway.world.keyholder.public_keys(TENANT).expect("known").remove(0);
+    midway.next = midway.world.key_holder.public_keys(TENANT).expect("known").remove(0);
     for _ in 0..2 {
         midway.world.restart();
         midway.fail(&again, 1);
         assert_eq!((midway.accepted(&again), midway.accepted(&renewed)), (Some(true), Some(true)));
-        midway.world.keyholder.begin_rotation(TENANT).expect("known");
+        midway.world.key_holder.begin_rotation(TENANT).expect("known");
     }
     midway.world.renew(&again, 2).expect("honest");
     midway.world.restart();

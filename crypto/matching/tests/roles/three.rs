@@ -72,7 +72,7 @@ impl Three {
 
     /// An operator of each forgives the malformed jobs.
     pub(crate) fn forgive(&mut self) {
-        self.holders.iter().for_each(|holder| holder.keyholder().forgive_malformed(TENANT).unwrap());
+        self.holders.iter().for_each(|holder| holder.key_holder().forgive_malformed(TENANT).unwrap());
         self.refetch();
     }
 

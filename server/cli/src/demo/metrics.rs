@@ -27,7 +27,7 @@ pub(super) struct StagesUs {
     /// The matcher's part of the encrypted match.
     pub(super) r#match: f64,
     /// Decryption and decision.
-    pub(super) keyholder: f64,
+    pub(super) key_holder: f64,
     /// Verdict look-ups.
     pub(super) proof_lookup: f64,
     /// Statements and their digests.
@@ -68,7 +68,7 @@ impl Scrape {
             seals: sample("trefoil_seals_total")? as u64,
             stages_us: StagesUs {
                 r#match: median_us("match")?,
-                keyholder: median_us("key_holder")?,
+                key_holder: median_us("key_holder")?,
                 proof_lookup: median_us("proof_lookup")?,
                 digest: median_us("digest")?,
                 seal: median_us("seal")?,
@@ -135,7 +135,7 @@ trefoil_stage_seconds_bucket{stage=\"total\",le=\"+Inf\"} 4
         let later = Scrape::parse(&TEXT.replace("} 5\n", "} 14\n")).unwrap();
         assert!((later.cache_hit_ratio_since(&scrape) - 1.0).abs() < 1e-12);
         assert!((scrape.batch_fill() - 0.75).abs() < 1e-12);
-        assert!((scrape.stages_us.keyholder - 3.0).abs() < 1e-9);
+        assert!((scrape.stages_us.key_holder - 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! is checked twice, by offline verification of its attestation and against plaintext arithmetic.
 
 mod audit;
-mod keepsake;
+mod kept_login;
 mod load;
 mod metrics;
 mod plan;
@@ -13,7 +13,7 @@ mod population;
 mod progress;
 mod report;
 
-pub use keepsake::Keepsake;
+pub use kept_login::KeptLogin;
 pub use report::Report;
 
 use audit::audit;
@@ -250,7 +250,7 @@ async fn demonstrate(
     let kept = typical(&logins, &plan);
     let login = match kept {
         Some(login) => {
-            Some(Keepsake::save(&arguments.out, login, TenantId::new(tenant.tenant_id.0), &trust_root)?)
+            Some(KeptLogin::save(&arguments.out, login, TenantId::new(tenant.tenant_id.0), &trust_root)?)
         }
         None => None,
     };

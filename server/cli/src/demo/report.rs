@@ -1,7 +1,7 @@
 //! The result, as a table for people and as JSON for programs.
 
 use super::audit::{Audit, Tally};
-use super::keepsake::Keepsake;
+use super::kept_login::KeptLogin;
 use super::load::Login;
 use super::metrics::{Scrape, StagesUs};
 use super::plan::Plan;
@@ -39,7 +39,7 @@ pub struct Report {
     sent_again: usize,
     seconds: Seconds,
     findings: Vec<String>,
-    login: Option<Keepsake>,
+    login: Option<KeptLogin>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -95,7 +95,7 @@ pub(super) struct Results<'a> {
     pub(super) cache_hit_ratio: f64,
     pub(super) seconds: Seconds,
     pub(super) sent_again: usize,
-    pub(super) login: Option<Keepsake>,
+    pub(super) login: Option<KeptLogin>,
 }
 
 impl Report {
@@ -223,7 +223,7 @@ impl Report {
     }
 
     fn timings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StagesUs { r#match, keyholder, proof_lookup, digest, seal, total } = self.stages_us;
+        let StagesUs { r#match, key_holder, proof_lookup, digest, seal, total } = self.stages_us;
         let ms = |us: u64| format!("{:.1} ms", us as f64 / 1e3);
         let Latency { p50, p99, alone_p50 } = self.latency_us;
         writeln!(f)?;
@@ -248,7 +248,7 @@ impl Report {
             f,
             "medians per batch, us",
             format!(
-                "match {match:.0}, key-holder {keyholder:.0}, proof look-up {proof_lookup:.1}, digest {digest:.0}"
+                "match {match:.0}, key-holder {key_holder:.0}, proof look-up {proof_lookup:.1}, digest {digest:.0}"
             ),
         )?;
         row(f, "", format!("seal {seal:.0} (one for all batches that wait), all together {total:.0}"))?;

@@ -199,7 +199,7 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
 /// The key-holder: its vault in the directory, or the process that runs apart.
 fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<Finding> {
     let directory = &config.server.data_dir;
-    match config.keyholder.place() {
+    match config.key_holder.place() {
         Ok(Place::Here) => databases::vault(directory, now, sealed),
         Ok(Place::One(address)) => asked(directory, &address, sealed.first().copied().flatten()),
         Ok(Place::Three(three)) => {

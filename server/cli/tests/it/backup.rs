@@ -469,8 +469,8 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
         (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
     let listen = key_holder::listen();
     KeyHolder::init(&keys, &data, &listen);
-    let mut keyholder = KeyHolder::start(&keys, &listen);
-    let service = Service::new(keyholder.config(&data)).await;
+    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let service = Service::new(key_holder.config(&data)).await;
     let person = service.people(1, 1, 76).await.remove(0);
     service.welcome(&person).await;
     let mut nonce = 0;
@@ -488,10 +488,10 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     assert_eq!(enrol(&service, &person, Handle::new(other)).await, 201);
     login(&service, &person, &mut nonce).await;
     auditor.passes(&data);
-    keyholder.kill();
+    key_holder.kill();
     std::fs::remove_dir_all(&keys).unwrap();
     backup(&["restore", to.to_str().unwrap(), "--into"], &keys);
-    let _keyholder = KeyHolder::start(&keys, &listen);
+    let _key_holder = KeyHolder::start(&keys, &listen);
     wait_for(&service, 200).await;
     let sealed = login_when_seen(&service, &person, &mut nonce).await;
     assert_eq!((sealed.vaults[0].unwrap().restored, sealed.restored), (1, None), "the log was not restored");

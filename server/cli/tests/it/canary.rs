@@ -75,7 +75,7 @@ fn scores(people: &[Person], lanes: &[usize], replies: &[Reply]) -> BTreeMap<[u8
 async fn watch(probe: &str) {
     let folder = tempfile::tempdir().unwrap();
     let vault = folder.path().join("keys");
-    let (mut plan, keyholder) = Plan::apart(folder.path(), &vault, &listen());
+    let (mut plan, key_holder) = Plan::apart(folder.path(), &vault, &listen());
     // Long enough for everybody to be in it on most machines; a batch with few lanes is not looked for.
     plan.batch_delay_us = 1_000_000;
     let clock = Arc::new(TestClock::of_machine());
@@ -103,7 +103,7 @@ async fn watch(probe: &str) {
     let scores = patterns(rows.iter().copied());
     // Everybody's face is enrolled, and shown by somebody else.
     let faces = face_patterns(people.iter().map(|person| &person.face));
-    for (process, pid) in [("gateway", gateway.pid()), ("key-holder", keyholder.pid())] {
+    for (process, pid) in [("gateway", gateway.pid()), ("key-holder", key_holder.pid())] {
         let regions = memory(pid);
         // Both keep it; what they had for a moment only may be overwritten.
         let known: &[u8] = people[0].handle.as_bytes();
@@ -116,7 +116,7 @@ async fn watch(probe: &str) {
         }
     }
     gateway.stop();
-    drop(keyholder);
+    drop(key_holder);
     for path in [files_below(&plan.data), files_below(&vault), vec![plan.log.clone()]].concat() {
         nothing_in(&std::fs::read(&path).unwrap(), &[&scores, &faces], &path);
     }

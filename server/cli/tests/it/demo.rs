@@ -56,7 +56,7 @@ fn six_people_log_in_and_every_answer_holds() {
     assert_eq!(count("/impostor/match") + count("/impostor/no_match"), probes / 2);
     assert_eq!(json["cache_hit_ratio"], 1.0, "every session was open before the first login");
     assert!(json["auth_per_s"].as_f64().unwrap() > 0.0);
-    for stage in ["match", "keyholder", "proof_lookup", "digest", "seal", "total"] {
+    for stage in ["match", "key_holder", "proof_lookup", "digest", "seal", "total"] {
         assert!(json["stages_us"][stage].as_f64().unwrap() > 0.0, "{stage}");
     }
     assert!(report.to_string().contains("attempt budgets"));

@@ -37,8 +37,8 @@ impl Plan {
     pub(crate) fn apart(folder: &Path, vault: &Path, listen: &str) -> (Plan, KeyHolder) {
         let (data, log) = (folder.join("data"), folder.join("gateway.log"));
         KeyHolder::init(vault, &data, listen);
-        let keyholder = KeyHolder::start(vault, listen);
-        (Plan { data, key_holder: keyholder.url().to_owned(), batch_delay_us: 0, log }, keyholder)
+        let key_holder = KeyHolder::start(vault, listen);
+        (Plan { data, key_holder: key_holder.url().to_owned(), batch_delay_us: 0, log }, key_holder)
     }
 
     /// Starts the process; its clock begins where this one stands.
@@ -115,8 +115,8 @@ async fn process() {
     let everything = EnvFilter::new("trace");
     tracing_subscriber::fmt().with_env_filter(everything).with_writer(std::io::stderr).init();
     let mut config = service::config(Path::new(plan["data"].as_str().unwrap()));
-    config.keyholder.url = plan["key_holder"].as_str().unwrap().to_owned();
-    config.keyholder.timeout_ms = 60_000;
+    config.key_holder.url = plan["key_holder"].as_str().unwrap().to_owned();
+    config.key_holder.timeout_ms = 60_000;
     if let Some(delay @ 1..) = plan["batch_delay_us"].as_u64() {
         config.pipeline.batch_delay_us = delay;
     }

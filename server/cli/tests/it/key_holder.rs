@@ -65,8 +65,8 @@ impl KeyHolder {
     /// A gateway's configuration with this key-holder, and time enough on the busiest machine.
     pub(crate) fn config(&self, data: &Path) -> Config {
         let mut config = service::config(data);
-        config.keyholder.url.clone_from(&self.url);
-        config.keyholder.timeout_ms = 60_000;
+        config.key_holder.url.clone_from(&self.url);
+        config.key_holder.timeout_ms = 60_000;
         config
     }
 }
@@ -100,8 +100,8 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
-    let mut keyholder = KeyHolder::start(&keys, &listen);
-    let service = Service::new(keyholder.config(&data)).await;
+    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let service = Service::new(key_holder.config(&data)).await;
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
@@ -113,7 +113,7 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     service.admin.post(&path, &serde_json::json!({})).await.problem(403, "key-holder-forbids");
     wait_for(&service, 200).await;
 
-    keyholder.kill();
+    key_holder.kill();
     for nonce in 3..13 {
         let refused = service.authenticate(&request(nonce)).await;
         refused.problem(503, "key-holder-unavailable");
@@ -125,7 +125,7 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     // What needs no decision goes on.
     assert_eq!(service.prove(&people[0]).await.status, 201);
 
-    let _keyholder = KeyHolder::start(&keys, &listen);
+    let _key_holder = KeyHolder::start(&keys, &listen);
     wait_for(&service, 200).await;
     assert_eq!(answer(&service.authenticate(&request(20)).await).decision, Decision::Match);
     service.welcome(&people[1]).await;
@@ -139,10 +139,10 @@ async fn a_gateway_starts_while_its_key_holder_is_away() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
-    let mut keyholder = KeyHolder::start(&keys, &listen);
-    keyholder.kill();
-    let mut config = keyholder.config(&data);
-    config.keyholder.timeout_ms = 100;
+    let mut key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.kill();
+    let mut config = key_holder.config(&data);
+    config.key_holder.timeout_ms = 100;
     let clock = std::sync::Arc::new(service::TestClock::default());
     let server = service::start(config, &clock).await;
     let (_, admin) = service::endpoints(&server);

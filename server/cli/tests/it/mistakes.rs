@@ -42,11 +42,11 @@ impl Answer<'_> {
 }
 
 /// A folder with what mistakes need.
-struct Desk {
+struct Folder {
     folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl Folder {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -249,33 +249,33 @@ const CONFIGURATION: &[Mistake<'static>] = &[
 
 #[test]
 fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
-    let desk = Desk { folder: tempfile::tempdir().unwrap() };
-    desk.file("broken.toml", "[server\nlisten = 1");
-    desk.file("section.toml", "[servr]\nlisten = \"127.0.0.1:1\"");
-    desk.file("key.toml", "[server]\nlisen = \"127.0.0.1:1\"");
-    desk.file("type.toml", "[pipeline]\nworkers = \"2\"");
-    desk.file("word.toml", "[pipeline]\ncadence = \"often\"");
+    let folder = Folder { folder: tempfile::tempdir().unwrap() };
+    folder.file("broken.toml", "[server\nlisten = 1");
+    folder.file("section.toml", "[servr]\nlisten = \"127.0.0.1:1\"");
+    folder.file("key.toml", "[server]\nlisen = \"127.0.0.1:1\"");
+    folder.file("type.toml", "[pipeline]\nworkers = \"2\"");
+    folder.file("word.toml", "[pipeline]\ncadence = \"often\"");
     let mut wrong = Vec::new();
     for (line, variables, answer) in CONFIGURATION {
-        answer.check(&format!("{line:?} {variables:?}"), &desk.said(line, variables), &mut wrong);
+        answer.check(&format!("{line:?} {variables:?}"), &folder.said(line, variables), &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(CONFIGURATION.len(), 33);
 }
 
 /// Arguments of `trefoil serve` in a directory that was spoiled.
-fn spoiled(desk: &Desk, name: &str, spoil: impl FnOnce(&Path)) -> String {
-    let (whole, data) = (desk.path("data"), desk.path(name));
+fn spoiled(folder: &Folder, name: &str, spoil: impl FnOnce(&Path)) -> String {
+    let (whole, data) = (folder.path("data"), folder.path(name));
     assert!(Command::new("cp").arg("-a").args([&whole, &data]).status().unwrap().success());
     spoil(&data);
     let listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-    desk.said(&[&["serve", "--data-dir", data.to_str().unwrap()], &listen[..]].concat(), &[])
+    folder.said(&[&["serve", "--data-dir", data.to_str().unwrap()], &listen[..]].concat(), &[])
 }
 
 #[test]
 fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
-    let desk = Desk { folder: tempfile::tempdir().unwrap() };
-    let program = Program::start(&desk.path("data"), Stdio::null(), &[]);
+    let folder = Folder { folder: tempfile::tempdir().unwrap() };
+    let program = Program::start(&folder.path("data"), Stdio::null(), &[]);
     assert_eq!(program.terminate().code(), Some(0));
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -285,38 +285,39 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let data = desk.text("data");
+    let data = folder.text("data");
     let serve = ["serve", "--data-dir", &data];
     let free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-    let with = |variables: &[(&str, &str)]| desk.said(&[&serve[..], &free].concat(), variables);
-    let [shop, shop_key] = desk.certificate("shop.example");
-    let [_, other_key] = desk.certificate("other.example");
-    let no_pem = desk.file("no.pem", "x");
+    let with = |variables: &[(&str, &str)]| folder.said(&[&serve[..], &free].concat(), variables);
+    let [shop, shop_key] = folder.certificate("shop.example");
+    let [_, other_key] = folder.certificate("other.example");
+    let no_pem = folder.file("no.pem", "x");
 
     let listen = ["--listen", &taken, "--admin-listen", "127.0.0.1:0"];
-    let said = desk.said(&[&serve[..], &listen].concat(), &[]);
+    let said = folder.said(&[&serve[..], &listen].concat(), &[]);
     answers("port taken", said, says("cannot listen", &taken, "is another process using it?"));
-    let said = desk.said(&[&["serve", "--data-dir", "/dev/null/x"][..], &free].concat(), &[]);
+    let said = folder.said(&[&["serve", "--data-dir", "/dev/null/x"][..], &free].concat(), &[]);
     answers("no directory", said, says("cannot create the directory", "/dev/null/x", "check the path"));
-    let said = spoiled(&desk, "open", |data| {
+    let said = spoiled(&folder, "open", |data| {
         std::fs::set_permissions(data, std::fs::Permissions::from_mode(0o755)).unwrap();
     });
     answers("directory open to all", said, says("readable by others", "open", "chmod go="));
-    let said = spoiled(&desk, "token", |data| {
+    let said = spoiled(&folder, "token", |data| {
         let mode = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(data.join("admin.token"), mode).unwrap();
     });
     answers("token open to all", said, says("readable by others", "admin.token", "chmod go="));
-    let said = spoiled(&desk, "vault", |data| std::fs::remove_file(data.join("vault.sqlite")).unwrap());
+    let said = spoiled(&folder, "vault", |data| std::fs::remove_file(data.join("vault.sqlite")).unwrap());
     answers("vault gone", said, says("is missing", "vault.sqlite", "one backup"));
-    let said = spoiled(&desk, "store", |data| std::fs::remove_file(data.join("store.sqlite")).unwrap());
+    let said = spoiled(&folder, "store", |data| std::fs::remove_file(data.join("store.sqlite")).unwrap());
     answers("store gone", said, says("is missing", "store.sqlite", "one backup"));
-    let said = spoiled(&desk, "pepper", |data| std::fs::write(data.join("pepper.key"), [7; 32]).unwrap());
+    let said = spoiled(&folder, "pepper", |data| std::fs::write(data.join("pepper.key"), [7; 32]).unwrap());
     answers("another pepper", said, says("not the file that was made", "pepper.key", "one backup"));
-    let said = spoiled(&desk, "tls", |data| std::fs::remove_file(data.join("tls-private-key.pem")).unwrap());
+    let said =
+        spoiled(&folder, "tls", |data| std::fs::remove_file(data.join("tls-private-key.pem")).unwrap());
     answers("TLS key gone", said, says("is missing", "tls-private-key.pem", "one backup"));
     let said =
-        spoiled(&desk, "damaged", |data| std::fs::write(data.join("store.sqlite"), [7; 9000]).unwrap());
+        spoiled(&folder, "damaged", |data| std::fs::write(data.join("store.sqlite"), [7; 9000]).unwrap());
     answers("damaged store", said, says("damaged", "store.sqlite", "newest backup"));
     let pair = |certificate: &str, key: &str| {
         with(&[("TREFOIL_TLS_CERTIFICATE", certificate), ("TREFOIL_TLS_PRIVATE_KEY", key)])
@@ -341,17 +342,17 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     );
     let said = with(&[("TREFOIL_KEYS_PASSPHRASE_FILE", "/nowhere/words")]);
     answers("passphrase file missing", said, says("cannot read", "/nowhere/words", "check the path"));
-    let running = Program::start(&desk.path("data"), Stdio::null(), &[]);
+    let running = Program::start(&folder.path("data"), Stdio::null(), &[]);
     let said = with(&[]);
     answers("started twice", said, says("used by another trefoil process", &data, "stop that one"));
     drop(running);
-    let said = desk.said(&["keys", "show", "--data-dir", "nowhere"], &[]);
+    let said = folder.said(&["keys", "show", "--data-dir", "nowhere"], &[]);
     answers("keys of nothing", said, says("cannot be read", "nowhere/trust-root.json", "--data-dir"));
-    let words = desk.file("words", "correct horse battery");
+    let words = folder.file("words", "correct horse battery");
     std::fs::set_permissions(&words, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let said = desk.said(&["backup", "--data-dir", &data, "b", "--passphrase-file", &words], &[]);
+    let said = folder.said(&["backup", "--data-dir", &data, "b", "--passphrase-file", &words], &[]);
     answers("passphrase open to all", said, says("readable by others", &words, "chmod go="));
-    let said = desk.said(&["backup", "--data-dir", &data, "b"], &[("TREFOIL_BACKUP_PASSPHRASE", "short")]);
+    let said = folder.said(&["backup", "--data-dir", &data, "b"], &[("TREFOIL_BACKUP_PASSPHRASE", "short")]);
     answers("short passphrase", said, says("passphrase", "backup", "at least"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(count, 19);

@@ -265,9 +265,9 @@ async fn a_key_holder_elsewhere_opens_what_devices_seal_to_it() {
     let (keys, listen) = (folder.path().join("keys"), listen());
     let data = folder.path().join("shared");
     KeyHolder::init(&keys, &data, &listen);
-    let keyholder = KeyHolder::start(&keys, &listen);
+    let key_holder = KeyHolder::start(&keys, &listen);
     let (service, people, key) =
-        shared_tenant(keyholder.config(&data), Some(operators_fingerprint(&keys, &listen))).await;
+        shared_tenant(key_holder.config(&data), Some(operators_fingerprint(&keys, &listen))).await;
     // A template that is gone is gone for both; the subject enrols again.
     let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
     assert_eq!(deleted.status, 204);

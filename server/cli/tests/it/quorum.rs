@@ -49,8 +49,8 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     let configs = init(&folder.path().join("three"), &data);
     let mut holders = configs.each_ref().map(|config| start(config));
     let mut config = service::config(&data);
-    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
-    config.keyholder.timeout_ms = 60_000;
+    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    config.key_holder.timeout_ms = 60_000;
     let service = Service::new(config).await;
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;

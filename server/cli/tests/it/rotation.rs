@@ -149,16 +149,16 @@ async fn a_rotation_outlives_its_key_holder() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
-    let mut keyholder = KeyHolder::start(&keys, &listen);
+    let mut key_holder = KeyHolder::start(&keys, &listen);
     let subjects = volume(120, 40);
-    let (service, people) = start(keyholder.config(&data), false, subjects).await;
+    let (service, people) = start(key_holder.config(&data), false, subjects).await;
     let nonce = log_in_until(&service, &people, false, 0, |_| true).await;
     assert_eq!(service.admin.post(&path(&service), &json!({})).await.status, 202);
     while status(&service).await["renewed"].as_u64().unwrap() < 5 {
         tokio::task::yield_now().await;
     }
-    keyholder.kill();
-    let keyholder = KeyHolder::start(&keys, &listen);
+    key_holder.kill();
+    let key_holder = KeyHolder::start(&keys, &listen);
     loop {
         let ready = service.admin.get("/readyz").await;
         if ready.status == 200 {
@@ -169,7 +169,7 @@ async fn a_rotation_outlives_its_key_holder() {
     log_in_until(&service, &people, false, nonce, idle).await;
     assert_eq!(status(&service).await["renewed"], subjects);
     assert!(service.server.shutdown().await);
-    drop(keyholder);
+    drop(key_holder);
     let vault = keys.join("vault.sqlite");
     assert_eq!((rows(&vault, "epochs"), rows(&vault, "subjects WHERE epoch = 0")), (1, 0));
     assert_eq!(rows(&vault, "subjects"), subjects as u64);
@@ -208,7 +208,7 @@ struct Killed {
     clock: Arc<TestClock>,
     plan: Plan,
     gateway: Option<Gateway>,
-    keyholder: Option<KeyHolder>,
+    key_holder: Option<KeyHolder>,
     customer: Customer,
     people: Vec<Person>,
     nonce: u64,
@@ -237,14 +237,14 @@ impl Killed {
                 assert_eq!(reply.status, 503, "{}", reply.text());
             }
         }));
-        let (gateway, keyholder) = (&mut self.gateway, &mut self.keyholder);
-        tokio::join!(logins, async { kill(gateway, keyholder) });
+        let (gateway, key_holder) = (&mut self.gateway, &mut self.key_holder);
+        tokio::join!(logins, async { kill(gateway, key_holder) });
     }
 
     /// Starts what was killed, and has everybody open a session again.
     async fn recover(&mut self, keys: &Path, listen: &str) {
-        if self.keyholder.is_none() {
-            self.keyholder = Some(KeyHolder::start(keys, listen));
+        if self.key_holder.is_none() {
+            self.key_holder = Some(KeyHolder::start(keys, listen));
         }
         if self.gateway.is_none() {
             // Requests that the gateway before could have attested are refused.
@@ -271,13 +271,13 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     let subjects = volume(200, 80);
     let folder = tempfile::tempdir().unwrap();
     let (vault, listen) = (folder.path().join("keys"), listen());
-    let (plan, keyholder) = Plan::apart(folder.path(), &vault, &listen);
+    let (plan, key_holder) = Plan::apart(folder.path(), &vault, &listen);
     let clock = Arc::new(TestClock::default());
     let gateway = plan.start(&clock);
     let customer = gateway.customer(Arc::clone(&clock), tenant(false)).await;
     let people = populate(&customer, subjects).await;
-    let (gateway, keyholder) = (Some(gateway), Some(keyholder));
-    let mut killed = Killed { clock, plan, gateway, keyholder, customer, people, nonce: 0 };
+    let (gateway, key_holder) = (Some(gateway), Some(key_holder));
+    let mut killed = Killed { clock, plan, gateway, key_holder, customer, people, nonce: 0 };
     let old = secrets(&vault.join("vault.sqlite"), 0);
     assert_eq!(old.len(), 1 + subjects);
     assert_eq!(found(&vault, &old), old.len(), "the search finds what is there");
@@ -285,10 +285,10 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     assert_eq!(killed.customer.admin.post(&path(&killed.customer), &json!({})).await.status, 202);
     let kills: [Kill; 4] = [
         |gateway, _| gateway.take().unwrap().kill(),
-        |_, keyholder| keyholder.take().unwrap().kill(),
-        |gateway, keyholder| {
+        |_, key_holder| key_holder.take().unwrap().kill(),
+        |gateway, key_holder| {
             gateway.take().unwrap().kill();
-            keyholder.take().unwrap().kill();
+            key_holder.take().unwrap().kill();
         },
         |gateway, _| gateway.take().unwrap().kill(),
     ];
@@ -309,7 +309,7 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     let figures = [&ended["epoch"], &ended["renewed"], &ended["left"]];
     assert_eq!(figures, [&json!(1), &json!(subjects), &json!(0)], "nobody is lost");
     killed.gateway.take().unwrap().stop();
-    drop(killed.keyholder.take());
+    drop(killed.key_holder.take());
     let database = vault.join("vault.sqlite");
     assert_eq!((rows(&database, "epochs"), rows(&database, "subjects WHERE epoch = 0")), (1, 0));
     assert_eq!(rows(&database, "subjects"), subjects as u64);

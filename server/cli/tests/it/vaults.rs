@@ -101,7 +101,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     let newest = login(&service, &people[0], right, 2).await.alone();
     assert!(newest.generation > first.alone().generation && newest.restored == 0, "{first:?} {newest:?}");
     let mut accepting = config.clone();
-    accepting.keyholder.accept_older_vault = true;
+    accepting.key_holder.accept_older_vault = true;
     let between = async |clock: &Arc<TestClock>| {
         let plain = passes(&audit(&data, &root));
         assert!(!plain.contains("notice"), "{plain}");
@@ -139,15 +139,15 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
         (folder.path().join("keys"), folder.path().join("older"), folder.path().join("data"));
     let listen = key_holder::listen();
     KeyHolder::init(&keys, &data, &listen);
-    let mut keyholder = KeyHolder::start(&keys, &listen);
-    let config = keyholder.config(&data);
+    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let config = key_holder.config(&data);
     let service = Service::new(config.clone()).await;
     let people = service.people(2, 1, 62).await;
     service.welcome(&people[0]).await;
     let (right, wrong) = (&people[0].face, &people[1].face);
-    keyholder.kill();
+    key_holder.kill();
     copy(&keys, &older);
-    keyholder = KeyHolder::start(&keys, &listen);
+    key_holder = KeyHolder::start(&keys, &listen);
     wait_for(&service, 200).await;
     assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
     let service = service.restart(config.clone()).await;
@@ -155,9 +155,9 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     assert_eq!(newest.restored, 0);
 
     // With its job log, so that the key-holder itself notices nothing.
-    keyholder.kill();
+    key_holder.kill();
     copy(&older, &keys);
-    keyholder = KeyHolder::start(&keys, &listen);
+    key_holder = KeyHolder::start(&keys, &listen);
     let service = service.restart(config.clone()).await;
     let why = wait_for(&service, 503).await;
     assert!(why.contains("the vault of key-holder 1 is older"), "{why}");
@@ -182,9 +182,9 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
         refused.problem(503, "key-holder-unavailable");
     }
 
-    keyholder.kill();
+    key_holder.kill();
     let mut program = key_holder::trefoil(&["key-holder"], &keys, &listen);
-    let mut keyholder = KeyHolder::run(program.arg("--accept-older-vault"));
+    let mut key_holder = KeyHolder::run(program.arg("--accept-older-vault"));
     wait_for(&service, 200).await;
     let taken = login(&service, &people[0], right, 4).await;
     assert_eq!((taken.decision, taken.alone().restored), (Decision::Match, 1));
@@ -192,17 +192,17 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     assert!(audited.contains("the vault of key-holder 1 was taken, 1 times in all"), "{audited}");
 
     // One that has not shown its vault since the start may be an older copy.
-    keyholder.kill();
+    key_holder.kill();
     let mut brief = config.clone();
-    brief.keyholder.timeout_ms = 500;
+    brief.key_holder.timeout_ms = 500;
     let service = service.restart(brief).await;
     service.authenticate(&service.request(&people[0], right, 5)).await.problem(503, "key-holder-unavailable");
-    let _keyholder = KeyHolder::start(&keys, &listen);
+    let _key_holder = KeyHolder::start(&keys, &listen);
     wait_for(&service, 200).await;
     assert!(service.server.shutdown().await);
 
     let mut by_the_gateway = config;
-    by_the_gateway.keyholder.accept_older_vault = true;
+    by_the_gateway.key_holder.accept_older_vault = true;
     let why = refusal(&by_the_gateway, &service.customer.clock).await;
     assert!(why.contains("start the key-holder itself with this flag"), "{why}");
 }
@@ -214,14 +214,14 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     let configs = quorum::init(&folder.path().join("three"), &data);
     let mut holders = configs.each_ref().map(|config| quorum::start(config));
     let mut config = service::config(&data);
-    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
-    config.keyholder.timeout_ms = 60_000;
+    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    config.key_holder.timeout_ms = 60_000;
     let service = Service::new(config.clone()).await;
     let people = service.people(1, 1, 63).await;
     service.welcome(&people[0]).await;
     // Nothing was sealed yet, so the next process knows of no vault but those that it sees.
     holders[1].kill();
-    config.keyholder.timeout_ms = 3000;
+    config.key_holder.timeout_ms = 3000;
     let service = service.restart(config).await;
     let mut nonce = 0;
     let mut seal = async || {
@@ -252,7 +252,7 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     let configs = quorum::init(&three, &data);
     let mut holders = configs.each_ref().map(|config| quorum::start(config));
     let mut config = service::config(&data);
-    config.keyholder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
+    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
     let service = Service::new(config).await;
     let people = service.people(2, 1, 64).await;
     service.welcome(&people[0]).await;

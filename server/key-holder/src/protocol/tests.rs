@@ -42,12 +42,12 @@ impl World {
     }
 
     fn plain(&mut self) -> (MatchJob, Template) {
-        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
-        let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, self.policy).unwrap();
+        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+        let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, self.policy).unwrap();
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let (blinded, own) = split(face, &mut self.rng);
-            unblind(keyholder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own)
+            unblind(key_holder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own)
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
@@ -55,13 +55,13 @@ impl World {
     }
 
     fn shared(&mut self) -> (MatchJob, ProbeJob) {
-        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
-        let key = keyholder.create_tenant(TENANT, KeyStructure::PerTenant, self.policy).unwrap();
-        let sealing = keyholder.sealing_key();
+        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+        let key = key_holder.create_tenant(TENANT, KeyStructure::PerTenant, self.policy).unwrap();
+        let sealing = key_holder.sealing_key();
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let (blinded, own) = split(face, &mut self.rng);
-            let template = unblind(keyholder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own);
+            let template = unblind(key_holder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own);
             let sealed_for = SealedFor { session: [2; 32], nonce: vec![3; 64], issued_at: 1 };
             let (share, other) = Share::of(face).split(&mut self.rng);
             let sealed = sealing.seal(&sealed_for.context(&TENANT, &name.handle), &other);
@@ -70,7 +70,7 @@ impl World {
         let all: Vec<(Template, SharedProbe)> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = all.iter().map(|(template, probe)| (template, probe)).collect();
         let probes = self.matcher().gather(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
-        let encrypted = keyholder.encrypt_probes(&probes, 1).unwrap();
+        let encrypted = key_holder.encrypt_probes(&probes, 1).unwrap();
         let job =
             self.matcher().mask_shared(BatchId::new([1; 16]), TENANT, &key, &lanes, &encrypted).unwrap();
         (job, probes)
@@ -79,8 +79,8 @@ impl World {
     /// A seat's job, encoded, and parts of it.
     fn seat(&mut self) -> (Vec<u8>, Parts) {
         let mut holders = Pieces::deal(&mut self.rng).map(|pieces| {
-            let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
-            QuorumHolder::new(keyholder.into(), pieces).unwrap()
+            let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+            QuorumHolder::new(key_holder.into(), pieces).unwrap()
         });
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, self.policy).unwrap());
         let keys = holders.each_ref().map(|holder| holder.seat_key(TENANT, [0; 3]).unwrap());
@@ -212,16 +212,16 @@ fn the_longest_replies_fit() {
         assert_eq!(reply_frame(&read), frame);
         assert!(read_reply(&frame[4..frame.len() - 1]).is_none());
     };
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
-    keyholder.create_tenant(TENANT, KeyStructure::PerTenant, world.policy).unwrap();
-    keyholder.begin_rotation(TENANT).unwrap();
-    longest(&Ok(Reply::PublicKeys(keyholder.public_keys(TENANT).unwrap())));
+    let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
+    key_holder.create_tenant(TENANT, KeyStructure::PerTenant, world.policy).unwrap();
+    key_holder.begin_rotation(TENANT).unwrap();
+    longest(&Ok(Reply::PublicKeys(key_holder.public_keys(TENANT).unwrap())));
     let [pieces, ..] = Pieces::deal(&mut world.rng);
     let seat = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
     let seat = QuorumHolder::new(seat.into(), pieces).unwrap();
     seat.create_tenant(TENANT, world.policy).unwrap();
     longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));
-    longest(&Ok(Reply::SealingKey(keyholder.sealing_key().into())));
+    longest(&Ok(Reply::SealingKey(key_holder.sealing_key().into())));
     let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));
     longest(&Err(KeyHolderError::Unavailable("x".repeat(1000))));

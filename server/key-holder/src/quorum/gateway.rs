@@ -3,9 +3,9 @@
 use super::caller::{self, Answer, Holder, Outcome, Round};
 use crate::address::Address;
 use crate::identity::Identity;
-use crate::places::Places;
 use crate::protocol::{request_frame, seat_frame};
 use crate::remote::Bounds;
+use crate::semaphore::Semaphore;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Quorum {
     bounds: Bounds,
     /// Decisions under way at most. Each has a caller at every key-holder that is not behind, so that two of them never wait for
     /// each other's part of different batches.
-    rounds: Places,
+    rounds: Semaphore,
 }
 
 /// Keys per tenant, shared probes and rotation need a key-holder that is alone.
@@ -57,7 +57,7 @@ impl Quorum {
         bounds: Bounds,
     ) -> io::Result<Quorum> {
         let holders = caller::start(supervisor, at, bounds)?;
-        Ok(Quorum { holders, bounds, rounds: Places::new(bounds.connections) })
+        Ok(Quorum { holders, bounds, rounds: Semaphore::new(bounds.connections) })
     }
 
     /// Waits until all three answer.

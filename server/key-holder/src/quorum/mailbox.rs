@@ -16,18 +16,18 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// See the module.
 pub(crate) struct Mailbox<K, V> {
-    places: Mutex<[Places<K, V>; 3]>,
+    places: Mutex<[Inbox<K, V>; 3]>,
     arrived: Condvar,
 }
 
-struct Places<K, V> {
+struct Inbox<K, V> {
     order: VecDeque<K>,
     messages: HashMap<K, V>,
 }
 
 impl<K, V> Default for Mailbox<K, V> {
     fn default() -> Mailbox<K, V> {
-        let places = || Places { order: VecDeque::new(), messages: HashMap::new() };
+        let places = || Inbox { order: VecDeque::new(), messages: HashMap::new() };
         Mailbox { places: Mutex::new([places(), places(), places()]), arrived: Condvar::new() }
     }
 }
@@ -84,7 +84,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
         }
     }
 
-    fn places(&self) -> MutexGuard<'_, [Places<K, V>; 3]> {
+    fn places(&self) -> MutexGuard<'_, [Inbox<K, V>; 3]> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

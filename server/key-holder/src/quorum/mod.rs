@@ -99,7 +99,7 @@ impl Member {
                 self.holder.set_policy(tenant, policy).map(|()| Reply::Done)
             }
             Request::Ping | Request::Shred(_) | Request::Status | Request::ForgiveMalformed(_) => {
-                self.holder.keyholder().answer(request, now)
+                self.holder.key_holder().answer(request, now)
             }
             Request::CreateTenant(..)
             | Request::PublicKeys(_)

@@ -31,7 +31,7 @@ pub(crate) fn open(
     config: &config::Quorum,
     directory: &DataDir,
     peers: Option<config::Seated>,
-    keyholder: &Arc<KeyHolder>,
+    key_holder: &Arc<KeyHolder>,
 ) -> Result<Option<Member>, String> {
     let path = directory.join(PIECES_FILE);
     let pieces = directory.kept(PIECES_FILE).map_err(|cause| cause.to_string())?;
@@ -52,7 +52,7 @@ pub(crate) fn open(
         let (dealt, told) = (pieces.seat().index() + 1, seat.index() + 1);
         return Err(format!("its pieces are those of seat {dealt}, quorum.seat is {told}"));
     }
-    let holder = QuorumHolder::new(Arc::clone(keyholder), pieces).map_err(|cause| cause.to_string())?;
+    let holder = QuorumHolder::new(Arc::clone(key_holder), pieces).map_err(|cause| cause.to_string())?;
     let patience = Duration::from_millis(config.patience_ms);
     let mut links = Vec::with_capacity(2);
     for (seat, address) in peers {

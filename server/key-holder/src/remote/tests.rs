@@ -70,7 +70,7 @@ fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
     let supervisor = Supervisor::default();
     let (tell, told) = std::sync::mpsc::channel();
     supervisor.on_death(move |death| tell.send(death.thread.clone()).unwrap());
-    let remote = Remote::over(&supervisor, Line::new(address, Arc::new(tls), BOUNDS)).unwrap();
+    let remote = Remote::over(&supervisor, ConnectionPool::new(address, Arc::new(tls), BOUNDS)).unwrap();
     assert_eq!(told.recv().unwrap(), "key-holder-monitor");
     assert!(matches!(remote.call(Request::Ping), Err(KeyHolderError::Unavailable(_))));
 }
@@ -78,15 +78,15 @@ fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
 #[test]
 fn an_answer_to_another_question_is_not_believed() {
     let mut rng = StdRng::seed_from_u64(1);
-    let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
+    let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-    let key = keyholder.create_tenant(TENANT, KeyStructure::PerTenant, policy).unwrap();
+    let key = key_holder.create_tenant(TENANT, KeyStructure::PerTenant, policy).unwrap();
     let lane = |index| Lane::new(index).unwrap();
     let name = |handle, generation| TemplateName { tenant: TENANT, handle, generation };
     let mut share = || split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut rng);
     let (blinded, own) = share();
     let template: ForKeyHolder = blinded.into();
-    let enrolled = keyholder.enrol(name(Handle::new([1; 32]), 3), lane(2), &template, 0).unwrap();
+    let enrolled = key_holder.enrol(name(Handle::new([1; 32]), 3), lane(2), &template, 0).unwrap();
 
     let created = connected_to(move || Reply::PublicKeys(vec![key.clone()]));
     let create = |keys| created.create_tenant(TENANT, keys, policy).is_ok();

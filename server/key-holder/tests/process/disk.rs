@@ -1,6 +1,6 @@
 //! A disk without room, as far as a process can tell: no file of a key-holder may grow beyond what its job log has.
 
-use crate::three::{Gateway, Houses};
+use crate::three::{Gateway, KeyHolders};
 use crate::world::{self, House, PROGRAM, Running, lenient};
 use std::path::Path;
 use std::process::Command;
@@ -31,22 +31,22 @@ fn fill(running: &Running, data: &Path) {
 
 #[test]
 fn one_of_three_without_room_is_silent_and_named_and_decides_again_when_it_has_some() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start_by(survivor(), seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start_by(survivor(), seat));
+    let gateway = Gateway::new(&seats, &holders);
     gateway.logins(0..2);
-    fill(&holders[2], &houses.data(3));
+    fill(&holders[2], &seats.data(3));
     gateway.logins(2..8);
     gateway.until(3, |state| state.silent >= 6);
     assert_eq!([1, 2].map(|seat| gateway.state(seat).silent), [0, 0]);
-    assert!(houses.logged(3, "the job log cannot be written, so nothing is answered", 1) > 0);
+    assert!(seats.logged(3, "the job log cannot be written, so nothing is answered", 1) > 0);
     bound(&holders[2], "unlimited");
     // Without the first the third is needed.
     gateway.kill(&mut holders[0], 1);
     gateway.logins(8..12);
     holders.iter_mut().for_each(Running::kill);
     for seat in 1..=3 {
-        job_log::check(&houses.data(seat)).unwrap();
+        job_log::check(&seats.data(seat)).unwrap();
     }
 }
 

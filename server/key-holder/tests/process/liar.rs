@@ -3,7 +3,7 @@
 //! The test is the liar: it opens the vault and the pieces of a process that it has killed, makes that process's parts, alters them,
 //! and sends them under its certificate before the job arrives.
 
-use crate::three::{Gateway, Houses, expected};
+use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -24,17 +24,17 @@ struct Liar {
 }
 
 impl Liar {
-    fn new(houses: &Houses) -> Liar {
-        Liar::in_seat(houses, 2)
+    fn new(seats: &KeyHolders) -> Liar {
+        Liar::in_seat(seats, 2)
     }
 
-    fn in_seat(houses: &Houses, seat: usize) -> Liar {
-        let directory = DataDir::open(&houses.data(seat)).unwrap();
+    fn in_seat(seats: &KeyHolders, seat: usize) -> Liar {
+        let directory = DataDir::open(&seats.data(seat)).unwrap();
         let secret = directory.secret::<32>("vault.key").unwrap();
         let vault = SqliteVault::open(&directory.join("vault.sqlite"), &secret).unwrap();
-        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), 0).unwrap();
+        let key_holder = KeyHolder::new(Box::new(vault), &mut rand::rng(), 0).unwrap();
         let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
-        Liar { holder: QuorumHolder::new(keyholder.into(), pieces).unwrap(), directory }
+        Liar { holder: QuorumHolder::new(key_holder.into(), pieces).unwrap(), directory }
     }
 
     /// Sends another key-holder the parts of a job, with the one that it lacks moved by this many scores in every lane.
@@ -65,11 +65,11 @@ fn moved(parts: &Parts, which: usize, by: u128) -> Parts {
 
 #[test]
 fn scores_that_one_moves_change_no_decision_and_name_it() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     gateway.kill(&mut holders[1], 2);
-    let liar = Liar::new(&houses);
+    let liar = Liar::new(&seats);
     for batch in 0..6 {
         let [job, _] = gateway.jobs(batch);
         for seat in [0, 2] {
@@ -81,7 +81,7 @@ fn scores_that_one_moves_change_no_decision_and_name_it() {
     assert_eq!([1, 3].map(|seat| gateway.state(seat).convicted), [0, 0]);
     for seat in [1, 3] {
         let named = "it sent a wrong part: not believed key_holder=\"key-holder-2\"";
-        assert_eq!(houses.logged(seat, named, 6), 6);
+        assert_eq!(seats.logged(seat, named, 6), 6);
     }
     // To one of the two only: both decide, and one of them names it.
     let [job, _] = gateway.jobs(6);
@@ -93,18 +93,18 @@ fn scores_that_one_moves_change_no_decision_and_name_it() {
 
 #[test]
 fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let mut gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let mut gateway = Gateway::new(&seats, &holders);
     for holder in &mut holders {
         holder.kill();
     }
     // Key-holder 3 stays away, and is not waited for for long.
-    let config = std::fs::read_to_string(houses.config(1)).unwrap();
-    std::fs::write(houses.config(1), config.replace("timeout_ms = 60000", "timeout_ms = 300")).unwrap();
-    let first = houses.start(1);
-    let (liar, third) = (Liar::new(&houses), Liar::in_seat(&houses, 3));
-    let mut raw = first.raw(houses.identity());
+    let config = std::fs::read_to_string(seats.config(1)).unwrap();
+    std::fs::write(seats.config(1), config.replace("timeout_ms = 60000", "timeout_ms = 300")).unwrap();
+    let first = seats.start(1);
+    let (liar, third) = (Liar::new(&seats), Liar::in_seat(&seats, 3));
+    let mut raw = first.raw(seats.identity());
     let mut decide = |gateway: &Gateway, batch: u32, by: u128| {
         let [job, _] = gateway.jobs(batch);
         liar.send(Seat::ALL[0], &first, &job, by);
@@ -121,7 +121,7 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
         assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
         // What a gateway gets when the other two are there.
         let versions = [batch, 0, 0];
-        let asked = first.raw(houses.identity()).ask(&Request::SeatKey(TENANT, versions));
+        let asked = first.raw(seats.identity()).ask(&Request::SeatKey(TENANT, versions));
         let Ok(Reply::SeatKey(key)) = asked else { panic!("{asked:?}") };
         let [two, three] = [&liar, &third].map(|of| of.holder.seat_key(TENANT, versions).unwrap());
         gateway.keys[0] = PublicKey::of_quorum(&[*key, two, three], versions).unwrap();
@@ -129,17 +129,17 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     let refused = decide(&gateway, 4, 0);
     assert!(matches!(refused, Err(KeyHolderError::Frozen)), "until an operator has looked: {refused:?}");
     let named = "its part does not fit, and no other is here: it lies, or the gateway does key_holder=\"key-holder-2\"";
-    assert_eq!(houses.logged(1, named, 3), 3);
+    assert_eq!(seats.logged(1, named, 3), 3);
 }
 
 #[test]
 fn nobody_is_enrolled_without_what_a_key_holder_contributed() {
-    let houses = Houses::new();
-    let holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     let mut rng = StdRng::seed_from_u64(4);
     let (name, lane) = (named(31, 0), Lane::new(31).unwrap());
-    let mut raw = holders[0].raw(houses.identity());
+    let mut raw = holders[0].raw(seats.identity());
     let mut enrol = |own: [u8; 32]| {
         let (template, _) = split(&gateway.people[0].1, &mut rng);
         let contributions = [own, [2; 32], [3; 32]];
@@ -148,7 +148,7 @@ fn nobody_is_enrolled_without_what_a_key_holder_contributed() {
     };
     let refused = enrol([1; 32]);
     assert!(matches!(refused, Err(KeyHolderError::Forbidden(_))), "{refused:?}");
-    let contributed = holders[0].raw(houses.identity()).ask(&Request::Contribute(name));
+    let contributed = holders[0].raw(seats.identity()).ask(&Request::Contribute(name));
     let Ok(Reply::Contribution(own)) = contributed else { panic!("{contributed:?}") };
     assert!(matches!(enrol(own), Ok(Reply::EnrolledSeat(..))));
     let again = enrol(own);

@@ -1,6 +1,6 @@
 //! Many workers that decide at the same time, over three key-holders of which one goes and comes back, and over one.
 
-use crate::three::{Gateway, Houses};
+use crate::three::{Gateway, KeyHolders};
 use crate::world::{self, House, PATIENCE, lenient};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -36,9 +36,9 @@ fn on_eight(batches: u32, work: impl Fn(u32) + Sync, along: impl FnOnce(&dyn Fn(
 
 #[test]
 fn batches_of_many_workers_are_all_decided_while_one_of_three_goes_and_comes_back() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     on_eight(
         240,
         |batch| gateway.decides(batch, &gateway.jobs(batch)[0]),
@@ -46,7 +46,7 @@ fn batches_of_many_workers_are_all_decided_while_one_of_three_goes_and_comes_bac
             reached(60);
             holders[2].kill();
             reached(120);
-            holders[2] = houses.start(3);
+            holders[2] = seats.start(3);
             gateway.until(3, |state| state.away.is_none());
         },
     );

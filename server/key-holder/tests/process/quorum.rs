@@ -1,6 +1,6 @@
 //! Three key-holder processes, of which one is killed, stalled or wrong, and then two.
 
-use crate::three::{Gateway, Houses, expected};
+use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{
     DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named,
 };
@@ -18,9 +18,9 @@ use trefoil_types::{BatchId, TenantId};
 
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let mut gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let mut gateway = Gateway::new(&seats, &holders);
     gateway.logins(0..4);
     assert!(gateway.quorum.unready().is_none());
 
@@ -32,7 +32,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.logins(8..10);
     let refused = gateway.quorum.shred(named(0, 0));
     assert!(matches!(refused, Err(KeyHolderError::OneAway(3))), "{refused:?}");
-    holders[2] = houses.start(3);
+    holders[2] = seats.start(3);
     gateway.until(3, |state| state.away.is_none());
     gateway.logins(10..12);
 
@@ -45,19 +45,19 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
 
     // Wrong: its operator has given it other pieces, and nothing by which it knows.
     gateway.kill(&mut holders[1], 2);
-    let pieces = houses.data(2).join("pieces.key");
+    let pieces = seats.data(2).join("pieces.key");
     let good = std::fs::read(&pieces).unwrap();
     let mut bad = good.clone();
     bad[37..].iter_mut().for_each(|byte| *byte ^= 0x55);
     std::fs::write(&pieces, bad).unwrap();
-    let refused = Command::new(PROGRAM).arg("--config").arg(houses.config(2)).output().unwrap();
+    let refused = Command::new(PROGRAM).arg("--config").arg(seats.config(2)).output().unwrap();
     let why = String::from_utf8(refused.stderr).unwrap();
     assert!(why.contains("pieces.key is not the file") && why.contains("from one backup"), "{why}");
-    let record = houses.data(2).join("installation.toml");
+    let record = seats.data(2).join("installation.toml");
     let text = std::fs::read_to_string(&record).unwrap();
     let kept: String = text.split_inclusive('\n').filter(|line| !line.contains("pieces.key")).collect();
     std::fs::write(&record, kept).unwrap();
-    holders[1] = houses.start(2);
+    holders[1] = seats.start(2);
     gateway.until(2, |state| state.away.is_none());
     let mut batches = (20..30).cycle();
     while gateway.state(2).convicted == 0 {
@@ -66,12 +66,12 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     }
     assert_eq!([1, 3].map(|seat| gateway.state(seat).convicted), [0, 0]);
     for seat in [1, 3] {
-        assert!(houses.logged(seat, "it sent a wrong part: not believed key_holder=\"key-holder-2\"", 1) > 0);
+        assert!(seats.logged(seat, "it sent a wrong part: not believed key_holder=\"key-holder-2\"", 1) > 0);
     }
     gateway.kill(&mut holders[1], 2);
     std::fs::write(&pieces, good).unwrap();
     std::fs::write(&record, text).unwrap();
-    holders[1] = houses.start(2);
+    holders[1] = seats.start(2);
     gateway.until(2, |state| state.away.is_none());
     gateway.logins(30..34);
     gateway.quorum.shred(named(0, 0)).unwrap();
@@ -82,15 +82,15 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.quorum.enrol(enrolment).unwrap();
     for (seat, holder) in (1..).zip(&mut holders) {
         holder.kill();
-        job_log::check(&houses.data(seat)).unwrap();
+        job_log::check(&seats.data(seat)).unwrap();
     }
 }
 
 #[test]
 fn with_two_away_nothing_is_decided_until_one_is_back() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     gateway.kill(&mut holders[0], 1);
     gateway.kill(&mut holders[1], 2);
     for batch in 0..5 {
@@ -99,26 +99,26 @@ fn with_two_away_nothing_is_decided_until_one_is_back() {
     }
     let why = gateway.quorum.unready().unwrap();
     assert!(why.contains("key-holder 1") && why.contains("key-holder 2"), "{why}");
-    holders[1] = houses.start(2);
+    holders[1] = seats.start(2);
     gateway.until(2, |state| state.away.is_none());
     gateway.logins(5..9);
 }
 
 #[test]
 fn parts_are_for_key_holders_only() {
-    let houses = Houses::new();
-    let other = Identity::open(&DataDir::open(&houses.dir().join("other")).unwrap(), "other").unwrap();
+    let seats = KeyHolders::new();
+    let other = Identity::open(&DataDir::open(&seats.dir().join("other")).unwrap(), "other").unwrap();
     {
-        let directory = DataDir::open(&houses.data(1)).unwrap();
+        let directory = DataDir::open(&seats.data(1)).unwrap();
         let mut clients = Clients::read(&directory).unwrap();
         // A name is no right.
         clients.authorise(&directory, "key-holder-2", other.fingerprint(), Right::Match).unwrap();
     }
-    let holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let mut gateway = Gateway::new(&houses, &holders);
+    let holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let mut gateway = Gateway::new(&seats, &holders);
     let forgers = Pieces::deal(&mut rand::rng()).map(|pieces| {
-        let keyholder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
-        let forger = QuorumHolder::new(keyholder.into(), pieces).unwrap();
+        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
+        let forger = QuorumHolder::new(key_holder.into(), pieces).unwrap();
         forger.create_tenant(TENANT, lenient(0)).unwrap();
         forger
     });
@@ -140,10 +140,10 @@ fn parts_are_for_key_holders_only() {
     let frames = SeatJob::encode(&theirs).unwrap();
     let is_forbidden =
         |answer: Result<Reply, KeyHolderError>| matches!(answer, Err(KeyHolderError::Forbidden(_)));
-    let mut raw = holders[0].raw(houses.identity());
+    let mut raw = holders[0].raw(seats.identity());
     // Neither can a gateway send parts, nor is there a request that asks for any.
     assert!(is_forbidden(raw.ask(&Request::Parts(parts()))));
-    let mut raws = holders.each_ref().map(|holder| holder.raw(houses.identity()));
+    let mut raws = holders.each_ref().map(|holder| holder.raw(seats.identity()));
     raws.iter_mut().zip(&frames).for_each(|(raw, job)| raw.send(&frame_with(DECIDE_SEAT, job)));
     let nobody = SeatDecision { seat: Seat::ALL[0], decisions: None, silent: 0, liars: 0, contradicting: 0 };
     for (seat, raw) in Seat::ALL.into_iter().zip(&mut raws) {
@@ -162,7 +162,7 @@ fn parts_are_for_key_holders_only() {
     raws[0].send(&frame_with(DECIDE_SEAT, &frames[1]));
     assert!(matches!(raws[0].receive(), Ok(Reply::DecidedSeat(decided)) if decided == nobody));
     for kind in (19..=63).chain([255]) {
-        let mut raw = holders[0].raw(houses.identity());
+        let mut raw = holders[0].raw(seats.identity());
         raw.send(&frame_of(&[kind]));
         assert!(matches!(raw.receive(), Err(KeyHolderError::Unavailable(_))), "kind {kind}");
     }
@@ -170,9 +170,9 @@ fn parts_are_for_key_holders_only() {
 
 #[test]
 fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
-    let houses = Houses::new();
-    let holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     let quorum = &gateway.quorum;
     let advised = |outcome: Result<(), KeyHolderError>| {
         assert!(
@@ -191,7 +191,7 @@ fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
     );
 
     // A gateway that knows one of the three only, and takes it for one that is alone.
-    let one = holders[0].connected(houses.identity());
+    let one = holders[0].connected(seats.identity());
     let told = |outcome: Result<(), KeyHolderError>| {
         assert!(
             matches!(&outcome, Err(KeyHolderError::Forbidden(why)) if why.contains("give the gateway all")),
@@ -213,9 +213,9 @@ fn three_that_are_no_quorum_say_so() {
     let running = house.start();
     let alone = running.connected(house.gateway());
     alone.create_tenant(TENANT, KeyStructure::PerSubject, lenient(0)).unwrap();
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     let [job, _] = gateway.jobs(1);
     let mut raw = running.raw(house.gateway());
     raw.send(&frame_with(DECIDE_SEAT, &SeatJob::encode(&job).unwrap()[0]));
@@ -227,11 +227,11 @@ fn three_that_are_no_quorum_say_so() {
     let peer = holders[1].address.fingerprint;
     holders[0].kill();
     {
-        let directory = DataDir::open(&houses.data(1)).unwrap();
+        let directory = DataDir::open(&seats.data(1)).unwrap();
         let mut clients = Clients::read(&directory).unwrap();
         clients.authorise(&directory, "both", peer, Right::Match).unwrap();
     }
-    let refused = Command::new(PROGRAM).arg("--config").arg(houses.config(1)).output().unwrap();
+    let refused = Command::new(PROGRAM).arg("--config").arg(seats.config(1)).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("is a peer and in the list of clients"));
 }
@@ -241,16 +241,16 @@ fn three_that_are_no_quorum_say_so() {
 /// does not.
 #[test]
 fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
-    let houses = Houses::new();
-    let mut holders = [1, 2, 3].map(|seat| houses.start(seat));
-    let gateway = Gateway::new(&houses, &holders);
+    let seats = KeyHolders::new();
+    let mut holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
     holders.iter_mut().for_each(Running::kill);
-    let config = std::fs::read_to_string(houses.config(1)).unwrap();
+    let config = std::fs::read_to_string(seats.config(1)).unwrap();
     let short = config.replace("timeout_ms = 60000", "timeout_ms = 1000");
     assert_ne!(config, short);
-    std::fs::write(houses.config(1), short).unwrap();
-    let first = houses.start(1);
-    let mut raw = first.raw(houses.identity());
+    std::fs::write(seats.config(1), short).unwrap();
+    let first = seats.start(1);
+    let mut raw = first.raw(seats.identity());
     let mut shown_to_the_first = |batch: u32| {
         let [job, _] = gateway.jobs(batch);
         let frames = SeatJob::encode(&job).unwrap().map(|job| frame_with(DECIDE_SEAT, &job));
@@ -262,7 +262,7 @@ fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
     };
     let (failures, _, _) = shown_to_the_first(0);
     assert_eq!(failures, 0, "the other two are away");
-    let second = houses.start(2);
+    let second = seats.start(2);
     let reached = |failures: u64, lanes: u64| failures > 0 && failures.is_multiple_of(lanes);
     let (frames, batch) = (1..60)
         .find_map(|batch| {
@@ -270,7 +270,7 @@ fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
             reached(failures, lanes).then_some((frames, batch))
         })
         .expect("the first finds the second");
-    let mut raw = second.raw(houses.identity());
+    let mut raw = second.raw(seats.identity());
     raw.send(&frames[1]);
     let Ok(Reply::DecidedSeat(decided)) = raw.receive() else { panic!("a decision") };
     assert_eq!(decided.decisions.map(|decisions| decisions.lanes().bits()), Some(expected(batch)));

@@ -25,24 +25,24 @@ pub(crate) fn expected(batch: u32) -> u32 {
 }
 
 /// Three data directories and a gateway's.
-pub(crate) struct Houses {
+pub(crate) struct KeyHolders {
     folder: TempDir,
 }
 
-impl Houses {
-    pub(crate) fn new() -> Houses {
+impl KeyHolders {
+    pub(crate) fn new() -> KeyHolders {
         let (host, folder) = (host(), tempfile::tempdir().unwrap());
-        let houses = Houses { folder };
+        let seats = KeyHolders { folder };
         let mut program = Command::new(PROGRAM);
-        program.args(["init-quorum", "--dir", houses.dir().to_str().unwrap()]);
-        program.args(["--gateway", houses.gateway().to_str().unwrap(), "--listen"]);
+        program.args(["init-quorum", "--dir", seats.dir().to_str().unwrap()]);
+        program.args(["--gateway", seats.gateway().to_str().unwrap(), "--listen"]);
         program.args([7451, 7452, 7453].map(|port| format!("{host}:{port}")));
         let done = program.output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let text = String::from_utf8(done.stdout).unwrap();
         assert_eq!(text.matches("--key-holder 'tls://").count(), 3, "{text}");
         for seat in 1..=3 {
-            let config = houses.config(seat);
+            let config = seats.config(seat);
             let mut toml = std::fs::read_to_string(&config).unwrap();
             // Nothing here may depend on how fast the machine is, but what waits for somebody who is stalled.
             toml += &format!(
@@ -50,7 +50,7 @@ impl Houses {
             );
             std::fs::write(config, toml).unwrap();
         }
-        houses
+        seats
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
@@ -108,8 +108,8 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn new(houses: &Houses, holders: &[Running; 3]) -> Gateway {
-        let at = holders.each_ref().map(|holder| (holder.address.clone(), houses.identity()));
+    pub(crate) fn new(seats: &KeyHolders, holders: &[Running; 3]) -> Gateway {
+        let at = holders.each_ref().map(|holder| (holder.address.clone(), seats.identity()));
         let bounds = Bounds { timeout: PATIENCE, connections: 8 };
         let quorum = Quorum::start(at, bounds).unwrap();
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();

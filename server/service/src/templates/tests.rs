@@ -12,13 +12,13 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 /// A template of somebody, to be renamed.
 fn template(keys: KeyStructure) -> Template {
     let mut rng = StdRng::seed_from_u64(1);
-    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, 0).expect("an empty vault");
+    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, 0).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
-    keyholder.create_tenant(TENANT, keys, policy).expect("new");
+    key_holder.create_tenant(TENANT, keys, policy).expect("new");
     let (blinded, blind) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);
     let lane = Lane::new(3).expect("below 32");
     let name = TemplateName { tenant: TENANT, handle: Handle::new([0; 32]), generation: 0 };
-    unblind(keyholder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
+    unblind(key_holder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
 }
 
 /// The same for another subject. Handles differ in their first byte, so that they spread.

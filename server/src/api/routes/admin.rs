@@ -7,7 +7,7 @@ use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use trefoil_api::{
     ApiKey, ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, RegisterIssuerKey,
-    RegisteredIssuerKey, RotationStatus, ShownTenant, TenantPage, TenantSummary,
+    RegisteredIssuerKey, RotationStatus, TenantDetail, TenantPage, TenantSummary,
 };
 
 /// Routes of the admin listener.
@@ -52,7 +52,7 @@ fn tenants(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::get(path, "showTenant"))
                 .says("Show a tenant.", "With its policy and the generation of its newest credential root.")
-                .answers::<ShownTenant>(200, "The tenant.", &examples::shown_tenant()),
+                .answers::<TenantDetail>(200, "The tenant.", &examples::shown_tenant()),
             admin::tenant,
         )
         .route(

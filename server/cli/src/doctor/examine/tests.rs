@@ -295,7 +295,7 @@ const MISTAKES: &[Mistake] = &[
         "newest backup",
     ),
     (
-        |case| case.config.keyholder.url = format!("tls://127.0.0.1:9#{}", "1".repeat(64)),
+        |case| case.config.key_holder.url = format!("tls://127.0.0.1:9#{}", "1".repeat(64)),
         B,
         "key-holder-credential",
         "/data",
@@ -304,7 +304,7 @@ const MISTAKES: &[Mistake] = &[
     (
         |case| {
             // Port 9 of this machine: nothing listens there.
-            case.config.keyholder.url = format!("tls://127.0.0.1:9#{}", "1".repeat(64));
+            case.config.key_holder.url = format!("tls://127.0.0.1:9#{}", "1".repeat(64));
             let directory = data_dir::DataDir::open(&case.config.server.data_dir).unwrap();
             Identity::open(&directory, GATEWAY_IDENTITY).unwrap();
         },

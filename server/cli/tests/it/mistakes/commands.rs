@@ -1,6 +1,6 @@
 //! Commands that do not reach their service, or that it refuses.
 
-use super::{Answer, Desk, says};
+use super::{Answer, Folder, says};
 use crate::program::Program;
 use crate::service;
 use std::net::TcpListener;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 #[expect(clippy::too_many_lines, reason = "one table of mistakes")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_do() {
-    let desk = Desk { folder: tempfile::tempdir().unwrap() };
-    let program = Program::start(&desk.path("data"), Stdio::null(), &[]);
+    let folder = Folder { folder: tempfile::tempdir().unwrap() };
+    let program = Program::start(&folder.path("data"), Stdio::null(), &[]);
     let [public, admin] = [&program.public, &program.admin].map(|end| format!("https://{}", end.address));
-    let ca = desk.text("data/tls-certificate.pem");
-    let token = desk.text("data/admin.token");
-    let [other, _] = desk.certificate("localhost");
-    let (no_pem, note) = (desk.file("no.pem", "x"), desk.file("note", "x"));
+    let ca = folder.text("data/tls-certificate.pem");
+    let token = folder.text("data/admin.token");
+    let [other, _] = folder.certificate("localhost");
+    let (no_pem, note) = (folder.file("no.pem", "x"), folder.file("note", "x"));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = silent.local_addr().unwrap();
     drop(silent);
@@ -29,12 +29,12 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
                 .and_then(|mut connection| connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
         }
     });
-    let [elsewhere, _] = desk.certificate("elsewhere.example");
+    let [elsewhere, _] = folder.certificate("elsewhere.example");
     let hand_in = |url: &str, ca: &[&str]| {
-        desk.said(&[&["log", "hand-in", "--service", url], ca, &[note.as_str()]].concat(), &[])
+        folder.said(&[&["log", "hand-in", "--service", url], ca, &[note.as_str()]].concat(), &[])
     };
     let operator = |arguments: &[&str]| {
-        desk.said(&[&["admin", "--data-dir", &desk.text("data")], arguments].concat(), &[])
+        folder.said(&[&["admin", "--data-dir", &folder.text("data")], arguments].concat(), &[])
     };
     let at = ["--admin", admin.as_str()];
     let tenant = "00".repeat(16);
@@ -90,7 +90,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         hand_in("https://no.such.invalid", &["--ca", &ca]),
         says("cannot be looked up", "/v1/log", "Correct it in the address"),
     );
-    let [named, ended] = others(&desk).await;
+    let [named, ended] = others(&folder).await;
     answers(
         "another name",
         hand_in(&named.0, &["--ca", &named.1]),
@@ -118,7 +118,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
     );
     answers(
         "wrong directory",
-        desk.said(&["admin", "tenant", "list", "--data-dir", "/nowhere"], &[]),
+        folder.said(&["admin", "tenant", "list", "--data-dir", "/nowhere"], &[]),
         says("cannot be read", "/nowhere/tls-certificate.pem", "--data-dir"),
     );
     answers(
@@ -156,20 +156,20 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         operator(&[&["tenant", "list", "--admin-token-file", "/nowhere/t"], &at[..]].concat()),
         says("cannot be read", "/nowhere/t", "--admin-token-file"),
     );
-    let trust_root = desk.text("data/trust-root.json");
+    let trust_root = folder.text("data/trust-root.json");
     answers(
         "verify without a file",
-        desk.said(&["verify", "/nowhere/a", "--trust-root", &trust_root], &[]),
+        folder.said(&["verify", "/nowhere/a", "--trust-root", &trust_root], &[]),
         says("cannot be read", "/nowhere/a", "check the path"),
     );
     answers(
         "verify with no trust root",
-        desk.said(&["verify", &token, "--trust-root", &no_pem], &[]),
+        folder.said(&["verify", &token, "--trust-root", &no_pem], &[]),
         says("trust root", &no_pem, "export-trust-root"),
     );
     answers(
         "wallet that does not exist",
-        desk.said(&["wallet", "show", "--wallet", "/nowhere/w", "--passphrase-file", &token], &[]),
+        folder.said(&["wallet", "show", "--wallet", "/nowhere/w", "--passphrase-file", &token], &[]),
         says("No such file", "/nowhere/w", "trefoil wallet create"),
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -177,16 +177,16 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
 }
 
 /// Two services with certificates that no client takes: for another name, and one that has expired. Their addresses and certificates.
-async fn others(desk: &Desk) -> [(String, String); 2] {
+async fn others(folder: &Folder) -> [(String, String); 2] {
     let clock = Arc::new(service::TestClock::default());
-    let mut named = service::config(&desk.path("named"));
+    let mut named = service::config(&folder.path("named"));
     named.tls.names = vec!["elsewhere.example".to_owned()];
-    let mut ended = service::config(&desk.path("ended"));
+    let mut ended = service::config(&folder.path("ended"));
     let mut parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
     let key = rcgen::KeyPair::generate().unwrap();
-    ended.tls.certificate = desk.file("ended.pem", &parameters.self_signed(&key).unwrap().pem()).into();
-    ended.tls.private_key = desk.file("ended-key.pem", &key.serialize_pem()).into();
+    ended.tls.certificate = folder.file("ended.pem", &parameters.self_signed(&key).unwrap().pem()).into();
+    ended.tls.private_key = folder.file("ended-key.pem", &key.serialize_pem()).into();
     let (named, ended) = (service::start(named, &clock).await, service::start(ended, &clock).await);
     let place = |server: &trefoil_server::server::Server| {
         let certificate = server.certificate_path().to_str().unwrap().to_owned();

@@ -4,7 +4,7 @@
 API keys. Written from ``server/API.md``. Standard library only, blocking, safe to share between threads.
 """
 
-from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, ShownTenant, TenantPolicy, TenantSummary
+from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, TenantDetail, TenantPolicy, TenantSummary
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
 from ._tenant import Attempt, Enrolled, Login, Tenant
@@ -23,7 +23,7 @@ __all__ = [
     "Problem",
     "Proof",
     "Session",
-    "ShownTenant",
+    "TenantDetail",
     "Tenant",
     "TenantPolicy",
     "TenantSummary",

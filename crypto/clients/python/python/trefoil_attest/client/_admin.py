@@ -104,7 +104,7 @@ class TenantSummary:
 
 
 @dataclass(frozen=True)
-class ShownTenant(TenantSummary):
+class TenantDetail(TenantSummary):
     """A tenant with its policy."""
 
     policy_id: int
@@ -164,10 +164,10 @@ class Admin:
         """All tenants, page by page."""
         return self._pages("/v1/tenants", "tenants", summary)
 
-    def tenant(self, tenant: bytes | str) -> ShownTenant:
+    def tenant(self, tenant: bytes | str) -> TenantDetail:
         """One tenant."""
         answer = self._json(Request("GET", path(tenant)))
-        return ShownTenant(
+        return TenantDetail(
             **vars(summary(answer)),
             policy_id=answer.whole("policy_id"),
             policy_version=answer.whole("policy_version"),

@@ -16,33 +16,33 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 /// A key-holder with eight people of one tenant, and an honest job of theirs.
 fn eight() -> (KeyHolder, MatchJob) {
     let mut rng = StdRng::seed_from_u64(1);
-    let keyholder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
+    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
     let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::default() };
-    let key = keyholder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
-    keyholder.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, policy).expect("new");
+    let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
+    key_holder.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, policy).expect("new");
     let face = Embedding::quantise(&[1.0; 128]).expect("a vector");
     let templates: Vec<Template> = (0..8)
         .map(|i| {
             let (blinded, blind) = split(&face, &mut rng);
             let name = TemplateName { tenant: TENANT, handle: Handle::new([i; 32]), generation: 0 };
             let lane = Lane::new(i).expect("below 32");
-            unblind(keyholder.enrol(name, lane, &blinded.into(), NOW).expect("new"), blind)
+            unblind(key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new"), blind)
         })
         .collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
     let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
     let job = matcher.mask(BatchId::new([0; 16]), TENANT, &key, &lanes).expect("a valid batch");
-    (keyholder, job)
+    (key_holder, job)
 }
 
 /// Whether this thread has scratch memory, which is made at the first decryption and kept.
-fn has_decrypted(keyholder: &KeyHolder) -> bool {
-    keyholder.threads.has_scratch()
+fn has_decrypted(key_holder: &KeyHolder) -> bool {
+    key_holder.threads.has_scratch()
 }
 
 #[test]
 fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
-    let (keyholder, honest) = eight();
+    let (key_holder, honest) = eight();
     for round in 0..250u32 {
         let place = round as usize % 8;
         // A stale generation, another subject, another tenant, other keys; one template twice, and nobody at all.
@@ -52,33 +52,33 @@ fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
         foreign.tenant = TenantId::new([8; 16]);
         later.epoch = 1 + round;
         for forged in [stale, other, foreign, later] {
-            let outcome = keyholder.decide(&forged, NOW);
+            let outcome = key_holder.decide(&forged, NOW);
             assert!(matches!(outcome, Err(KeyHolderError::UnknownSubjects(_))), "{outcome:?}");
         }
         let [mut twice, mut nobody] = [(); 2].map(|()| honest.clone());
         twice.subjects[(place + 1) % 8] = twice.subjects[place];
         nobody.subjects = [None; LANES];
         for forged in [twice, nobody] {
-            assert!(matches!(keyholder.decide(&forged, NOW), Err(KeyHolderError::Subjects)));
+            assert!(matches!(key_holder.decide(&forged, NOW), Err(KeyHolderError::Subjects)));
         }
         let mut retagged = honest.clone();
         if let Masked::Plain(stamp, _) = &mut retagged.masked {
             stamp.version = 1 + round;
         }
-        assert!(matches!(keyholder.decide(&retagged, NOW), Err(KeyHolderError::TagKey)));
+        assert!(matches!(key_holder.decide(&retagged, NOW), Err(KeyHolderError::TagKey)));
     }
-    assert!(!has_decrypted(&keyholder));
-    assert_eq!(keyholder.status().attempts, 0);
-    assert_eq!(keyholder.decide(&honest, NOW).expect("honest").lanes().bits(), 0xff);
-    assert!(has_decrypted(&keyholder), "and this is where it shows");
+    assert!(!has_decrypted(&key_holder));
+    assert_eq!(key_holder.status().attempts, 0);
+    assert_eq!(key_holder.decide(&honest, NOW).expect("honest").lanes().bits(), 0xff);
+    assert!(has_decrypted(&key_holder), "and this is where it shows");
 }
 
 #[test]
 fn a_batch_with_a_lane_that_has_no_attempt_left_is_refused_before_anything_is_decrypted() {
-    let (keyholder, honest) = eight();
+    let (key_holder, honest) = eight();
     let none = AttemptPolicy { attempts_per_day: 0, ..AttemptPolicy::default() };
-    keyholder.set_policy(TENANT, DecisionPolicy { threshold: -32_768, attempts: none }).expect("known");
-    let outcome = keyholder.decide(&honest, NOW);
+    key_holder.set_policy(TENANT, DecisionPolicy { threshold: -32_768, attempts: none }).expect("known");
+    let outcome = key_holder.decide(&honest, NOW);
     assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(lanes)) if lanes.bits() == 0xff), "{outcome:?}");
-    assert!(!has_decrypted(&keyholder));
+    assert!(!has_decrypted(&key_holder));
 }

@@ -36,7 +36,7 @@ const RETRY_LONGEST: Duration = Duration::from_secs(1);
 type Connection = Channel<ClientConnection>;
 
 /// See the module.
-pub(crate) struct Line {
+pub(crate) struct ConnectionPool {
     address: Address,
     tls: Arc<ClientConfig>,
     bounds: Bounds,
@@ -76,8 +76,8 @@ fn exchange(
     read_reply(&body).ok_or_else(unreadable)
 }
 
-impl Line {
-    pub(crate) fn new(address: Address, tls: Arc<ClientConfig>, bounds: Bounds) -> Line {
+impl ConnectionPool {
+    pub(crate) fn new(address: Address, tls: Arc<ClientConfig>, bounds: Bounds) -> ConnectionPool {
         let state = State {
             down: Some("not connected yet".to_owned()),
             idle: Vec::new(),
@@ -86,7 +86,7 @@ impl Line {
             suspect: false,
             stop: false,
         };
-        Line { address, tls, bounds, state: Mutex::new(state), changed: Condvar::new() }
+        ConnectionPool { address, tls, bounds, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// One request and its reply.

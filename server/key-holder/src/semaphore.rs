@@ -6,14 +6,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// See the module.
-pub(crate) struct Places {
+pub(crate) struct Semaphore {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-impl Places {
-    pub(crate) fn new(free: usize) -> Places {
-        Places { free: Mutex::new(free), freed: Condvar::new() }
+impl Semaphore {
+    pub(crate) fn new(free: usize) -> Semaphore {
+        Semaphore { free: Mutex::new(free), freed: Condvar::new() }
     }
 
     pub(crate) fn take(&self) {
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn no_more_are_in_than_there_are_places() {
-        let places = Places::new(2);
+        let places = Semaphore::new(2);
         places.take();
         assert!(places.take_until(Instant::now()));
         assert!(!places.take_until(Instant::now()), "both are taken");

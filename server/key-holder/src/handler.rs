@@ -14,7 +14,7 @@ use trefoil_storage::database::StoreError;
 use trefoil_storage::disk::Disk;
 
 /// The key-holder with what it needs to serve strangers.
-pub(crate) struct Desk {
+pub(crate) struct Handler {
     pub(crate) role: Role,
     pub(crate) vault: Arc<SqliteVault>,
     pub(crate) log: JobLog,
@@ -30,7 +30,7 @@ pub(crate) enum Role {
     Member(Box<Member>),
 }
 
-impl Desk {
+impl Handler {
     /// Answers one request at `now` (unix seconds, this machine's clock). Nothing is answered that is not in the log.
     pub(crate) fn answer(
         &self,
@@ -94,7 +94,7 @@ impl Desk {
             _ => None,
         };
         let answer = |request| match &self.role {
-            Role::Alone(keyholder) => keyholder.answer(request, now),
+            Role::Alone(key_holder) => key_holder.answer(request, now),
             Role::Member(member) => member.answer(client, request, now),
         };
         let mut reply = match shredded {

@@ -1,4 +1,4 @@
-//! The key-holder's role: what is decided of a batch. What it is told about tenants and subjects is in `keyholder/tenants.rs`.
+//! The key-holder's role: what is decided of a batch. What it is told about tenants and subjects is in `key_holder/tenants.rs`.
 
 mod error;
 mod once;

@@ -14,7 +14,7 @@ const TRUST_ROOT_FILE: &str = "trust-root.json";
 
 /// Where a login was saved and how to verify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Keepsake {
+pub struct KeptLogin {
     /// The attestation.
     pub attestation: PathBuf,
     /// The trust root.
@@ -24,14 +24,14 @@ pub struct Keepsake {
     pub verify: Vec<String>,
 }
 
-impl Keepsake {
+impl KeptLogin {
     /// Saves a login and the trust root that it verifies under into `folder`, which is made if need be.
     pub(super) fn save(
         folder: &Path,
         login: &Login,
         tenant: TenantId,
         trust_root: &TrustRoot,
-    ) -> Result<Keepsake, DemoError> {
+    ) -> Result<KeptLogin, DemoError> {
         let unwritable = |path: &Path| {
             let path = path.to_owned();
             move |cause: std::io::Error| DemoError::Output { path, cause: cause.to_string() }
@@ -54,7 +54,7 @@ impl Keepsake {
             "--at".to_owned(),
             login.received_at.to_string(),
         ];
-        Ok(Keepsake { attestation, trust_root: root, verify: verify.to_vec() })
+        Ok(KeptLogin { attestation, trust_root: root, verify: verify.to_vec() })
     }
 
     /// The command as it would be typed.

@@ -25,7 +25,7 @@ pub(super) const JOBS: usize = 64;
 const THRESHOLD: i32 = 16_046;
 
 /// See the module.
-pub(super) struct Contestant {
+pub(super) struct Candidate {
     pub(super) name: &'static str,
     role: Arc<dyn KeyHolding>,
     tenant: TenantId,
@@ -40,12 +40,12 @@ pub(super) struct Contestant {
     wrong: AtomicU64,
 }
 
-impl Contestant {
+impl Candidate {
     pub(super) fn new(
         name: &'static str,
         role: Arc<dyn KeyHolding>,
         parameters: &RemoteRole,
-    ) -> Result<Contestant, Failure> {
+    ) -> Result<Candidate, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let tenant = TenantId::new(rng.random());
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
@@ -64,7 +64,7 @@ impl Contestant {
         }
         let (tier, mode) = (parameters.tier, parameters.mode);
         let (matching, failing, wrong) = Default::default();
-        let mut own = Contestant { name, role, tenant, key, people, tier, mode, matching, failing, wrong };
+        let mut own = Candidate { name, role, tenant, key, people, tier, mode, matching, failing, wrong };
         for batch in 0..JOBS as u8 {
             let stranger = face(&mut rng)?;
             let mut faces: Vec<Embedding> = own.people.iter().map(|(_, face)| face.clone()).collect();

@@ -16,7 +16,7 @@ use trefoil_matching::{KeyHolder, KeyHolding, Local};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Survives;
 
-use super::contestant::Contestant;
+use super::candidate::Candidate;
 use super::relay::Relay;
 use crate::failure::Failure;
 
@@ -32,7 +32,7 @@ const LIMITS: &str = "\n[policy]\nthreshold_min = -32768\nconsecutive_max = 4294
                       attempts_per_day_max = 4294967295\nattempts_per_generation_max = 4294967295\n";
 
 /// See the module.
-pub(crate) struct Houses {
+pub(crate) struct KeyHolders {
     folder: TempDir,
     one: Process,
     three: Option<[Process; 3]>,
@@ -52,9 +52,9 @@ impl Drop for Process {
     }
 }
 
-impl Houses {
+impl KeyHolders {
     /// One key-holder and, if wanted, three that decide together.
-    pub(crate) fn start(three: bool) -> Result<Houses, Failure> {
+    pub(crate) fn start(three: bool) -> Result<KeyHolders, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::in_step("folder"))?;
         let at = |name: &str| folder.path().join(name);
         let config = at("one.toml");
@@ -62,8 +62,8 @@ impl Houses {
         fs::write(&config, text).map_err(Failure::in_step("configuration"))?;
         program(&["init", "--config", text_of(&config)?, "--gateway", text_of(&at("gateway-of-one"))?])?;
         let one = Process::start(&config)?;
-        let three = if three { Some(Houses::three(folder.path())?) } else { None };
-        Ok(Houses { folder, one, three })
+        let three = if three { Some(KeyHolders::three(folder.path())?) } else { None };
+        Ok(KeyHolders { folder, one, three })
     }
 
     fn three(folder: &Path) -> Result<[Process; 3], Failure> {
@@ -85,9 +85,9 @@ impl Houses {
     pub(super) fn local(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
         let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), &rand::random());
         let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
-        let keyholder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
-        let keyholder = keyholder.map_err(Failure::in_step("key-holder"))?;
-        Ok(Arc::new(Local::new(keyholder.into(), unix_s)))
+        let key_holder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
+        let key_holder = key_holder.map_err(Failure::in_step("key-holder"))?;
+        Ok(Arc::new(Local::new(key_holder.into(), unix_s)))
     }
 
     /// The one in another process.
@@ -124,7 +124,7 @@ impl Houses {
     }
 
     /// Bytes that a decision takes on the gateway's connections, out and back, TLS included, for the one process and the three.
-    pub(super) fn wire(&self, contestants: &[Contestant]) -> Result<Vec<(u64, u64)>, Failure> {
+    pub(super) fn wire(&self, candidates: &[Candidate]) -> Result<Vec<(u64, u64)>, Failure> {
         let relayed = |process: &Process| -> Result<(Relay, Address), Failure> {
             let relay = Relay::start(process.address.authority.clone())?;
             let (authority, fingerprint) = (relay.address.to_string(), process.address.fingerprint);
@@ -132,23 +132,23 @@ impl Houses {
         };
         let (relay, address) = relayed(&self.one)?;
         let remote = self.connected(address)?;
-        let mut wire = vec![counted(&[relay], &contestants[0], &remote)?];
-        if let (Some([one, two, three]), Some(contestant)) = (&self.three, contestants.get(1)) {
+        let mut wire = vec![counted(&[relay], &candidates[0], &remote)?];
+        if let (Some([one, two, three]), Some(candidate)) = (&self.three, candidates.get(1)) {
             let ((one, a), (two, b), (three, c)) = (relayed(one)?, relayed(two)?, relayed(three)?);
             let quorum = self.joined([a, b, c])?;
-            wire.push(counted(&[one, two, three], contestant, &quorum)?);
+            wire.push(counted(&[one, two, three], candidate, &quorum)?);
         }
         Ok(wire)
     }
 }
 
 /// Bytes for each batch on the connections that carry batches: pings have one of their own.
-fn counted(relays: &[Relay], contestant: &Contestant, role: &dyn KeyHolding) -> Result<(u64, u64), Failure> {
+fn counted(relays: &[Relay], candidate: &Candidate, role: &dyn KeyHolding) -> Result<(u64, u64), Failure> {
     // The first opens the connection.
-    contestant.decide_by(role, 0)?;
+    candidate.decide_by(role, 0)?;
     let before: Vec<_> = relays.iter().map(Relay::carried).collect();
     for round in 0..COUNTED as usize {
-        contestant.decide_by(role, round)?;
+        candidate.decide_by(role, round)?;
     }
     let mut sum = [0; 2];
     for (relay, before) in relays.iter().zip(before) {
