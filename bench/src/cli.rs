@@ -7,6 +7,7 @@ mod day;
 mod exact;
 mod fhe_peers;
 mod flood;
+mod history;
 mod hit_ratio;
 mod hostile;
 mod ladder;
@@ -46,6 +47,7 @@ use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
+use history::HistoryArgs;
 use hit_ratio::HitRatioArgs;
 use hostile::HostileArgs;
 use ladder::LadderArgs;
@@ -116,6 +118,8 @@ Examples:
   Keep several in a folder, and make a page of them:
     trefoil-bench run --canonical --record 2026-11-laptop/run-engine
     trefoil-bench report 2026-11-laptop
+  And how did the figure change over the days?
+    trefoil-bench history run-engine --svg /tmp
 
 Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
 TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
@@ -139,6 +143,8 @@ enum Command {
         #[arg(value_parser = record::check_name)]
         folder: String,
     },
+    /// Show a figure of the records over their dates, for each kind of machine
+    History(HistoryArgs),
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
@@ -215,6 +221,7 @@ pub fn main() -> ExitCode {
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
         Command::Service(args) => return ended(args.run().map(|()| true)),
+        Command::History(args) => return ended(args.run().map(|()| true)),
         Command::Report { folder } => {
             let folder = in_source_tree("records").join(folder);
             let made = report(&folder).map(|records| {

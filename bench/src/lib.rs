@@ -45,6 +45,7 @@ pub mod faces;
 mod failure;
 pub mod fhe_peers;
 pub mod flood;
+mod history;
 pub mod hit_ratio;
 mod host;
 pub mod hostile;
