@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight};
-use crate::config::{self, Config, ConfigError, Place};
+use crate::capture::{Capture, Writer};
+use crate::config::{self, CaptureFile, Config, ConfigError, Place};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
@@ -142,6 +143,8 @@ pub struct Server {
     vault: Option<Arc<SqliteVault>>,
     /// What new connections get.
     certificate: Arc<Pair>,
+    /// Of a capture, if there is one.
+    capture: Option<Writer>,
     /// Released last.
     directory: DataDir,
 }
@@ -260,6 +263,7 @@ impl Server {
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
         });
+        let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
             service,
@@ -270,9 +274,12 @@ impl Server {
             admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
             refusals: Refusals::default(),
+            capture,
             config,
         });
-        Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
+        let server =
+            Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
+        Ok(Server { capture: writer, ..server.await? })
     }
 
     async fn listen(
@@ -336,6 +343,7 @@ impl Server {
             app,
             vault,
             certificate,
+            capture: None,
             directory,
         })
     }
@@ -417,6 +425,7 @@ impl Server {
             app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
+        let capture = self.capture;
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
@@ -430,6 +439,9 @@ impl Server {
         let _ = retention.await;
         app.service.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
+            if let Some(writer) = capture {
+                writer.end();
+            }
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             app.service.sessions.keep_places(&app.service.directory);
@@ -458,6 +470,23 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     let mut opened = signing_keys::open_or_make(&directory, issuer, &source, now)?;
     opened.keys.precompute_to(config.keys.precompute.into());
     Ok(opened)
+}
+
+/// A capture of the public listener's requests, if one is asked for.
+fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer)>, StartError> {
+    let CaptureFile { file, size_max_mib } = &config.capture;
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let started = Capture::start(file, size_max_mib << 20, api::routes::public().names(), now_ns);
+    let failed = |cause: std::io::Error| ConfigError::Range {
+        key: "capture.file",
+        cause: format!(
+            "{}: {cause}; name a file that does not exist, in a directory that does",
+            file.display()
+        ),
+    };
+    Ok(Some(started.map_err(failed)?))
 }
 
 fn open_store(
