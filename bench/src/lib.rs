@@ -19,6 +19,7 @@
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
 //! * [`load`] logs in over HTTPS, as fast as it is answered and at random times;
+//! * [`replay`] sends the shape of captured requests again, at any speed;
 //! * [`overload`] asks a service in another process for more logins than it can answer;
 //! * [`hostile`] logs in while other connections say nothing, read nothing or are always refused;
 //! * [`day`] counts what a day of logins takes on disk after retention.
@@ -70,6 +71,7 @@ mod record;
 pub mod registry;
 pub mod remote;
 mod renewal;
+pub mod replay;
 pub mod report;
 pub mod roles;
 pub mod run;

@@ -151,9 +151,7 @@ impl Capture {
         let (mut bytes, mut requests, mut is_full) = (format::HEAD.len() as u64, 0u64, false);
         loop {
             let is_last = !matches!(stopped.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout));
-            let mut entries: Vec<ring::Entry> = self.rings.iter().flat_map(Ring::take).collect();
-            entries.sort_by_key(|entry| entry.began_us);
-            for line in entries.into_iter().map(|entry| self.line(entry)) {
+            for line in self.rings.iter().flat_map(Ring::take).map(|entry| self.line(entry)) {
                 is_full = is_full || bytes + line.len() as u64 > bytes_max;
                 if is_full {
                     break;
