@@ -121,11 +121,17 @@ impl Config {
     }
 
     /// The embedded defaults.
+    ///
+    /// # Panics
+    /// Never: a test reads the defaults.
     pub fn embedded() -> Config {
         Layers::new(PROGRAM).read().expect("default.toml is tested to parse")
     }
 
     /// The effective configuration as TOML; it holds no secret.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("every field has a TOML form")
     }
