@@ -217,7 +217,7 @@ impl Server {
             Arc::clone(&key_holder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
-            config.proofs.cache_capacity,
+            config.proofs.verdict_cache(),
             bodies::POLICIES,
         )
         .map_err(|cause| stored("tenants", &cause))?;
