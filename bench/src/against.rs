@@ -1,4 +1,5 @@
-//! Another build of this program and this one, in turn, and the ratios of what they print.
+//! Another build of this program, or another command, and this one in turn: the ratios of what they print, and which step made the
+//! difference.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
+use crate::attribution::{Attributable, Attribution, Bar};
 use crate::failure::Failure;
 use crate::paired::Ratios;
 use crate::record::Report;
@@ -13,46 +15,55 @@ use crate::record::Report;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Against {
-    /// The other build's program.
-    pub other: PathBuf,
+    /// The other program, or this one once more.
+    pub other: Option<PathBuf>,
     /// What it is, for the record.
     pub other_is: String,
     /// Each runs both programs twice: the other, this, this, the other.
     pub rounds: usize,
     /// The command of both, without `--json`.
     pub arguments: Vec<String>,
+    /// What the other is told after these.
+    pub other_arguments: Vec<String>,
+    /// What counts as a difference between the steps.
+    pub bar: Bar,
 }
 
 /// Names of what is compared: medians and rates.
-const FIGURES: [&str; 3] = ["p50_us", "stages_us", "batches_per_s"];
+const FIGURES: [&str; 4] = ["p50_us", "stages_us", "batches_per_s", "auth_per_s"];
+
+/// The records of one round: the other, this, this, the other.
+type Round = [Value; 4];
 
 /// Runs it.
 ///
 /// # Errors
 /// When a program does not run, prints no record, or they have no figure in common.
 pub fn against(parameters: &Against) -> Result<Report, Failure> {
+    let Against { other, rounds, arguments, other_arguments, .. } = parameters;
     let own = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
+    let run_own = || record_of(&own, arguments);
+    let others = [arguments.as_slice(), other_arguments].concat();
+    let run_other = || record_of(other.as_deref().unwrap_or(&own), &others);
+    let rounds = (0..*rounds).map(|_| Ok([run_other()?, run_own()?, run_own()?, run_other()?]));
+    report(parameters, &rounds.collect::<Result<Vec<Round>, Failure>>()?)
+}
+
+fn report(parameters: &Against, rounds: &[Round]) -> Result<Report, Failure> {
     let mut quadruples: BTreeMap<String, Vec<[f64; 4]>> = BTreeMap::new();
-    for _ in 0..parameters.rounds {
-        let run = |program: &Path| figures_of(program, &parameters.arguments);
-        let runs = [run(&parameters.other)?, run(&own)?, run(&own)?, run(&parameters.other)?];
+    for round in rounds {
+        let runs = round.each_ref().map(figures_of);
         for figure in runs[0].keys().filter(|figure| runs.iter().all(|run| run.contains_key(*figure))) {
-            let of = runs.each_ref().map(|run| run[figure]);
-            quadruples.entry(figure.clone()).or_default().push(of);
+            quadruples.entry(figure.clone()).or_default().push(runs.each_ref().map(|run| run[figure]));
         }
     }
     if quadruples.is_empty() {
         return Err(Failure::usage("the two programs print no median and no rate of the same name"));
     }
-    Ok(report(parameters, &quadruples))
-}
-
-fn report(parameters: &Against, quadruples: &BTreeMap<String, Vec<[f64; 4]>>) -> Report {
     let mut summary = format!("this build over {}: ratio of means (95 % interval)\n", parameters.other_is);
     let mut figures = Map::new();
-    for (figure, runs) in quadruples {
-        let ratios = Ratios::of_quadruples(runs);
-        let interval = ratios.interval();
+    for (figure, runs) in &quadruples {
+        let interval = Ratios::of_quadruples(runs).interval();
         let line = format!("{:.3} ({:.3} to {:.3})", interval.mean, interval.low, interval.high);
         summary.push_str(&format!("  {figure:<44} {line}\n"));
         let side = |at: [usize; 2]| runs.iter().flat_map(|run| at.map(|at| run[at])).collect::<Vec<_>>();
@@ -61,26 +72,43 @@ fn report(parameters: &Against, quadruples: &BTreeMap<String, Vec<[f64; 4]>>) ->
             json!({ "ratio": interval.json(), "other_runs": side([0, 3]), "own_runs": side([1, 2]) }),
         );
     }
+    let attribution = attribution(rounds, parameters.bar);
+    if let Some(attribution) = &attribution {
+        summary.push_str(&format!("A is {}, B this build\n{}", parameters.other_is, attribution.table()));
+    }
     let result = json!({
-        "other": parameters.other_is, "arguments": parameters.arguments.join(" "), "rounds": parameters.rounds,
-        "figures": figures,
+        "other": parameters.other_is, "arguments": parameters.arguments.join(" "),
+        "other_arguments": parameters.other_arguments.join(" "), "rounds": rounds.len(),
+        "figures": figures, "steps": attribution.map(|steps| steps.json()),
     });
-    Report { summary, result, problem: None }
+    Ok(Report { summary, result, problem: None })
 }
 
-/// The medians and rates in the record that a program prints, by their place in it.
-fn figures_of(program: &Path, arguments: &[String]) -> Result<BTreeMap<String, f64>, Failure> {
+/// Which step made the difference, if the command is one whose records tell.
+fn attribution(rounds: &[Round], bar: Bar) -> Option<Attribution> {
+    let of = |round: &Round| {
+        let runs = round.iter().map(|record| Attributable::of(record).ok());
+        runs.collect::<Option<Vec<_>>>()?.try_into().ok()
+    };
+    let rounds = rounds.iter().map(of).collect::<Option<Vec<[Attributable; 4]>>>()?;
+    Attribution::of_rounds(&rounds, bar).ok()
+}
+
+fn record_of(program: &Path, arguments: &[String]) -> Result<Value, Failure> {
     let output = Command::new(program).args(arguments).arg("--json").output();
-    let output = output.map_err(Failure::in_step("the other program"))?;
+    let output = output.map_err(Failure::in_step(program.display()))?;
     if !output.status.success() {
         let cause = String::from_utf8_lossy(&output.stderr);
         return Err(Failure::fault(format!("{}: {}", program.display(), cause.trim())));
     }
-    let record =
-        serde_json::from_slice(&output.stdout).map_err(Failure::in_step("the record that it printed"))?;
+    serde_json::from_slice(&output.stdout).map_err(Failure::in_step("the record that it printed"))
+}
+
+/// The medians and rates in a record, by their place in it.
+fn figures_of(record: &Value) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
-    collect(&record, String::new(), false, &mut figures);
-    Ok(figures)
+    collect(record, String::new(), false, &mut figures);
+    figures
 }
 
 fn collect(value: &Value, place: String, named: bool, figures: &mut BTreeMap<String, f64>) {
@@ -98,18 +126,30 @@ fn collect(value: &Value, place: String, named: bool, figures: &mut BTreeMap<Str
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use trefoil_kernels::Tier;
+    use trefoil_pipeline::Cadence;
+
     use super::*;
+    use crate::attribution::Finding;
+    use crate::faces::FaceSource;
+    use crate::population::Population;
+    use crate::run::{Run, run};
+    use crate::wiring::CacheChoice;
+    use crate::workload::Popularity;
 
     #[test]
     fn medians_and_rates_are_found_wherever_they_are() {
         let record = json!({
             "process": { "decide": { "p50_us": 2.5, "p99_us": 9.0 }, "batches_per_s": 7, "batches_per_s_runs": [7] },
-            "stages_us": { "match": 1.0, "seal": 3.0 }, "iterations": 400, "mode": "plain",
+            "stages_us": { "match": 1.0, "seal": 3.0 }, "iterations": 400, "mode": "plain", "auth_per_s": 5.0,
         });
-        let mut figures = BTreeMap::new();
-        collect(&record, String::new(), false, &mut figures);
+        let figures = figures_of(&record);
         let found: Vec<_> = figures.iter().map(|(place, value)| (place.as_str(), *value)).collect();
         let expected = [
+            ("/auth_per_s", 5.0),
             ("/process/batches_per_s", 7.0),
             ("/process/decide/p50_us", 2.5),
             ("/stages_us/match", 1.0),
@@ -120,12 +160,67 @@ mod tests {
 
     #[test]
     fn the_ratio_is_of_this_build_over_the_other() {
-        let parameters =
-            Against { other: PathBuf::new(), other_is: "old".into(), rounds: 2, arguments: vec![] };
-        let runs =
-            BTreeMap::from([("/p50_us".to_owned(), vec![[10.0, 5.0, 5.0, 10.0], [8.0, 4.0, 4.0, 8.0]])]);
-        let report = report(&parameters, &runs);
+        let parameters = Against {
+            other: None,
+            other_is: "old".into(),
+            rounds: 2,
+            arguments: vec![],
+            other_arguments: vec![],
+            bar: Bar::default(),
+        };
+        let round = |runs: [f64; 4]| runs.map(|us| json!({ "p50_us": us }));
+        let rounds = [round([10.0, 5.0, 5.0, 10.0]), round([8.0, 4.0, 4.0, 8.0])];
+        let report = report(&parameters, &rounds).expect("a figure");
         assert!(report.summary.contains("0.500 (0.500 to 0.500)"), "{}", report.summary);
         assert_eq!(report.result["figures"]["/p50_us"]["other_runs"], json!([10.0, 10.0, 8.0, 8.0]));
+        assert!(report.result["steps"].is_null());
+    }
+
+    /// One worker on the real pipeline, for a moment, whose seals are so much slower.
+    fn moment(population: &Arc<Population>, cadence: Cadence, slow_seals: Duration) -> Value {
+        let parameters = Run {
+            workers: 1,
+            seconds: 0.15,
+            warmup_s: 0.05,
+            repeats: 1,
+            cadence,
+            cache: CacheChoice::DEFAULT,
+            users: 64,
+            faces: FaceSource::Synthetic,
+            popularity: Popularity::Uniform,
+            batches: 8,
+            seed: 5,
+            samples: 1,
+            slow_seals,
+            tier: Tier::detected(),
+        };
+        let report = run(parameters, Arc::clone(population)).expect("runs");
+        assert_eq!(report.problem, None);
+        report.result
+    }
+
+    /// Five rounds of the pipeline as it is, and with slower seals. Sure to one in a thousand: the test is run often.
+    fn rounds_of(cadence: Cadence, slow_seals: Duration) -> Attribution {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
+        let population = Arc::new(Population::new(32, &folder, 2).expect("proofs"));
+        let order = [Duration::ZERO, slow_seals, slow_seals, Duration::ZERO];
+        let round = |_| order.map(|slow| moment(&population, cadence, slow));
+        let rounds: Vec<Round> = (0..5).map(round).collect();
+        attribution(&rounds, Bar { level: 0.999, ..Bar::default() }).expect("parts")
+    }
+
+    #[test]
+    fn a_slowed_signer_is_found_and_named() {
+        let of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
+        assert_eq!(of.total.finding, Finding::Slower, "{}", of.table());
+        let slower = of.parts.iter().filter(|row| row.finding == Finding::Slower);
+        assert_eq!(slower.map(|row| row.name.as_str()).collect::<Vec<_>>(), ["sealing"], "{}", of.table());
+    }
+
+    #[test]
+    fn one_build_in_turn_with_itself_shows_no_difference() {
+        let of = rounds_of(Cadence::Group, Duration::ZERO);
+        let found = of.parts.iter().chain([&of.total]).find(|row| row.finding != Finding::InsideVariance);
+        assert!(found.is_none(), "{}", of.table());
     }
 }

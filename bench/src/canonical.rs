@@ -6,6 +6,7 @@
 //! audited before the next one begins.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use trefoil_cache::Cache;
@@ -188,6 +189,7 @@ impl Canonical {
             batches: scale.batches,
             seed,
             samples,
+            slow_seals: Duration::ZERO,
             tier,
         }
     }

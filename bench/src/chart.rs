@@ -16,6 +16,8 @@ pub(crate) struct Chart {
 /// One bar. Bounds that do not exist are not drawn.
 pub(crate) struct Bar {
     pub(crate) name: String,
+    /// What stands at its end.
+    pub(crate) text: String,
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
@@ -25,6 +27,23 @@ pub(crate) struct Bar {
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Values over days, in their order.
+pub(crate) struct Trace {
+    pub(crate) name: String,
+    pub(crate) points: Vec<Dated>,
+}
+
+/// A value of one day, with the range of the runs that it comes from.
+pub(crate) struct Dated {
+    /// The day as it is written.
+    pub(crate) label: String,
+    /// The day as a number.
+    pub(crate) at: f64,
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 const WIDTH: f64 = 860.0;
@@ -38,11 +57,11 @@ const COLOURS: [&str; 8] =
     ["#000000", "#d55e00", "#e69f00", "#cc79a7", "#0072b2", "#009e73", "#56b4e9", "#999999"];
 
 impl Chart {
-    /// Horizontal bars from zero, with a line at 1.
-    pub(crate) fn bars(&self, bars: &[Bar]) -> String {
+    /// Horizontal bars from zero, and a line at the whole where they are shares of one.
+    pub(crate) fn bars(&self, bars: &[Bar], whole: Option<f64>) -> String {
         let height = TOP + BAR * bars.len() as f64 + 60.0;
         let ends = bars.iter().flat_map(|bar| [bar.value, bar.high]);
-        let most = ends.filter(|x| x.is_finite()).fold(1.0, f64::max) * 1.05;
+        let most = ends.chain(whole).filter(|x| x.is_finite()).fold(f64::MIN_POSITIVE, f64::max) * 1.05;
         let x = |value: f64| LEFT + (WIDTH - LEFT - RIGHT / 2.0) * value / most;
         let mut svg = self.begin(height);
         for (row, bar) in bars.iter().enumerate() {
@@ -60,17 +79,13 @@ impl Chart {
             if bar.low.is_finite() && bar.high.is_finite() {
                 line(&mut svg, (x(bar.low), y + 12.0), (x(bar.high), y + 12.0), "#000000");
             }
-            label(
-                &mut svg,
-                x(bar.value.max(bar.high.min(most))) + 6.0,
-                y + 15.0,
-                "start",
-                &format!("{:.1} %", 100.0 * bar.value),
-            );
+            label(&mut svg, x(bar.value.max(bar.high.min(most))) + 6.0, y + 15.0, "start", &bar.text);
         }
         let bottom = TOP + BAR * bars.len() as f64;
-        line(&mut svg, (x(1.0), TOP), (x(1.0), bottom), "#d55e00");
-        label(&mut svg, x(1.0), bottom + 18.0, "middle", "100 %");
+        if let Some(whole) = whole {
+            line(&mut svg, (x(whole), TOP), (x(whole), bottom), "#d55e00");
+            label(&mut svg, x(whole), bottom + 18.0, "middle", "100 %");
+        }
         label(&mut svg, LEFT, bottom + 40.0, "start", &self.x);
         svg + "</svg>\n"
     }
@@ -111,10 +126,60 @@ impl Chart {
                     points.join(" ")
                 ),
             );
-            // In the order of the legend, because curves may end in one point.
-            let at = TOP + 16.0 * index as f64;
-            line(&mut svg, (WIDTH - RIGHT + 10.0, at), (WIDTH - RIGHT + 30.0, at), colour);
-            label(&mut svg, WIDTH - RIGHT + 36.0, at + 4.0, "start", &series.name);
+            // In an order of its own, because curves may end in one point.
+            legend(&mut svg, index, colour, &series.name);
+        }
+        label(&mut svg, LEFT, HEIGHT - 16.0, "start", &self.x);
+        label(&mut svg, 10.0, TOP - 8.0, "start", &self.y);
+        svg + "</svg>\n"
+    }
+
+    /// Values over days, from zero, with their ranges.
+    pub(crate) fn dates(&self, traces: &[Trace]) -> String {
+        let all = || traces.iter().flat_map(|trace| &trace.points);
+        let (first, last) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), point| {
+            (first.min(point.at), last.max(point.at))
+        });
+        let most = all().map(|point| point.high.max(point.value)).fold(f64::MIN_POSITIVE, f64::max);
+        let days = (last - first).max(1.0);
+        let x = |at: f64| LEFT + (WIDTH - LEFT - RIGHT) * (at - first) / days;
+        let y = |value: f64| HEIGHT - 60.0 - (HEIGHT - 60.0 - TOP) * value / most;
+        let mut svg = self.begin(HEIGHT);
+        line(&mut svg, (LEFT, y(0.0)), (WIDTH - RIGHT, y(0.0)), "#dddddd");
+        let highest = if most >= 100.0 { format!("{most:.0}") } else { format!("{most:.3}") };
+        for (value, text) in [(0.0, "0"), (most, highest.as_str())] {
+            label(&mut svg, LEFT - 8.0, y(value) + 4.0, "end", text);
+        }
+        // Days that would be written over one another are left out, and the last is not.
+        let mut ticks: Vec<(f64, &str)> = all().map(|point| (x(point.at), point.label.as_str())).collect();
+        ticks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        ticks.dedup_by(|left, kept| kept.0 - left.0 < 70.0);
+        for (at, text) in ticks {
+            label(&mut svg, at, HEIGHT - 40.0, "middle", text);
+        }
+        for (index, trace) in traces.iter().enumerate() {
+            let colour = COLOURS[index % COLOURS.len()];
+            let place = |point: &Dated| format!("{:.1},{:.1}", x(point.at), y(point.value));
+            let points: Vec<String> = trace.points.iter().map(place).collect();
+            let points = points.join(" ");
+            push(
+                &mut svg,
+                &format!(
+                    "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{points}\"/>"
+                ),
+            );
+            for point in &trace.points {
+                let at = x(point.at);
+                line(&mut svg, (at, y(point.low)), (at, y(point.high)), colour);
+                push(
+                    &mut svg,
+                    &format!(
+                        "<circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>",
+                        y(point.value)
+                    ),
+                );
+            }
+            legend(&mut svg, index, colour, &trace.name);
         }
         label(&mut svg, LEFT, HEIGHT - 16.0, "start", &self.x);
         label(&mut svg, 10.0, TOP - 8.0, "start", &self.y);
@@ -152,6 +217,13 @@ fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
     );
 }
 
+/// The name of the curve with this number, beside the plot.
+fn legend(svg: &mut String, index: usize, colour: &str, name: &str) {
+    let at = TOP + 16.0 * index as f64;
+    line(svg, (WIDTH - RIGHT + 10.0, at), (WIDTH - RIGHT + 30.0, at), colour);
+    label(svg, WIDTH - RIGHT + 36.0, at + 4.0, "start", name);
+}
+
 fn label(svg: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     // A string grows; it does not fail.
@@ -169,8 +241,11 @@ mod tests {
 
     #[test]
     fn bars_have_their_length_and_text_is_escaped() {
-        let bar = |value: f64, high: f64| Bar { name: "n".into(), value, low: value, high };
-        let svg = chart().bars(&[bar(0.5, 0.6), bar(1.0, f64::INFINITY)]);
+        let bar = |value: f64, high: f64| {
+            let text = format!("{:.1} %", 100.0 * value);
+            Bar { name: "n".into(), text, value, low: value, high }
+        };
+        let svg = chart().bars(&[bar(0.5, 0.6), bar(1.0, f64::INFINITY)], Some(1.0));
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("a &lt; b &amp; c"));
         assert_eq!(svg.matches("<rect").count(), 3, "the ground and two bars");
         assert_eq!(svg.matches("#000000").count(), 1, "an interval without an end is not drawn");

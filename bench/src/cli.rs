@@ -2,10 +2,12 @@
 
 mod against;
 mod cache;
+mod compare;
 mod day;
 mod exact;
 mod fhe_peers;
 mod flood;
+mod history;
 mod hit_ratio;
 mod hostile;
 mod ladder;
@@ -40,10 +42,12 @@ use crate::{host, record};
 
 use against::AgainstArgs;
 use cache::CacheArgs;
+use compare::CompareArgs;
 use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use flood::FloodArgs;
+use history::HistoryArgs;
 use hit_ratio::HitRatioArgs;
 use hostile::HostileArgs;
 use ladder::LadderArgs;
@@ -106,11 +110,16 @@ Examples:
     trefoil-bench hostile
   How much disk does a day of logins take, once old seals are pruned?
     trefoil-bench day --folder /dev/shm
+  Which step made the difference between two records, and between two builds that run in turn?
+    trefoil-bench compare before/run-engine.json after/run-engine.json
+    trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
   Keep several in a folder, and make a page of them:
     trefoil-bench run --canonical --record 2026-11-laptop/run-engine
     trefoil-bench report 2026-11-laptop
+  And how did the figure change over the days?
+    trefoil-bench history run-engine --svg /tmp
 
 Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
 TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
@@ -134,6 +143,8 @@ enum Command {
         #[arg(value_parser = record::check_name)]
         folder: String,
     },
+    /// Show a figure of the records over their dates, for each kind of machine
+    History(HistoryArgs),
     /// Be a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
@@ -166,8 +177,10 @@ enum Benchmark {
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
-    /// Compare another build with this one, in turn
+    /// Compare another build or another command with this one, in turn
     Against(AgainstArgs),
+    /// Say which step made the difference between two records
+    Compare(CompareArgs),
     /// Lie to a key-holder as a gateway may, and count what it tells
     Liar(LiarArgs),
     /// Predict the ladder on machines that are not here, if the model predicts it on this one
@@ -208,6 +221,7 @@ pub fn main() -> ExitCode {
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
         Command::Service(args) => return ended(args.run().map(|()| true)),
+        Command::History(args) => return ended(args.run().map(|()| true)),
         Command::Report { folder } => {
             let folder = in_source_tree("records").join(folder);
             let made = report(&folder).map(|records| {
@@ -252,6 +266,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Remote(args) => ("remote", &args.output),
         Benchmark::Liar(args) => ("liar", &args.output),
         Benchmark::Against(args) => ("against", &args.output),
+        Benchmark::Compare(args) => ("compare", &args.output),
         Benchmark::Simulate(args) => ("simulate", &args.output),
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
@@ -281,6 +296,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Remote(args) => args.run(tier)?,
         Benchmark::Liar(args) => args.run()?,
         Benchmark::Against(args) => args.run()?,
+        Benchmark::Compare(args) => args.run()?,
         Benchmark::Simulate(args) => args.run()?,
         Benchmark::Zkp(args) => args.run()?,
         Benchmark::Sign(args) => args.run(tier)?,

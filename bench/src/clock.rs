@@ -1,6 +1,7 @@
 //! The time of the benchmark's world.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use trefoil_pipeline::Clock;
 
@@ -17,6 +18,27 @@ impl WorldClock {
     /// A clock that starts now.
     pub(crate) fn start() -> Self {
         WorldClock { started: Instant::now() }
+    }
+}
+
+/// The same time for what seals, and each reading of it computes for so long first: a seal that takes longer, of which only the
+/// benchmark knows.
+pub(crate) struct SlowSeals {
+    pub(crate) clock: Arc<WorldClock>,
+    pub(crate) by: Duration,
+}
+
+impl Clock for SlowSeals {
+    fn unix_s(&self) -> u64 {
+        self.clock.unix_s()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        let began = Instant::now();
+        while began.elapsed() < self.by {
+            std::hint::spin_loop();
+        }
+        self.clock.monotonic_ns()
     }
 }
 

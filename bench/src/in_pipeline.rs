@@ -3,6 +3,7 @@
 //! `run`. All candidates read the same people, templates, keys and batches at the same addresses; only the cache differs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -61,6 +62,7 @@ impl PipelineLoad {
             batches,
             seed,
             samples,
+            slow_seals: Duration::ZERO,
             tier,
         }
     }

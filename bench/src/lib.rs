@@ -8,6 +8,7 @@
 //! * [`fhe_peers`] computes the same inner products with another library, in turn with ours;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`canonical`] is the one of these workloads that records are compared by;
+//! * [`compare`] says which step made the difference between two records, [`against`] between two builds that run in turn;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
@@ -28,12 +29,14 @@
 
 pub mod against;
 mod apart;
+pub mod attribution;
 mod audit;
 pub mod cache;
 pub mod canonical;
 mod chart;
 pub mod cli;
 mod clock;
+pub mod compare;
 pub mod day;
 mod distribution;
 pub mod exact;
@@ -42,6 +45,7 @@ pub mod faces;
 mod failure;
 pub mod fhe_peers;
 pub mod flood;
+mod history;
 pub mod hit_ratio;
 mod host;
 pub mod hostile;

@@ -7,6 +7,9 @@
 
 use serde_json::{Value, json};
 
+/// What intervals cover unless another level is asked for.
+const LEVEL: f64 = 0.95;
+
 /// Ratios, one per round.
 #[derive(Clone, Debug)]
 pub(crate) struct Ratios(Vec<f64>);
@@ -36,12 +39,34 @@ impl Ratios {
 impl Interval {
     /// Student's t interval of the mean of `values`, without bounds if there is but one.
     pub(crate) fn of_mean(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
+        Self::of_mean_at(LEVEL, values)
+    }
+
+    /// The same at another level than 95 %.
+    pub(crate) fn of_mean_at(level: f64, values: &[f64]) -> Self {
+        let (n, mean) = (values.len() as f64, mean(values));
         if values.len() < 2 {
             return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
-        let half = t_975(values.len() - 1) * (variance(values) / n).sqrt();
+        Self::around(mean, student_t(level, n - 1.0) * (variance(values) / n).sqrt())
+    }
+
+    /// Welch's interval of the mean of `b` less that of `a`, which may scatter differently; without bounds if one is but one value.
+    pub(crate) fn of_difference_at(level: f64, a: &[f64], b: &[f64]) -> Self {
+        let difference = mean(b) - mean(a);
+        if a.len().min(b.len()) < 2 {
+            return Interval { mean: difference, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        let [of_a, of_b] = [a, b].map(|values| variance(values) / values.len() as f64);
+        let both = of_a + of_b;
+        if both == 0.0 {
+            return Self::around(difference, 0.0);
+        }
+        let squares = of_a.powi(2) / (a.len() - 1) as f64 + of_b.powi(2) / (b.len() - 1) as f64;
+        Self::around(difference, student_t(level, both.powi(2) / squares) * both.sqrt())
+    }
+
+    fn around(mean: f64, half: f64) -> Self {
         Interval { mean, low: mean - half, high: mean + half }
     }
 
@@ -52,8 +77,7 @@ impl Interval {
             return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
         let error = (variance(winsorised) / n as f64).sqrt() * n as f64 / kept as f64;
-        let half = t_975(kept - 1) * error;
-        Interval { mean, low: mean - half, high: mean + half }
+        Self::around(mean, student_t(LEVEL, (kept - 1) as f64) * error)
     }
 
     /// Numbers to four decimals, and small ones to four digits: a ratio's lower bound is never shown as nothing. A bound
@@ -72,30 +96,37 @@ fn shown(x: f64) -> Value {
     json!((x * scale).round() / scale)
 }
 
-/// Of a sample of at least two.
-fn variance(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The 0.975 quantile of Student's t distribution (table for 1 to 30 degrees of freedom, the Cornish-Fisher expansion in
-/// 1/df beyond, which is right to three decimals there).
-fn t_975(degrees: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    const Z: f64 = 1.959_964;
-    match degrees {
-        0 => f64::INFINITY,
-        1..=30 => TABLE[degrees - 1],
-        _ => {
-            let n = degrees as f64;
-            Z + (Z.powi(3) + Z) / (4.0 * n) + (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / (96.0 * n * n)
+/// Of a sample of at least two.
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// How far Student's t lies from zero with probability `1 - level`. With `t = sqrt(n) tan(angle)` the density is a power of a
+/// cosine, which is summed by Simpson's rule, so that degrees of freedom need not be whole.
+fn student_t(level: f64, degrees: f64) -> f64 {
+    const PANELS: usize = 2048;
+    // Beyond this it differs from the normal distribution by less than a thousandth.
+    let degrees = degrees.min(3_000.0);
+    let width = std::f64::consts::FRAC_PI_2 / PANELS as f64;
+    let density = |angle: f64| angle.cos().max(0.0).powf(degrees - 1.0);
+    let panels = (0..PANELS).map(|at| {
+        let from = at as f64 * width;
+        (density(from) + 4.0 * density(from + width / 2.0) + density(from + width)) * width / 6.0
+    });
+    let panels: Vec<f64> = panels.collect();
+    let mut left = level * panels.iter().sum::<f64>();
+    for (at, mass) in panels.iter().enumerate() {
+        if left <= *mass {
+            return degrees.sqrt() * ((at as f64 + left / mass) * width).tan();
         }
+        left -= mass;
     }
+    f64::INFINITY
 }
 
 #[cfg(test)]
@@ -108,9 +139,28 @@ mod tests {
 
     #[test]
     fn quantiles_agree_with_the_tables() {
-        for (degrees, t) in [(1, 12.706), (9, 2.262), (30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980)] {
-            near(t_975(degrees), t);
+        let known = [(1.0, 12.706), (2.0, 4.303), (9.0, 2.262), (30.0, 2.042), (120.0, 1.980), (1e6, 1.961)];
+        for (degrees, t) in known {
+            near(student_t(0.95, degrees), t);
         }
+        for (level, degrees, t) in [(0.99, 4.0, 4.604), (0.999, 10.0, 4.587), (0.995, 1.0, 127.32)] {
+            near(student_t(level, degrees), t);
+        }
+        let (below, above) = (student_t(0.95, 3.0), student_t(0.95, 4.0));
+        assert!((above..below).contains(&student_t(0.95, 3.5)), "degrees of freedom need not be whole");
+    }
+
+    #[test]
+    fn samples_that_scatter_differently_are_compared_by_welch() {
+        // Variances of the means 1/3 and 4/3: 1.29^2 wide, (5/3)^2 / (1/18 + 16/18) = 2.941 degrees of freedom.
+        let interval = Interval::of_difference_at(0.95, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
+        near(interval.mean, 10.0);
+        near(interval.high - 10.0, student_t(0.95, 2.941_18) * (5.0f64 / 3.0).sqrt());
+        let wider = Interval::of_difference_at(0.99, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
+        assert!(wider.high > interval.high);
+        let same = Interval::of_difference_at(0.95, &[1.0; 3], &[2.0; 3]);
+        assert_eq!((same.low, same.high), (1.0, 1.0));
+        assert_eq!(Interval::of_difference_at(0.95, &[1.0], &[2.0, 3.0]).high, f64::INFINITY);
     }
 
     #[test]

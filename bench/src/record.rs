@@ -37,13 +37,15 @@ impl Report {
 const MEMORY_FIGURES: [&str; 4] =
     ["bytes_per_batch", "gb_per_s", "sequential_read_gb_per_s", "share_of_sequential_read"];
 
+const FORMAT: &str = "trefoil-bench/1";
+
 /// Where [`write`] puts records, relative to the workspace.
 const FOLDER: &str = "records";
 
 /// Wraps the result of `report` into a record, with the [`host::host`] as it was before the run. Its keys stay at the top; a problem becomes `error`.
 pub(crate) fn assemble(benchmark: &str, command: &str, host: Value, report: &Report) -> Value {
     let mut record = Map::new();
-    record.insert("format".into(), json!("trefoil-bench/1"));
+    record.insert("format".into(), json!(FORMAT));
     record.insert("benchmark".into(), json!(benchmark));
     record.insert("command".into(), json!(command));
     record.insert("host".into(), host);
@@ -77,6 +79,37 @@ pub(crate) fn write(name: &str, record: &Value) -> Result<PathBuf, Failure> {
         .and_then(|()| fs::write(&path, render(record) + "\n"))
         .map_err(Failure::in_step(format_args!("writing {}", path.display())))?;
     Ok(path)
+}
+
+/// The record in a file.
+///
+/// # Errors
+/// When it cannot be read or is no record of this program.
+pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
+    let at = || format!("reading {}", path.display());
+    let text = fs::read_to_string(path).map_err(Failure::in_step(at()))?;
+    let value: Value = serde_json::from_str(&text).map_err(Failure::in_step(at()))?;
+    if value["format"] != FORMAT {
+        return Err(Failure::usage(format!("{} is not a record of trefoil-bench", path.display())));
+    }
+    Ok(value)
+}
+
+/// The JSON files of a folder, by name.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let at = || format!("reading {}", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Failure::in_step(at()))? {
+        let path = entry.map_err(Failure::in_step(at()))?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
 }
 
 /// JSON with one line per field; a list of numbers stays on one line, so that all runs can be kept and read.

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::chart::{self, Bar, Chart};
 use crate::failure::Failure;
+use crate::history::History;
+use crate::record;
 
 /// A record and the name of its file, without `.json`.
 struct Record {
@@ -70,6 +72,7 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
     doubts(&mut page, &records);
     if !runs.is_empty() {
         plots(&mut page, folder, &runs)?;
+        over_days(&mut page, folder)?;
         worker_time(&mut page, &runs);
     }
     table(&mut page, &records);
@@ -79,23 +82,11 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
 }
 
 fn read(folder: &Path) -> Result<Vec<Record>, Failure> {
-    let at = |path: &Path| format!("reading {}", path.display());
-    let mut records = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Failure::in_step(at(folder)))? {
-        let path = entry.map_err(Failure::in_step(at(folder)))?.path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let text = fs::read_to_string(&path).map_err(Failure::in_step(at(&path)))?;
-        let value: Value = serde_json::from_str(&text).map_err(Failure::in_step(at(&path)))?;
-        if value["format"] != "trefoil-bench/1" {
-            return Err(Failure::usage(format!("{} is not a record of trefoil-bench", path.display())));
-        }
+    let named = |path: PathBuf| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        records.push(Record { name, value });
-    }
-    records.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(records)
+        Ok(Record { name, value: record::read(&path)? })
+    };
+    record::files(folder)?.into_iter().map(named).collect()
 }
 
 fn machine(page: &mut String, record: &Value) {
@@ -133,6 +124,7 @@ fn plots(page: &mut String, folder: &Path, runs: &[&Record]) -> Result<(), Failu
             let windows: Vec<f64> = numbers(&record.value["auth_per_s_runs"]);
             Bar {
                 name: record.name.clone(),
+                text: grouped(record.value["auth_per_s"].as_f64().unwrap_or(f64::NAN)),
                 value: record.value["auth_per_s"].as_f64().unwrap_or(f64::NAN),
                 low: windows.iter().copied().fold(f64::NAN, f64::min),
                 high: windows.iter().copied().fold(f64::NAN, f64::max),
@@ -144,7 +136,7 @@ fn plots(page: &mut String, folder: &Path, runs: &[&Record]) -> Result<(), Failu
         x: "authentications/s".to_owned(),
         y: String::new(),
     };
-    chart::write(&folder.join("rates.svg"), &chart.bars(&bars))?;
+    chart::write(&folder.join("rates.svg"), &chart.bars(&bars, None))?;
     page.push_str("## Rates\n\n![Authentications a second](rates.svg)\n\n| record | workers | cache | cadence | median/s | windows/s | long window/s | explained |\n|---|---|---|---|---|---|---|---|\n");
     for record in runs {
         let of = |key: &str| shown(&record.value[key]);
@@ -169,6 +161,16 @@ fn plots(page: &mut String, folder: &Path, runs: &[&Record]) -> Result<(), Failu
         );
     }
     page.push('\n');
+    Ok(())
+}
+
+/// What the same kind of machine did before, if it did.
+fn over_days(page: &mut String, folder: &Path) -> Result<(), Failure> {
+    let Some(history) = History::until(folder, "/auth_per_s")? else { return Ok(()) };
+    chart::write(&folder.join("history.svg"), &history.svg())?;
+    page.push_str("## Until that day\n\n![Authentications a second over the days](history.svg)\n\n");
+    page.push_str(&history.table());
+    page.push_str("\nAuthentications a second: median, lowest and highest window.\n\n");
     Ok(())
 }
 
@@ -237,7 +239,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Three digits that matter at least, thousands apart.
-fn grouped(number: f64) -> String {
+pub(crate) fn grouped(number: f64) -> String {
     let decimals = match number.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
@@ -297,7 +299,27 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part}:\n{page}");
         }
-        assert!(fs::read_to_string(at("rates.svg")).expect("a plot").contains("run-a"));
+        let rates = fs::read_to_string(at("rates.svg")).expect("a plot");
+        assert!(rates.contains("run-a") && rates.contains(">12,346<") && !rates.contains(" %"), "{rates}");
+        assert!(!page.contains("history.svg"), "one day is no history");
+    }
+
+    #[test]
+    fn a_page_shows_what_the_same_machine_did_on_days_before() {
+        let records = tempfile::tempdir().expect("folder");
+        let days = ["2026-11-23-box", "2026-12-01-box", "2026-12-02-box"];
+        for (day, rate) in days.into_iter().zip([1000.0, 2000.0, 3000.0]) {
+            let folder = records.path().join(day);
+            fs::create_dir(&folder).expect("folder");
+            fs::write(folder.join("run-a.json"), record("run", json!({"auth_per_s": rate})))
+                .expect("written");
+        }
+        let folder = records.path().join(days[1]);
+        report(&folder).expect("a page");
+        let page = fs::read_to_string(folder.join("README.md")).expect("a page");
+        assert!(page.contains("| 2026-11-23 | `0123456789ab` | 1,000 |"), "{page}");
+        assert!(page.contains("2,000") && !page.contains("2026-12-02"), "no day after its own: {page}");
+        assert!(folder.join("history.svg").exists());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use trefoil_pipeline::{
 };
 
 use crate::audit::{Audit, audit};
-use crate::clock::WorldClock;
+use crate::clock::{SlowSeals, WorldClock};
 use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
 use crate::failure::Failure;
@@ -60,6 +60,8 @@ pub struct Run {
     pub seed: u64,
     /// Attestations to verify afterwards.
     pub samples: usize,
+    /// How much slower each seal is made, to see whether a comparison finds it.
+    pub slow_seals: Duration,
     /// Highest tier to compute on.
     pub tier: Tier,
 }
@@ -294,7 +296,7 @@ where
         placement: &Placement,
         plan: &Plan,
     ) -> Result<(Tally, Submitted, Passed), Failure> {
-        let Run { workers, cadence, samples, .. } = self.parameters;
+        let Run { workers, cadence, samples, slow_seals: by, .. } = self.parameters;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
         let unsealed = unsealed_max(cadence, workers);
@@ -308,7 +310,7 @@ where
             Origin::new(self.world.pipeline.issuer()),
             ChainHead::GENESIS,
             Sequence { cadence, floor: Floor::NONE, sealers: placement.sealers() },
-            Arc::clone(&self.clock) as Arc<dyn Clock>,
+            Arc::new(SlowSeals { clock: Arc::clone(&self.clock), by }),
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,
         )
@@ -573,6 +575,7 @@ fn report<C: Cache<Verdict>>(
         batches,
         seed,
         tier,
+        slow_seals,
         ..
     } = *parameters;
     let Outcome { windows, spent, audit, .. } = outcome;
@@ -593,6 +596,7 @@ fn report<C: Cache<Verdict>>(
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,
         "mode": "plain", "keys": "per-subject", "users": users, "faces": faces.name(), "popularity": popularity.name(),
         "people": world.ground.population.people.len(), "prepared_batches": batches, "seed": seed,
+        "slow_seals_us": (!slow_seals.is_zero()).then_some(slow_seals.as_micros()),
         "unsealed_batches_max": unsealed_max(cadence, workers), "tier": tier.name(),
         "template_store_bytes": world.ground.template_bytes(),
         "cache_stats": {"hits": stats.hits, "misses": stats.misses, "capacity": world.cache.capacity()},

@@ -43,6 +43,17 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     if (0.01..=600.0).contains(&seconds) { Ok(seconds) } else { Err("give 0.01 to 600 seconds".to_owned()) }
 }
 
+/// A share of certainty, per cent.
+pub(super) fn level(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (50.0..=99.99).contains(&percent) { Ok(percent) } else { Err("give 50 to 99.99 per cent".to_owned()) }
+}
+
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=100.0).contains(&percent) { Ok(percent) } else { Err("give 0 to 100 per cent".to_owned()) }
+}
+
 /// Most threads: well above any machine, well below what a typing error can ask for.
 const WORKERS_MAX: usize = 1_024;
 /// Most templates: 48 GiB of them.

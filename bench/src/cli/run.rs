@@ -1,5 +1,7 @@
 //! Arguments of `run`.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use trefoil_kernels::Tier;
 use trefoil_pipeline::Cadence;
@@ -63,6 +65,10 @@ pub(super) struct RunArgs {
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
+    /// Make each seal so much slower, to try `compare` and `against`
+    #[arg(long, value_name = "US", default_value_t = 0, hide = true, conflicts_with = "canonical",
+          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    slow_seals_us: u64,
     #[command(flatten)]
     world: WorldArgs,
     #[command(flatten)]
@@ -104,6 +110,7 @@ impl RunArgs {
             batches: self.batches as usize,
             seed: self.world.seed,
             samples: self.verify as usize,
+            slow_seals: Duration::from_micros(self.slow_seals_us),
             tier,
         };
         let population = self.world.population()?;

@@ -206,7 +206,8 @@ pub(super) fn drawing(parameters: &Ladder, lookups: &[Measured]) -> String {
         .iter()
         .map(|measured| {
             let Interval { mean, low, high } = measured.of_raw().interval();
-            Bar { name: measured.subject.name().to_owned(), value: mean, low, high }
+            let text = format!("{:.1} %", 100.0 * mean);
+            Bar { name: measured.subject.name().to_owned(), text, value: mean, low, high }
         })
         .collect();
     Chart {
@@ -217,5 +218,5 @@ pub(super) fn drawing(parameters: &Ladder, lookups: &[Measured]) -> String {
         x: "share of the raw map".into(),
         y: String::new(),
     }
-    .bars(&bars)
+    .bars(&bars, Some(1.0))
 }

@@ -1,6 +1,7 @@
 //! The benchmarks themselves, in process and with parameters so small that their numbers mean nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use trefoil_bench::canonical::{Canonical, Scale, canonical};
 use trefoil_bench::day::{Day, day};
@@ -65,6 +66,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     batches: 5,
                     seed: 7,
                     samples: 8,
+                    slow_seals: Duration::ZERO,
                     tier: Tier::detected(),
                 },
                 Arc::clone(&POPULATION),
@@ -154,6 +156,7 @@ fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
             batches: 5,
             seed: 7,
             samples: 4,
+            slow_seals: Duration::ZERO,
             tier: Tier::detected(),
         };
         let parameters = Sweep { run, requests_per_proof: vec![1, 8] };
@@ -209,6 +212,7 @@ fn a_window_lasts_until_something_was_sealed() {
         batches: 1,
         seed: 7,
         samples: 1,
+        slow_seals: Duration::ZERO,
         tier: Tier::detected(),
     };
     let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");

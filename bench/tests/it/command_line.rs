@@ -63,7 +63,18 @@ fn help_teaches_with_examples() {
     for command in ["exact", "stages", "run"] {
         assert!(bench(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in ["hit-ratio", "cache", "ladder", "overhead", "registry", "simulate", "zkp"] {
+    for command in [
+        "hit-ratio",
+        "cache",
+        "ladder",
+        "overhead",
+        "registry",
+        "simulate",
+        "zkp",
+        "against",
+        "compare",
+        "history",
+    ] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
         assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
@@ -97,6 +108,13 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["overhead", "--repeats", "0"], "1..=1000"),
         (&["registry", "--threads", "0"], "1 to 1024"),
         (&["simulate", "--think-us=-1"], "--think-us 0"),
+        (&["compare", "a.json"], "<B>"),
+        (&["compare", "src", "Cargo.toml"], "two records or two folders"),
+        (&["compare", "src", "tests"], "no record of run or stages"),
+        (&["compare", "a", "b", "--confidence", "100"], "50 to 99.99"),
+        (&["against", "--", "run"], "--other"),
+        (&["history", "--figure", "auth_per_s"], "begins with /"),
+        (&["history", "--figure", "/no/such"], "no record has a number at /no/such"),
         (&["zkp", "--circuit", "cred/1"], "cred/2 or cred/2u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),

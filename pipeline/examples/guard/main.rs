@@ -1,5 +1,7 @@
 //! One operation of the hot path, done a fixed number of times on seeded data: what `cargo xtask guard` counts the instructions of under
 //! valgrind. Prints how often it was done and what it allocated.
+//!
+//! With `--extra-hash` it hashes one statement more each time: the count that must move, or the guard guards nothing.
 
 mod batch;
 mod world;
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
         "digest" => digest(tier),
         "seal" => seal(),
         _ => {
-            eprintln!("usage: guard batch|cache_hit|cache_miss|cache_put|digest|seal");
+            eprintln!("usage: guard batch|cache_hit|cache_miss|cache_put|digest|seal [--extra-hash]");
             return ExitCode::FAILURE;
         }
     }
@@ -40,12 +42,25 @@ fn main() -> ExitCode {
 
 /// Does `operation` for every number below `times`, counted.
 fn repeat(times: u64, mut operation: impl FnMut(u64)) {
+    let extra_hash = std::env::args().any(|argument| argument == "--extra-hash");
     let allocated = allocation_counter::measure(|| {
         for number in 0..times {
-            guarded(&mut || operation(number));
+            if extra_hash {
+                guarded(&mut || {
+                    operation(number);
+                    hash_a_statement();
+                });
+            } else {
+                guarded(&mut || operation(number));
+            }
         }
     });
     println!("{times} times, {} allocations", allocated.count_total);
+}
+
+fn hash_a_statement() {
+    let mut digest = [[0; 32]];
+    keccak::sha3_256(Cpu::detected(), &[black_box(&[0; STATEMENT_BYTES][..])], black_box(&mut digest));
 }
 
 /// valgrind counts what happens in here, and knows it by its name.

@@ -54,6 +54,8 @@ usage: cargo xtask <task>
                     not print
   miri              unit tests of the cache and of what it shares memory through, under Miri
   guard [--record]  instructions and allocations of the hot path against bench/guard.json, under valgrind; or write that file
+  guard --extra-hash
+                    shows that the guard fails when a batch, or its digests, cost one hash more, and what it says
   no-std            the verifier of attestations, built for a machine without the standard library
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
   fuzz --executions N [--record]
