@@ -157,9 +157,9 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
 impl<V: Value, O: Observer> Session<V> for BaselineSession<V, O> {
     #[inline]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
-        if O::Worker::SHOWN_EVERY > 0 {
+        if O::Worker::SHOWN {
             self.look_ups = self.look_ups.wrapping_add(1);
-            if self.look_ups.is_multiple_of(O::Worker::SHOWN_EVERY) {
+            if self.recorder.sampling().holds(self.look_ups) {
                 let sampled = self.recorder.begin_get(key);
                 if sampled != Sampled::No {
                     return self.get_sampled(key, now, sampled.began());

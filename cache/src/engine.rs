@@ -63,10 +63,16 @@ impl<V: Value, O: Observer> Engine<V, O> {
     /// An empty cache; allocates all the memory it will ever use.
     #[must_use]
     pub fn new(config: EngineConfig) -> Self {
-        Self::with_placement(config.capacity, Placement::random())
+        Self::observed(config, O::default())
     }
 
-    fn with_placement(capacity: usize, placement: Placement) -> Self {
+    /// The same, with an observer that was made for it.
+    #[must_use]
+    pub fn observed(config: EngineConfig, observer: O) -> Self {
+        Self::with_placement(config.capacity, Placement::random(), observer)
+    }
+
+    fn with_placement(capacity: usize, placement: Placement, observer: O) -> Self {
         let policy = Policy::new(capacity, SKETCH_BYTES);
         let sets = policy.sets();
         Self {
@@ -75,7 +81,7 @@ impl<V: Value, O: Observer> Engine<V, O> {
             ledgers: collect_in_large_pages((0..sets).map(|_| Ledger::empty())),
             policy,
             placement,
-            observer: O::default(),
+            observer,
         }
     }
 
@@ -171,7 +177,7 @@ mod tests {
     fn keys_of_one_hash_are_told_apart() {
         let secret = [0x1234_5678_9ABC_DEF0, 2, 3, 4, 5];
         let placement = Placement::with_secret(secret);
-        let engine = Arc::new(Engine::<u64>::with_placement(1024, placement));
+        let engine = Arc::new(Engine::<u64>::with_placement(1024, placement, PerWorker::default()));
         let keys: Vec<Key> = colliding_keys(secret).take(33).collect();
         let hashes: Vec<u64> = keys.iter().map(|key| engine.hash(&pack(key))).collect();
         assert!(hashes.iter().all(|&h| h == hashes[0]));

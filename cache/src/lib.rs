@@ -69,7 +69,7 @@ pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
 pub use histogram::Histogram;
 pub use observe::{
     Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder, Sampled,
-    Watched, exposition,
+    Sampling, Watched, exposition,
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;

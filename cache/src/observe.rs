@@ -13,7 +13,7 @@ use crate::{Event, Key, Stats};
 pub use exposition::{Watched, exposition};
 pub use latency::Latency;
 pub use pattern::{Pattern, PatternCounts, Phase};
-pub use per_worker::PerWorker;
+pub use per_worker::{PerWorker, Sampling};
 use std::time::Instant;
 
 /// The cache's side of observation.
@@ -94,16 +94,21 @@ pub trait Recorder: Send + 'static {
     /// Counts `event` `n` times.
     fn record_many(&mut self, event: Event, n: u64);
 
-    /// Of how many look-ups of a session one is shown to [`Recorder::begin_get`]: 64, a power of two below that, or 0 for
-    /// none. What a look-up costs that is not shown is what it costs to count it.
-    const SHOWN_EVERY: u64 = 1;
+    /// Whether look-ups are shown to [`Recorder::begin_get`] at all.
+    const SHOWN: bool = true;
+
+    /// Of how many look-ups of a session one is shown, as long as the session lasts. What a look-up costs that is not shown is
+    /// what it costs to count it.
+    fn sampling(&self) -> Sampling {
+        Sampling::ALL
+    }
 
     /// Number of the first look-up of a session: sessions that begin together are not to show together.
     fn phase(&self) -> u64 {
         0
     }
 
-    /// Called before `key` is looked up, for one look-up in [`Recorder::SHOWN_EVERY`]; whether it is in a sample.
+    /// Called before `key` is looked up, for one look-up in as many as [`Recorder::sampling`] says; whether it is in a sample.
     fn begin_get(&mut self, key: &Key) -> Sampled;
 
     /// Called after a look-up that [`Recorder::begin_get`] chose to time.
@@ -161,7 +166,7 @@ impl Observer for Off {
 }
 
 impl Recorder for Off {
-    const SHOWN_EVERY: u64 = 0;
+    const SHOWN: bool = false;
 
     #[inline(always)]
     fn record(&mut self, _: Event) {}

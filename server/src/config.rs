@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use trefoil_cache::Sampling;
 pub use trefoil_key_holder::config::{Log, LogFormat};
 pub use trefoil_key_holder::settings::ConfigError;
 use trefoil_key_holder::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
@@ -126,11 +127,17 @@ impl Config {
     }
 
     /// The embedded defaults.
+    ///
+    /// # Panics
+    /// Never: a test reads the defaults.
     pub fn embedded() -> Config {
         Layers::new(PROGRAM).read().expect("default.toml is tested to parse")
     }
 
     /// The effective configuration as TOML; it holds no secret.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("every field has a TOML form")
     }
@@ -253,6 +260,10 @@ impl Config {
             return Err(ConfigError::Range { key: "proofs.circuits", cause });
         }
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
+        if Sampling::one_in(self.proofs.cache_sampling).is_none() {
+            let cause = "a power of two from 1 to 64".to_owned();
+            return Err(ConfigError::Range { key: "proofs.cache_sampling", cause });
+        }
         // A proof of the present epoch counts for at least this long.
         range("proofs.session_life_s", self.proofs.session_life_s, 1, trefoil_zkp::EPOCH_SECONDS)?;
         range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;

@@ -17,6 +17,7 @@ use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
 use trefoil_service::tenant::Tenant;
+use trefoil_service::wiring::observer;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
@@ -135,7 +136,7 @@ pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
         .iter()
         .map(|(tenant, cache)| Watched {
             tenant: tenant.clone(),
-            observer: cache.observer(),
+            observer: observer(cache),
             entries: cache.len(),
             capacity: cache.capacity(),
             bytes: cache.table_bytes(),

@@ -170,11 +170,17 @@ pub struct Standing {
 
 impl Server {
     /// Opens the data directory, starts every thread, and serves on both listeners.
+    ///
+    /// # Errors
+    /// [`StartError`] says what is missing or wrong, and what to do.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Server, StartError> {
         Server::start_on([None, None], config, clock).await
     }
 
     /// As [`Server::start`], but serves the public and the admin API on these sockets where they are given.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
     pub async fn start_on(
         sockets: [Option<TcpListener>; 2],
         config: Config,
@@ -214,7 +220,7 @@ impl Server {
             Arc::clone(&key_holder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
-            config.proofs.cache_capacity,
+            config.proofs.verdict_cache(),
             bodies::POLICIES,
         )
         .map_err(|cause| stored("tenants", &cause))?;

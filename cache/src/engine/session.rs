@@ -6,7 +6,7 @@ use super::policy::Spot;
 use super::set::{Failed, Patience};
 use crate::placement::KeyWords;
 use crate::value::{pack, unpack};
-use crate::{Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Session, Value};
+use crate::{Event, Hint, Inserted, Key, Observer, Operation, Recorder, Sampled, Sampling, Session, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +16,8 @@ pub struct EngineSession<V: Value, O: Observer> {
     pub(super) recorder: O::Worker,
     /// Look-ups so far, from where the recorder wants to begin.
     look_ups: u64,
+    /// Which of them do more than look up.
+    marked: Sampling,
     samples: Samples,
     /// A sampled miss that no insert has followed yet: the key's hash, and when it was looked up.
     missed: Option<(u64, Instant)>,
@@ -42,17 +44,12 @@ const SAMPLES_MAX: usize = COUNTED_TOGETHER as usize;
 const SAMPLES_LEFT: usize = SAMPLES_MAX / 2;
 
 impl<V: Value, O: Observer> EngineSession<V, O> {
-    /// One in so many look-ups does more than look up. A power of two, so that the test is a mask.
-    const MARKED: u64 = match O::Worker::SHOWN_EVERY {
-        n @ 1..COUNTED_TOGETHER => n.next_power_of_two(),
-        _ => COUNTED_TOGETHER,
-    };
-
     pub(super) fn new(engine: Arc<Engine<V, O>>) -> Self {
         let recorder = engine.observer().worker();
         let samples = Samples { requests: [0; SAMPLES_MAX], len: 0 };
         let look_ups = recorder.phase();
-        Self { engine, recorder, look_ups, samples, missed: None }
+        let marked = if O::Worker::SHOWN { recorder.sampling() } else { Sampling::LEAST };
+        Self { engine, recorder, look_ups, marked, samples, missed: None }
     }
 
     /// A look-up that is counted and perhaps sampled. Apart, so that the others carry nothing along, and with a place of
@@ -67,8 +64,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
                 policy.leave(self.samples.take());
             }
         }
-        let shown = O::Worker::SHOWN_EVERY > 0;
-        let sampled = if shown { self.recorder.begin_get(key) } else { Sampled::No };
+        let sampled = if O::Worker::SHOWN { self.recorder.begin_get(key) } else { Sampled::No };
         *found = self.look_up(key, now);
         if let Some(began) = sampled.began() {
             self.recorder.end_get(began);
@@ -170,7 +166,7 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
     #[inline(always)]
     fn get(&mut self, key: &Key, now: u64) -> Option<V> {
         self.look_ups = self.look_ups.wrapping_add(1);
-        if self.look_ups.is_multiple_of(Self::MARKED) {
+        if self.marked.holds(self.look_ups) {
             let mut found = None;
             self.get_marked(key, now, &mut found);
             return found;

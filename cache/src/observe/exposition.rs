@@ -9,11 +9,11 @@ use std::time::Instant;
 const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 4..=34;
 
 /// One tenant's cache, as a scraper sees it.
-pub struct Watched<'a, const EVERY: u64> {
+pub struct Watched<'a> {
     /// The value of the label `tenant`: letters, digits and hyphens.
     pub tenant: String,
-    /// What its sessions have counted.
-    pub observer: &'a PerWorker<EVERY>,
+    /// What its sessions have counted, if anybody counts.
+    pub observer: Option<&'a PerWorker>,
     /// Entries held, expired ones included.
     pub entries: usize,
     /// Entries that it can hold.
@@ -25,14 +25,14 @@ pub struct Watched<'a, const EVERY: u64> {
 /// What these caches have counted by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts by
 /// tenant, durations and patterns over all.
 #[must_use]
-pub fn exposition<const EVERY: u64>(caches: &[Watched<'_, EVERY>], prefix: &str, now: Instant) -> String {
+pub fn exposition(caches: &[Watched<'_>], prefix: &str, now: Instant) -> String {
     let mut page = Page { prefix, text: String::with_capacity(16 << 10) };
     page.sizes(caches);
     page.counts(caches);
     page.family("duration_seconds", "histogram", "Sampled durations by operation");
     for operation in Operation::ALL {
         let mut durations = Latency::default();
-        caches.iter().for_each(|cache| durations.merge(&cache.observer.durations(operation)));
+        observers(caches).for_each(|observer| durations.merge(&observer.durations(operation)));
         page.histogram(operation, &durations);
     }
     page.traffic(caches, now);
@@ -45,7 +45,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn sizes<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>]) {
+    fn sizes(&mut self, caches: &[Watched<'_>]) {
         self.family("entries", "gauge", "Verdicts in the cache, expired ones included");
         self.by_tenant("entries", caches, |cache| Some(cache.entries as f64));
         self.family("capacity", "gauge", "Verdicts that it can hold");
@@ -54,9 +54,10 @@ impl Page<'_> {
         self.by_tenant("bytes", caches, |cache| cache.bytes.map(|bytes| bytes as f64));
     }
 
-    fn counts<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>]) {
+    fn counts(&mut self, caches: &[Watched<'_>]) {
         self.family("operations_total", "counter", "Operations by tenant and outcome");
         for Watched { tenant, observer, .. } in caches {
+            let Some(observer) = observer else { continue };
             for (outcome, count) in outcomes(&observer.stats()) {
                 let labels = format!("tenant=\"{tenant}\",outcome=\"{outcome}\"");
                 self.sample("operations_total", &labels, count as f64);
@@ -86,10 +87,10 @@ impl Page<'_> {
         self.sample("duration_seconds_sum", &labels, durations.sum_ns() as f64 / 1e9);
     }
 
-    fn traffic<const EVERY: u64>(&mut self, caches: &[Watched<'_, EVERY>], now: Instant) {
+    fn traffic(&mut self, caches: &[Watched<'_>], now: Instant) {
         let mut counts = PatternCounts::default();
-        for cache in caches {
-            let PatternCounts { windows, hot_keys, shifts, scans } = cache.observer.pattern_counts();
+        for observer in observers(caches) {
+            let PatternCounts { windows, hot_keys, shifts, scans } = observer.pattern_counts();
             counts.windows += windows;
             counts.hot_keys += hot_keys;
             counts.shifts += shifts;
@@ -104,7 +105,7 @@ impl Page<'_> {
         ] {
             self.sample("patterns_total", &format!("kind=\"{kind}\""), count as f64);
         }
-        let patterns: Vec<_> = caches.iter().flat_map(|cache| cache.observer.patterns()).collect();
+        let patterns: Vec<_> = observers(caches).flat_map(PerWorker::patterns).collect();
         let scanning = patterns.iter().filter(|pattern| pattern.phase == Phase::Scan).count();
         self.family("sessions_in_scan", "gauge", "Sessions whose last window was a scan");
         self.sample("sessions_in_scan", "", scanning as f64);
@@ -112,16 +113,11 @@ impl Page<'_> {
         self.family("hottest_key_ratio", "gauge", "Largest share of one key in a session's last window");
         self.sample("hottest_key_ratio", "", hottest);
         self.family("throughput", "gauge", "Look-ups and inserts per second over the last seconds");
-        self.by_tenant("throughput", caches, |cache| cache.observer.operations_per_second(now));
+        self.by_tenant("throughput", caches, |cache| cache.observer?.operations_per_second(now));
     }
 
     /// A value of each tenant that has one.
-    fn by_tenant<const EVERY: u64>(
-        &mut self,
-        name: &str,
-        caches: &[Watched<'_, EVERY>],
-        value: impl Fn(&Watched<'_, EVERY>) -> Option<f64>,
-    ) {
+    fn by_tenant(&mut self, name: &str, caches: &[Watched<'_>], value: impl Fn(&Watched<'_>) -> Option<f64>) {
         for cache in caches {
             if let Some(value) = value(cache) {
                 self.sample(name, &format!("tenant=\"{}\"", cache.tenant), value);
@@ -139,6 +135,10 @@ impl Page<'_> {
         let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
         let _ = writeln!(self.text, "{}_{name}{labels} {value}", self.prefix);
     }
+}
+
+fn observers<'a>(caches: &[Watched<'a>]) -> impl Iterator<Item = &'a PerWorker> {
+    caches.iter().filter_map(|cache| cache.observer)
 }
 
 fn outcomes(stats: &Stats) -> [(&'static str, u64); 13] {
@@ -181,7 +181,7 @@ mod tests {
     use std::time::Duration;
 
     fn page() -> String {
-        let (one, other) = (PerWorker::<64>::default(), PerWorker::<64>::default());
+        let (one, other) = (PerWorker::default(), PerWorker::default());
         let began = Instant::now();
         one.operations_per_second(began);
         one.worker().record(Event::Hit);
@@ -191,7 +191,7 @@ mod tests {
         worker.end(Operation::Put, began.checked_sub(Duration::from_millis(3)).unwrap_or(began));
         let watched = |tenant: &str, observer, bytes| Watched {
             tenant: tenant.to_owned(),
-            observer,
+            observer: Some(observer),
             entries: 3,
             capacity: 64,
             bytes,

@@ -28,19 +28,50 @@ const TIMED: u64 = 8;
 
 /// Counts every event; samples durations and keys; per session. See the module's text.
 ///
-/// The key of one look-up in `EVERY` is shown to the pattern detector, one look-up in eight times as many is timed, and so is one
-/// insert in `EVERY`: a power of two up to 64, which is what costs least. Smaller ones see patterns sooner.
+/// With a [`Sampling`] of one in 64 the key of one look-up in 64 is shown to the pattern detector, one look-up in eight times as
+/// many is timed, and so is one insert in 64.
 ///
 /// ```
-/// use trefoil_cache::{Engine, EngineConfig, PerWorker, Value};
+/// use trefoil_cache::{Engine, EngineConfig, PerWorker, Sampling, Value};
 ///
-/// fn watched<V: Value>() -> Engine<V, PerWorker<8>> {
-///     Engine::new(EngineConfig { capacity: 1000 })
+/// fn watched<V: Value>() -> Option<Engine<V>> {
+///     let observer = PerWorker::new(Sampling::one_in(8)?);
+///     Some(Engine::observed(EngineConfig { capacity: 1000 }, observer))
 /// }
 /// ```
-pub struct PerWorker<const EVERY: u64 = 64> {
+pub struct PerWorker {
     registry: Arc<Registry>,
+    sampling: Sampling,
     throughput: Throughput,
+}
+
+/// One in how many is in a sample: a power of two up to 64. One in 64 costs least; more see patterns sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling(u64);
+
+impl Sampling {
+    /// Every one.
+    pub const ALL: Sampling = Sampling(1);
+    /// One in 64.
+    pub const LEAST: Sampling = Sampling(64);
+
+    /// One in `n`, if that is a power of two up to 64.
+    #[must_use]
+    pub fn one_in(n: u64) -> Option<Sampling> {
+        (n.is_power_of_two() && n <= Sampling::LEAST.0).then_some(Sampling(n))
+    }
+
+    /// Whether number `n` is in the sample.
+    #[inline(always)]
+    pub(crate) fn holds(self, n: u64) -> bool {
+        n & (self.0 - 1) == 0
+    }
+}
+
+impl Default for Sampling {
+    fn default() -> Sampling {
+        Sampling::LEAST
+    }
 }
 
 #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
@@ -70,8 +101,9 @@ struct Totals {
 }
 
 /// The recorder of one session.
-pub struct Worker<const EVERY: u64> {
+pub struct Worker {
     stripe: Arc<Stripe>,
+    sampling: Sampling,
     /// Look-ups that were shown.
     shown: u64,
     puts: u64,
@@ -79,16 +111,21 @@ pub struct Worker<const EVERY: u64> {
     registry: Arc<Registry>,
 }
 
-impl<const EVERY: u64> Default for PerWorker<EVERY> {
+impl Default for PerWorker {
     fn default() -> Self {
-        const { assert!(EVERY.is_power_of_two() && EVERY <= 64, "a power of two up to 64") };
-        #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
-        let registry = Registry(Mutex::new(Stripes::default()));
-        Self { registry: Arc::new(registry), throughput: Throughput::default() }
+        Self::new(Sampling::default())
     }
 }
 
-impl<const EVERY: u64> PerWorker<EVERY> {
+impl PerWorker {
+    /// An observer of sessions that sample so.
+    #[must_use]
+    pub fn new(sampling: Sampling) -> Self {
+        #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
+        let registry = Registry(Mutex::new(Stripes::default()));
+        Self { registry: Arc::new(registry), sampling, throughput: Throughput::default() }
+    }
+
     /// Look-ups and inserts per second over the last ten seconds in which somebody asked; none at first, or while
     /// another thread is asking.
     pub fn operations_per_second(&self, now: Instant) -> Option<f64> {
@@ -107,10 +144,10 @@ impl<const EVERY: u64> PerWorker<EVERY> {
     }
 }
 
-impl<const EVERY: u64> Observer for PerWorker<EVERY> {
-    type Worker = Worker<EVERY>;
+impl Observer for PerWorker {
+    type Worker = Worker;
 
-    fn worker(&self) -> Worker<EVERY> {
+    fn worker(&self) -> Worker {
         let stripe = Arc::new(Stripe {
             counts: Default::default(),
             durations: Default::default(),
@@ -124,6 +161,7 @@ impl<const EVERY: u64> Observer for PerWorker<EVERY> {
         drop(stripes);
         Worker {
             shown: tick,
+            sampling: self.sampling,
             stripe,
             puts: tick,
             detector: Box::new(Detector::new()),
@@ -155,8 +193,10 @@ impl Stripe {
     }
 }
 
-impl<const EVERY: u64> Recorder for Worker<EVERY> {
-    const SHOWN_EVERY: u64 = EVERY;
+impl Recorder for Worker {
+    fn sampling(&self) -> Sampling {
+        self.sampling
+    }
 
     fn phase(&self) -> u64 {
         self.shown
@@ -191,7 +231,7 @@ impl<const EVERY: u64> Recorder for Worker<EVERY> {
 
     #[inline]
     fn begin_admission(&mut self) -> Option<Instant> {
-        if self.puts.is_multiple_of(EVERY) { Some(Instant::now()) } else { None }
+        if self.sampling.holds(self.puts) { Some(Instant::now()) } else { None }
     }
 
     #[cold]
@@ -212,7 +252,7 @@ impl<const EVERY: u64> Recorder for Worker<EVERY> {
     }
 }
 
-impl<const EVERY: u64> Drop for Worker<EVERY> {
+impl Drop for Worker {
     fn drop(&mut self) {
         let mut stripes = self.registry.lock();
         stripes.retired.add(&self.stripe);
@@ -251,7 +291,7 @@ mod tests {
 
     #[test]
     fn totals_survive_the_session_that_made_them() {
-        let observer = PerWorker::<64>::default();
+        let observer = PerWorker::default();
         let mut first = observer.worker();
         let mut second = observer.worker();
         first.record(Event::Hit);
@@ -272,16 +312,16 @@ mod tests {
         assert_eq!(observer.registry.lock().live.len(), 0);
     }
 
-    fn samples<const EVERY: u64>() {
-        let observer = PerWorker::<EVERY>::default();
+    fn samples(every: u64) {
+        let observer = PerWorker::new(Sampling::one_in(every).unwrap());
         let mut phases = Vec::new();
         for _ in 0..4 {
             let mut worker = observer.worker();
-            phases.push(worker.phase() % EVERY);
+            phases.push(worker.phase() % every);
             let timed: Vec<_> = (0..80).filter_map(|_| worker.begin_get(&[0; 32]).began()).collect();
             assert_eq!(timed.len(), 10);
             timed.into_iter().for_each(|began| worker.end_get(began));
-            let puts = (0..10 * EVERY).filter(|_| worker.begin_put().is_some()).count();
+            let puts = (0..10 * every).filter(|_| worker.begin_put().is_some()).count();
             assert_eq!(puts, 10);
         }
         phases.dedup();
@@ -291,13 +331,21 @@ mod tests {
 
     #[test]
     fn one_of_eight_shown_look_ups_and_one_of_so_many_inserts_is_timed_at_staggered_phases() {
-        samples::<64>();
-        samples::<8>();
+        samples(64);
+        samples(8);
+    }
+
+    #[test]
+    fn a_sampling_is_a_power_of_two_up_to_64() {
+        let taken: Vec<u64> = (0..200).filter(|&n| Sampling::one_in(n).is_some()).collect();
+        assert_eq!(taken, [1, 2, 4, 8, 16, 32, 64]);
+        let one_in_4 = Sampling::one_in(4).unwrap();
+        assert_eq!((0..16).filter(|&n| one_in_4.holds(n)).count(), 4);
     }
 
     #[test]
     fn throughput_is_the_difference_of_totals() {
-        let observer = PerWorker::<64>::default();
+        let observer = PerWorker::default();
         let mut worker = observer.worker();
         let start = Instant::now();
         assert_eq!(observer.operations_per_second(start), None);

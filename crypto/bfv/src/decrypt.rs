@@ -36,6 +36,9 @@ pub struct Opened {
 
 impl Decryptor {
     /// Scratch memory for `scheme`.
+    ///
+    /// # Panics
+    /// Never: the slice has the length of the array.
     pub fn new(scheme: &Arc<Scheme>) -> Decryptor {
         Decryptor {
             scheme: Arc::clone(scheme),

@@ -49,6 +49,9 @@ impl Embedding {
     ///
     /// # Errors
     /// [`QuantiseError`] when the vector does not have 128 finite coordinates or has no direction.
+    ///
+    /// # Panics
+    /// Never: 128 coordinates of length 175 or less fit in the array.
     pub fn quantise(vector: &[f32]) -> Result<Embedding, QuantiseError> {
         if vector.len() != DIM {
             return Err(QuantiseError::Length(vector.len()));

@@ -97,6 +97,9 @@ impl Params {
     }
 
     /// The one set in use: `Q = 140720308191233 * 140700980543489`, 94 bits.
+    ///
+    /// # Panics
+    /// Never: a test builds the set.
     pub fn lanes94() -> Params {
         Params::new(&[140_720_308_191_233, 140_700_980_543_489]).expect("the set passes its own checks")
     }

@@ -4,6 +4,11 @@
 //! a subject is at most what the subject's budget allows it to be answered ([`AttemptPolicy::bits_per_generation`]). Hence every
 //! attempt is counted, matches too, and it is on record before anything is decrypted.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a subject's own words, which two batches share only when both ask about this subject; a budget may not be counted apart"
+)]
+
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 

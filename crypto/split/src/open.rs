@@ -73,6 +73,9 @@ impl OpeningKey {
     ///
     /// # Errors
     /// [`OpenError`] for anything that was not sealed to this key for this use.
+    ///
+    /// # Panics
+    /// Never: the key has the length that AES-256 takes.
     pub fn open(&self, context: &Context, sealed: &SealedShare) -> Result<Share, OpenError> {
         let (ciphertext, rest) = sealed.as_bytes().split_at(KEM_CIPHERTEXT_BYTES);
         let (ephemeral, body) = rest.split_at(X25519_BYTES);

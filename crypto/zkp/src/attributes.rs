@@ -46,6 +46,9 @@ impl Attributes {
     pub const BYTES: usize = 23;
 
     /// Attributes with a fresh salt. `expiry` is the last epoch that the credential can prove, see [`expiry_of`](crate::expiry_of).
+    ///
+    /// # Errors
+    /// [`AttributesError`] when a field is wider than its bits in the circuit.
     pub fn new(
         expiry: u32,
         level: u8,
@@ -92,6 +95,9 @@ impl Attributes {
     }
 
     /// Reads back [`Attributes::to_bytes`].
+    ///
+    /// # Errors
+    /// [`AttributesError`] when a field is wider than its bits in the circuit.
     pub fn from_bytes(bytes: &[u8; Attributes::BYTES]) -> Result<Attributes, AttributesError> {
         use p3_field::PrimeField32;
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));

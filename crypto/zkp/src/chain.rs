@@ -74,6 +74,9 @@ impl ChainCommitment {
     pub const BYTES: usize = 4 + 32;
 
     /// The commitment to a chain of `length` values above `tip`.
+    ///
+    /// # Errors
+    /// [`ChainLength`] when the length is not one that a session may have.
     pub fn new(length: u32, tip: [u8; 32]) -> Result<ChainCommitment, ChainLength> {
         if (1..=CHAIN_LENGTH_MAX).contains(&length) {
             Ok(ChainCommitment { length, tip })
@@ -102,6 +105,9 @@ impl ChainCommitment {
     }
 
     /// Reads an encoding. Every accepted input is the encoding of its result.
+    ///
+    /// # Errors
+    /// [`ChainLength`] when the length is not one that a session may have.
     pub fn decode(bytes: &[u8; ChainCommitment::BYTES]) -> Result<ChainCommitment, ChainLength> {
         let tip = std::array::from_fn(|i| bytes[4 + i]);
         ChainCommitment::new(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]), tip)
@@ -109,6 +115,9 @@ impl ChainCommitment {
 
     /// Checks a revealed value without knowing earlier ones, as for a stored attestation: at most 65,536 hashes.
     /// That no position counts twice is for the caller, or for a [`ChainTip`], to see to.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the position is outside the chain, or the value is not the one at it.
     pub fn check(&self, context: &[u8; 32], reveal: &Reveal) -> Result<(), ChainError> {
         let Reveal { position, value } = *reveal;
         if position == 0 {
@@ -167,6 +176,9 @@ impl ChainTip {
 
     /// Accepts the value at a later position and moves there; an error changes nothing. At most
     /// [`CHAIN_STEPS_MAX`] hashes, one if nothing was lost. Values that were passed over can no longer be accepted.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the position is not a later one within reach, or the value is not the one at it.
     pub fn accept(&mut self, reveal: &Reveal) -> Result<(), ChainError> {
         let (Reveal { position, value }, last) = (*reveal, self.position);
         if position <= last {

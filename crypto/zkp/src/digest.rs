@@ -31,6 +31,9 @@ impl Digest {
     pub const ZERO: Digest = Digest([0; 32]);
 
     /// Accepts 32 bytes whose eight little-endian limbs are all below the modulus.
+    ///
+    /// # Errors
+    /// [`NonCanonical`] when a limb is not below the modulus.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Digest, NonCanonical> {
         let canonical = words(bytes).iter().all(|&word| word < Field::ORDER_U32);
         if canonical { Ok(Digest(*bytes)) } else { Err(NonCanonical) }

@@ -43,6 +43,9 @@ impl ProofEnvelope {
     }
 
     /// The bytes to send. Refuses what [`ProofEnvelope::decode`] would refuse.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
         let ProofEnvelope { statement, audience, session_key, policy_id, chain, proof } = self;
         let key = session_key.to_bytes();
@@ -53,6 +56,9 @@ impl ProofEnvelope {
     }
 
     /// Reads exactly one envelope, recomputes context and scope and compares them. The proof is not verified.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] names what cannot be read, is out of bounds or does not fit the rest.
     pub fn decode(bytes: &[u8]) -> Result<ProofEnvelope, EnvelopeError> {
         let frame = Frame::decode(bytes, MAGICS)?;
         let session_key = SessionKey::from_bytes(*frame.key);

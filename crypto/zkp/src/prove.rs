@@ -53,6 +53,9 @@ pub enum ProveError {
 /// `rng` supplies the masks on which zero knowledge rests: production callers pass an OS-seeded generator. Its
 /// output is hashed together with the secret and the statement, so that a generator which repeats itself does
 /// not give two statements the same masks.
+///
+/// # Errors
+/// [`ProveError`] when the witness does not satisfy the statement.
 pub fn prove(
     witness: &Witness,
     statement: &Statement,

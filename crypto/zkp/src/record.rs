@@ -73,6 +73,9 @@ impl ProofRecord {
     }
 
     /// The bytes to store. Refuses what [`ProofRecord::decode`] would refuse.
+    ///
+    /// # Errors
+    /// [`RecordError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, RecordError> {
         let ProofRecord { statement, audience, key_commitment, policy_id, chain, proof } = self;
         let (statement, key) = (statement.clone(), Zeroizing::new(*key_commitment));
@@ -82,6 +85,9 @@ impl ProofRecord {
     }
 
     /// Reads exactly one record, recomputes context and scope and compares them. The proof is not verified.
+    ///
+    /// # Errors
+    /// [`RecordError`] names what cannot be read, is out of bounds or does not fit the rest.
     pub fn decode(bytes: &[u8]) -> Result<ProofRecord, RecordError> {
         let frame = Frame::decode(bytes, MAGICS)?;
         frame.check(&frame.key)?;
@@ -96,6 +102,9 @@ impl ProofRecord {
     }
 
     /// Verifies the proof. Whether root and generation were the tenant's is for the caller to know.
+    ///
+    /// # Errors
+    /// [`ProofError`] when the proof does not show the statement.
     pub fn verify(&self) -> Result<Verified, ProofError> {
         verify(&self.statement, &self.proof)
     }
@@ -111,6 +120,9 @@ impl ProofRecord {
     /// statement reveals is one of this session's chain. At most 65,536 hashes.
     ///
     /// A position counts once: the caller must refuse one that it has accepted for this record before.
+    ///
+    /// # Errors
+    /// [`NotBacked`] names the first field that differs.
     pub fn backs(&self, attested: &Attested<'_>) -> Result<(), NotBacked> {
         let ProofRecord { statement, audience, policy_id, chain, .. } = self;
         let proof = attested.proof.ok_or(NotBacked::NoProof)?;

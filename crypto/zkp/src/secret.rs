@@ -21,6 +21,9 @@ impl Secret {
     }
 
     /// Reads back what [`Secret::to_bytes`] wrote: eight little-endian limbs, each below the modulus.
+    ///
+    /// # Errors
+    /// [`NonCanonical`] when a limb is not below the modulus.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Secret, NonCanonical> {
         let words = Zeroizing::new(words(bytes));
         if words.iter().all(|&word| word < Field::ORDER_U32) { Ok(Secret(*words)) } else { Err(NonCanonical) }

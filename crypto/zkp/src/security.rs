@@ -65,6 +65,9 @@ pub fn security_report(circuit: Circuit) -> SecurityReport {
 }
 
 /// Refuses parameters below their promise. To be called once before the first verification.
+///
+/// # Errors
+/// [`ParameterError`] says which parameter promises less than it must.
 pub fn check_parameters() -> Result<(), ParameterError> {
     check(parameters)
 }

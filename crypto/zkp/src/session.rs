@@ -108,6 +108,9 @@ pub fn request_mac(key: &SessionKey, header: &RequestHeader<'_>) -> [u8; 32] {
 }
 
 /// Compares in constant time.
+///
+/// # Errors
+/// [`MacMismatch`] when the MAC is not that of the header under the key.
 pub fn verify_request_mac(
     key: &SessionKey,
     header: &RequestHeader<'_>,

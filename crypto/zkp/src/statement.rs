@@ -152,6 +152,9 @@ impl Statement {
     }
 
     /// Reads exactly one encoding. Every accepted input is the encoding of its result.
+    ///
+    /// # Errors
+    /// [`StatementError`] names what cannot be read.
     pub fn decode(bytes: &[u8]) -> Result<Statement, StatementError> {
         let length = StatementError::Length { expected: Statement::BYTES, got: bytes.len() };
         let bytes: &[u8; Statement::BYTES] = bytes.try_into().map_err(|_| length)?;

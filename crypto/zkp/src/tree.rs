@@ -50,6 +50,9 @@ impl CredentialTree {
     }
 
     /// The tree whose first leaves are `leaves`, in order. At most [`CAPACITY`] of them.
+    ///
+    /// # Errors
+    /// [`TreeError`] when there are more leaves than [`CAPACITY`].
     pub fn from_leaves(leaves: &[Digest]) -> Result<CredentialTree, TreeError> {
         if leaves.len() > CAPACITY as usize {
             return Err(TreeError::Index(leaves.len() as u64 - 1));
@@ -70,6 +73,9 @@ impl CredentialTree {
     }
 
     /// Replaces one leaf; [`Digest::ZERO`] removes a member. The root changes with it.
+    ///
+    /// # Errors
+    /// [`TreeError`] when there is no leaf at `index`.
     pub fn update(&mut self, index: u32, leaf: Digest) -> Result<(), TreeError> {
         let (page, offset) = locate(index)?;
         let lower = self.pages[page].get_or_insert_with(|| Page::uniform([Field::ZERO; LIMBS]));
@@ -79,6 +85,9 @@ impl CredentialTree {
     }
 
     /// The leaf at `index`.
+    ///
+    /// # Errors
+    /// [`TreeError`] when there is no leaf at `index`.
     pub fn leaf(&self, index: u32) -> Result<Digest, TreeError> {
         let (page, offset) = locate(index)?;
         let lower = self.pages[page].as_ref();
@@ -91,6 +100,9 @@ impl CredentialTree {
     }
 
     /// The path that proves the leaf at `index`.
+    ///
+    /// # Errors
+    /// [`TreeError`] when there is no leaf at `index`.
     pub fn path(&self, index: u32) -> Result<MerklePath, TreeError> {
         let (page, offset) = locate(index)?;
         let empty;

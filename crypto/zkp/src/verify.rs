@@ -71,6 +71,9 @@ impl Verified {
 ///
 /// Checks in the order of cost: size window, canonical decoding, then the argument. Total on any input: a
 /// panic inside the verifier is caught and counts as a refusal.
+///
+/// # Errors
+/// [`ProofError`] says which of these checks refused it.
 pub fn verify(statement: &Statement, proof: &[u8]) -> Result<Verified, ProofError> {
     statement.check_epoch()?;
     check_size(statement.circuit, proof.len())?;
@@ -80,6 +83,9 @@ pub fn verify(statement: &Statement, proof: &[u8]) -> Result<Verified, ProofErro
 
 /// Whether `proof` is the canonical encoding of some proof for `circuit`: the first step of [`verify`], for those
 /// who measure it or store proofs unverified. Says nothing about what the proof shows.
+///
+/// # Errors
+/// [`ProofError`] when it is too short, too long or not canonical.
 pub fn check_encoding(circuit: Circuit, proof: &[u8]) -> Result<(), ProofError> {
     check_size(circuit, proof.len())?;
     catch_unwind(|| decode(proof).map(drop)).unwrap_or(Err(ProofError::Panicked))

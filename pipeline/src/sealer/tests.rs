@@ -1,5 +1,7 @@
 //! Sealing threads, real and scripted, and their steps by hand where the order of events matters.
 
+#![expect(clippy::disallowed_methods, reason = "counts in a test")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::after;

@@ -1,5 +1,7 @@
 //! A small real world: one tenant, people with credentials, proofs, sessions and encrypted templates.
 
+#![expect(clippy::disallowed_methods, reason = "counts in a test")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use trefoil_types::{Handle, SessionId};

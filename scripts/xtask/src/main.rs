@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(&repo),
         ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
         ["miri"] => miri::run(&repo),
-        ["no-std"] => no_std::run(&repo).map(|summary| println!("{summary}")),
+        ["no-std"] => no_std::run(&repo),
         ["guard", asked @ ..] => guard::run(&repo, asked),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {

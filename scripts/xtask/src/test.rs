@@ -25,7 +25,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
     add_check(repo, &mut steps, Scale::Test);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
-    steps.step("what clients link, elsewhere", || no_std::run(repo));
+    no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Test, &[]));
@@ -63,6 +63,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     if steps.command("build", build) {
         described::add(repo, &mut steps, Scale::Soak);
     }
+    steps.command("release", repo.command("scripts/release"));
     fuzz::add(repo, &mut steps, Scale::Soak);
     miri::add(repo, &mut steps);
     steps.finish()

@@ -20,6 +20,9 @@ pub fn to_json(root: &TrustRoot) -> String {
 }
 
 /// Reads either form.
+///
+/// # Errors
+/// [`TrustFileError`] when the bytes are neither form, or the trust root in them contradicts itself.
 pub fn read(bytes: &[u8]) -> Result<TrustRoot, TrustFileError> {
     // No CBOR array of at most six starts like JSON text.
     if !bytes.trim_ascii_start().starts_with(b"{") {

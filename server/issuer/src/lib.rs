@@ -72,6 +72,9 @@ pub struct NewMember {
 
 impl Issuer {
     /// Makes a directory with a fresh key under `passphrase`.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when the directory is there already or cannot be written.
     pub fn init(
         path: &Path,
         tenant: TenantId,
@@ -94,6 +97,9 @@ impl Issuer {
     }
 
     /// Opens a directory and replays its journal.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when it cannot be read, or the journal contradicts itself.
     pub fn open(path: &Path) -> Result<Issuer, IssuerError> {
         if !path.join("journal").exists() {
             return Err(IssuerError::Uninitialised);
@@ -113,6 +119,9 @@ impl Issuer {
     }
 
     /// Whom it issues for.
+    ///
+    /// # Panics
+    /// Never: an open issuer has an identity.
     pub fn identity(&self) -> &Identity {
         self.state.identity.as_ref().expect("an open issuer has an identity")
     }
@@ -123,6 +132,9 @@ impl Issuer {
     }
 
     /// The member called `name`.
+    ///
+    /// # Errors
+    /// [`IssuerError::Unknown`] when nobody has this name.
     pub fn member(&self, name: &str) -> Result<&Member, IssuerError> {
         let index = self.state.by_name.get(name).ok_or_else(|| IssuerError::Unknown(name.to_owned()))?;
         Ok(&self.state.members[index])
@@ -139,6 +151,9 @@ impl Issuer {
     }
 
     /// Adds members, all or none.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when a name is taken, an attribute is out of bounds, the tree is full or the journal cannot be written.
     pub fn add(&mut self, new: &[NewMember], rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
         let mut names = std::collections::HashSet::new();
         let mut members = Vec::with_capacity(new.len());
@@ -157,6 +172,9 @@ impl Issuer {
     }
 
     /// Replaces what is asserted about a member, who keeps name and place. Older roots end with the next one.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when nobody has this name, an attribute is out of bounds or the journal cannot be written.
     pub fn update(&mut self, new: &NewMember, rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
         let index = self.member(&new.name)?.index;
         let member = new.issue(index, self.state.next_serial, rng)?;
@@ -164,6 +182,9 @@ impl Issuer {
     }
 
     /// Removes members, all or none. Older roots end with the next one.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when nobody has one of the names or the journal cannot be written.
     pub fn revoke(&mut self, names: &[String]) -> Result<(), IssuerError> {
         let mut indices = Vec::with_capacity(names.len());
         for name in names {
@@ -187,6 +208,9 @@ impl Issuer {
 
     /// Signs the present root as the next generation. Older generations stay accepted, as far as a service keeps them,
     /// unless somebody was revoked or changed since, or `withdraw` asks for it.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when the passphrase is wrong, the root cannot be signed or the journal cannot be written.
     pub fn publish(
         &mut self,
         passphrase: &[u8],
@@ -220,6 +244,9 @@ impl Issuer {
     }
 
     /// The credential of a member under the newest root.
+    ///
+    /// # Errors
+    /// [`IssuerError`] when nobody has this name, or what changed since the newest root was not published.
     pub fn credential(&mut self, name: &str) -> Result<CredentialFile, IssuerError> {
         let Member { index, attributes, .. } = self.member(name)?.clone();
         if !self.is_published() {

@@ -11,12 +11,18 @@ use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 pub struct SigningError(String);
 
 /// The public half of `key`.
+///
+/// # Panics
+/// Never: public keys of ML-DSA-65 have one length.
 pub fn public_key(key: &MlDsa65) -> IssuerPublicKey {
     let bytes = key.public_key();
     IssuerPublicKey::from_bytes(&bytes).expect("ML-DSA-65 public keys have one length")
 }
 
 /// Signs a statement, which must name `key`. The signature was verified.
+///
+/// # Errors
+/// [`SigningError`] when the signature cannot be made or does not verify.
 pub fn sign(
     statement: &RootStatement,
     key: &mut MlDsa65,

@@ -89,6 +89,9 @@ impl Clients {
     ///
     /// # Errors
     /// [`DataDirError`] when the list cannot be written.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn authorise(
         &mut self,
         directory: &DataDir,

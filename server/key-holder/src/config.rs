@@ -186,6 +186,9 @@ pub enum LogFormat {
 
 impl Config {
     /// The embedded defaults.
+    ///
+    /// # Panics
+    /// Never: a test reads the defaults.
     pub fn embedded() -> Config {
         toml::from_str(DEFAULTS).expect("default.toml is tested to parse")
     }
@@ -257,6 +260,9 @@ impl Config {
     }
 
     /// The effective configuration as TOML; it holds no secret.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("every field has a TOML form")
     }

@@ -12,7 +12,7 @@ use crate::counters::Apart;
 use crate::refused::Refused;
 use crate::tenant::{Pepper, Policy, Tenant, policy};
 use crate::verdicts::Verdicts;
-use crate::wiring::VerdictCache;
+use crate::wiring::{VerdictCache, VerdictCacheConfig};
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
@@ -36,8 +36,8 @@ pub struct Directory {
     master: WrapKey,
     pepper: Pepper,
     registry: Registry<VerdictCache>,
-    /// Verdicts that are held of a tenant whose policy does not say how many.
-    verdicts_default: usize,
+    /// The cache of a tenant whose policy does not say how many verdicts are held.
+    verdicts_default: VerdictCacheConfig,
     policies: PolicyForm,
     snapshot: ArcSwap<Snapshot>,
     /// How often a request looked its tenant up.
@@ -77,7 +77,7 @@ impl Directory {
         key_holder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
-        verdicts_default: usize,
+        verdicts_default: VerdictCacheConfig,
         policies: PolicyForm,
     ) -> Result<Directory, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys } =
@@ -275,7 +275,8 @@ impl Directory {
             return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
-        let quota = policy.sessions_in_memory.map_or(self.verdicts_default, |quota| quota as usize);
+        let VerdictCacheConfig { capacity, sampling } = self.verdicts_default;
+        let capacity = policy.sessions_in_memory.map_or(capacity, |quota| quota as usize);
         Ok(Tenant {
             id: *id,
             name: name.clone(),
@@ -287,7 +288,7 @@ impl Directory {
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::default(),
-            verdicts: Arc::new(Verdicts::new(quota)),
+            verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity, sampling })),
         })
     }
 }

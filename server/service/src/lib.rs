@@ -5,6 +5,11 @@
 //!
 //! Start reading at [`Service`] (its parts), [`door`] (what a login is checked for) and [`seal_log`] (when it is answered).
 
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "the variants of `Refused` say when, for every function alike"
+)]
+
 pub mod backup;
 pub mod chains;
 pub mod clock;

@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_types, reason = "off the path of a login: workers have sessions of their own")]
 
-use crate::wiring::{VerdictCache, verdict_cache};
+use crate::wiring::{VerdictCache, VerdictCacheConfig, verdict_cache};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trefoil_cache::{Cache, Session as _};
@@ -21,9 +21,9 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// An empty partition for `quota` verdicts.
-    pub(crate) fn new(quota: usize) -> Verdicts {
-        let cache = Arc::new(verdict_cache(quota));
+    /// An empty partition.
+    pub(crate) fn new(config: VerdictCacheConfig) -> Verdicts {
+        let cache = Arc::new(verdict_cache(config));
         Verdicts { session: Mutex::new(cache.session()), cache }
     }
 

@@ -1,43 +1,64 @@
 //! The verdict cache of this build. The only file that looks at `cache-engine` and `cache-dashmap`: each feature makes
 //! one implementation available, and the engine wins when both are on, so adding a feature never changes behaviour.
 
+use trefoil_cache::{PerWorker, Sampling};
 use trefoil_pipeline::Verdict;
 
-#[cfg(feature = "cache-engine")]
-pub use engine::VerdictCache;
+/// Of one partition.
+#[derive(Clone, Copy, Debug)]
+pub struct VerdictCacheConfig {
+    /// Verdicts that it holds.
+    pub capacity: usize,
+    /// How many of its operations are timed and watched for patterns.
+    pub sampling: Sampling,
+}
+
 #[cfg(feature = "cache-engine")]
 pub(crate) use engine::verdict_cache;
+#[cfg(feature = "cache-engine")]
+pub use engine::{VerdictCache, observer};
 
 #[cfg(feature = "cache-engine")]
 mod engine {
-    use super::Verdict;
+    use super::{PerWorker, Verdict, VerdictCacheConfig};
     use trefoil_cache::{Engine, EngineConfig};
 
     /// The bounded engine.
     pub type VerdictCache = Engine<Verdict>;
 
-    /// An empty cache for `capacity` verdicts.
-    pub(crate) fn verdict_cache(capacity: usize) -> VerdictCache {
-        Engine::new(EngineConfig { capacity })
+    /// An empty cache.
+    pub(crate) fn verdict_cache(config: VerdictCacheConfig) -> VerdictCache {
+        let VerdictCacheConfig { capacity, sampling } = config;
+        Engine::observed(EngineConfig { capacity }, PerWorker::new(sampling))
+    }
+
+    /// What its sessions have counted.
+    pub fn observer(cache: &VerdictCache) -> Option<&PerWorker> {
+        Some(cache.observer())
     }
 }
 
 #[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
-pub use dashmap::VerdictCache;
-#[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
 pub(crate) use dashmap::verdict_cache;
+#[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
+pub use dashmap::{VerdictCache, observer};
 
 #[cfg(all(feature = "cache-dashmap", not(feature = "cache-engine")))]
 mod dashmap {
-    use super::Verdict;
-    use trefoil_cache::{Baseline, PerWorker};
+    use super::{PerWorker, Verdict, VerdictCacheConfig};
+    use trefoil_cache::{Baseline, Off};
 
-    /// The raw map.
-    pub type VerdictCache = Baseline<Verdict, PerWorker>;
+    /// The raw map, which nobody observes.
+    pub type VerdictCache = Baseline<Verdict, Off>;
 
-    /// An empty cache for `capacity` verdicts.
-    pub(crate) fn verdict_cache(capacity: usize) -> VerdictCache {
-        Baseline::new(capacity)
+    /// An empty cache.
+    pub(crate) fn verdict_cache(config: VerdictCacheConfig) -> VerdictCache {
+        Baseline::new(config.capacity)
+    }
+
+    /// Nothing counts here.
+    pub fn observer(_: &VerdictCache) -> Option<&PerWorker> {
+        None
     }
 }
 

@@ -6,10 +6,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
+use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
 use trefoil_service::pace::Pace;
 use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
+use trefoil_service::wiring::VerdictCacheConfig;
 use trefoil_storage::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 
@@ -231,6 +233,8 @@ pub struct Proofs {
     pub credit_max: u32,
     /// Verdicts in memory.
     pub cache_capacity: usize,
+    /// One in how many of its operations is timed and watched for patterns.
+    pub cache_sampling: u64,
     /// Life of a session.
     pub session_life_s: u64,
 }
@@ -239,6 +243,15 @@ impl Proofs {
     /// The circuits whose proofs are taken. Names were checked when the configuration was read.
     pub fn circuits(&self) -> impl Iterator<Item = Circuit> {
         Circuit::ALL.into_iter().filter(|circuit| self.circuits.iter().any(|name| name == circuit.name()))
+    }
+
+    /// The cache of a tenant whose policy does not say how many verdicts are held. The sampling was checked when the configuration
+    /// was read.
+    pub(crate) fn verdict_cache(&self) -> VerdictCacheConfig {
+        VerdictCacheConfig {
+            capacity: self.cache_capacity,
+            sampling: Sampling::one_in(self.cache_sampling).unwrap_or_default(),
+        }
     }
 
     /// What an API key may spend on uploads.

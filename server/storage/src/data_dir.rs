@@ -207,6 +207,9 @@ impl DataDir {
     }
 
     /// A secret of `N` bytes, drawn from the operating system the first time and the same ever after.
+    ///
+    /// # Panics
+    /// When the operating system has no random bytes.
     pub fn secret<const N: usize>(&self, name: &str) -> Result<Zeroizing<[u8; N]>, DataDirError> {
         let bytes = match self.kept(name)? {
             Some(bytes) => bytes,

@@ -294,6 +294,9 @@ impl Database {
     }
 
     /// Takes this file although somebody remembers a later state of it. Both counts go on above that.
+    ///
+    /// # Panics
+    /// Never: the writer lives as long as the database.
     pub fn accept_older(&self, remembered: VaultState) -> Result<(), StoreError> {
         let (answer, wait) = sync_channel(1);
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");

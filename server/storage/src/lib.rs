@@ -4,6 +4,11 @@
 //! code over every row and a mark of how far it came; [`wrap`] is encryption under a key with a name bound to it. With the feature
 //! `store` it has the service's tables too, which a key-holder does not link.
 
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "the variants of `StoreError` and `DataDirError` say when, for every function alike"
+)]
+
 pub mod data_dir;
 pub mod database;
 pub mod disk;

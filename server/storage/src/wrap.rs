@@ -25,6 +25,9 @@ pub struct WrapError;
 
 impl WrapKey {
     /// The key with these bytes.
+    ///
+    /// # Panics
+    /// Never: AES-256 takes 32 bytes.
     pub fn new(bytes: &[u8; 32]) -> WrapKey {
         let key = RandomizedNonceKey::new(&AES_256_GCM, bytes).expect("AES-256 takes 32 bytes");
         let digest = Sha3_256::new().chain_update(b"trefoil/wrap-key-id/1").chain_update(bytes).finalize();
@@ -32,6 +35,9 @@ impl WrapKey {
     }
 
     /// Wraps `plain` so that it opens only under the same `name`.
+    ///
+    /// # Panics
+    /// When `plain` is 64 GiB or more.
     pub fn wrap(&self, name: &[u8], plain: &[u8]) -> Vec<u8> {
         let mut body = Vec::with_capacity(NONCE_LEN + plain.len() + AES_256_GCM.tag_len());
         body.extend_from_slice(plain);

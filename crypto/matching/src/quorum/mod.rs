@@ -136,6 +136,9 @@ impl QuorumHolder {
     ///
     /// # Errors
     /// As [`KeyHolder::enrol`]; [`KeyHolderError::Forbidden`] when this seat's contribution is not among them.
+    ///
+    /// # Panics
+    /// Never: a seat has two pieces.
     pub fn enrol(&self, enrolment: &SeatEnrolment) -> Result<[EncryptedTemplate; 2], KeyHolderError> {
         let SeatEnrolment { name, lane, template, contributions } = enrolment;
         let (TemplateName { tenant, handle, generation }, lane) = (*name, *lane);

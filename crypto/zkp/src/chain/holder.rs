@@ -24,6 +24,9 @@ pub struct Chain {
 impl Chain {
     /// A fresh chain of `length` values for the session of `context`, which is the session's context without the
     /// chain ([`SessionClaim::context`](crate::SessionClaim::context)). Production callers pass an OS-seeded generator.
+    ///
+    /// # Errors
+    /// [`ChainLength`] when the length is not one that a session may have.
     pub fn random(
         context: [u8; 32],
         length: u32,
@@ -35,6 +38,9 @@ impl Chain {
     /// The chain that grows from `seed`, of which `revealed` values were revealed: for a holder that stored
     /// [`Chain::seed`]. Store the position before sending what was revealed at it, or a value is revealed twice,
     /// which the service refuses.
+    ///
+    /// # Errors
+    /// [`ChainLength`] when the length is not one that a session may have.
     pub fn restore(
         context: [u8; 32],
         length: u32,

@@ -151,6 +151,9 @@ impl Report {
     }
 
     /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: numbers and text have a JSON form.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers and text have a JSON form")

@@ -165,6 +165,11 @@ const CONFIGURATION: &[Mistake<'static>] = &[
         says("names no setting", "TREFOIL_KEYS_PASPHRASE_FILE", "did you mean TREFOIL_KEYS_PASSPHRASE_FILE?"),
     ),
     (
+        &["serve"],
+        &[("TREFOIL_PROOFS_CACHE_SAMPLING", "48")],
+        says("power of two from 1 to 64", "proofs.cache_sampling", "set by TREFOIL_PROOFS_CACHE_SAMPLING"),
+    ),
+    (
         &["admin", "tenant", "list"],
         &[("TREFOIL_SERVER_ADMIN_LISTN", "127.0.0.1:1")],
         says("names no setting", "TREFOIL_SERVER_ADMIN_LISTN", "did you mean TREFOIL_SERVER_ADMIN_LISTEN?"),
@@ -260,7 +265,7 @@ fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
         answer.check(&format!("{line:?} {variables:?}"), &folder.said(line, variables), &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(CONFIGURATION.len(), 33);
+    assert_eq!(CONFIGURATION.len(), 34);
 }
 
 /// Arguments of `trefoil serve` in a directory that was spoiled.

@@ -1,8 +1,10 @@
 use super::*;
 use crate::tenant::{Attempts, Policy, Probe, Threshold};
 use crate::verdicts::Verdicts;
+use crate::wiring::VerdictCacheConfig;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
@@ -47,7 +49,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         roots: Vec::new(),
         issuer_keys: Vec::new(),
         in_flight: Arc::default(),
-        verdicts: Arc::new(Verdicts::new(1)),
+        verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity: 1, sampling: Sampling::default() })),
     }
 }
 

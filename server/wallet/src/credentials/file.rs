@@ -53,6 +53,9 @@ pub enum CredentialError {
 
 impl CredentialFile {
     /// Reads JSON; unknown fields are refused.
+    ///
+    /// # Errors
+    /// [`CredentialError`] when it is not JSON of this form.
     pub fn from_json(bytes: &[u8]) -> Result<CredentialFile, CredentialError> {
         let file: CredentialFile =
             serde_json::from_slice(bytes).map_err(|cause| CredentialError::Json(cause.to_string()))?;
@@ -66,21 +69,33 @@ impl CredentialFile {
     }
 
     /// The JSON form.
+    ///
+    /// # Panics
+    /// Never: strings and numbers have a JSON form.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("strings and numbers have a JSON form") + "\n"
     }
 
     /// The issuer's key as the file names it. Whether it is the right one is for the reader to know.
+    ///
+    /// # Errors
+    /// [`CredentialError::Field`] when its length is wrong.
     pub fn issuer(&self) -> Result<IssuerPublicKey, CredentialError> {
         IssuerPublicKey::from_bytes(&self.issuer_key.0).ok_or(CredentialError::Field("issuer_key"))
     }
 
     /// The attributes that the issuer asserts.
+    ///
+    /// # Errors
+    /// [`CredentialError::Field`] when they are out of bounds.
     pub fn attributes(&self) -> Result<Attributes, CredentialError> {
         Attributes::from_bytes(&self.attributes.0).map_err(|_| CredentialError::Field("attributes"))
     }
 
     /// The path to the root.
+    ///
+    /// # Errors
+    /// [`CredentialError::Field`] when it cannot be read.
     pub fn path(&self) -> Result<MerklePath, CredentialError> {
         let siblings: Result<Vec<Digest>, _> =
             self.path.iter().map(|sibling| Digest::from_bytes(&sibling.0)).collect();
@@ -95,6 +110,9 @@ impl CredentialFile {
 
     /// Everything that can be checked with public data: the issuer's signature, and that `commitment` with these
     /// attributes stands under the root.
+    ///
+    /// # Errors
+    /// [`CredentialError`] says which check failed.
     pub fn verify(&self, commitment: &Digest) -> Result<RootStatement, CredentialError> {
         let statement = self.signed_root().verify(&self.issuer()?)?;
         let leaf = leaf(commitment, &self.attributes()?);

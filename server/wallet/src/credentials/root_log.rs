@@ -71,6 +71,9 @@ impl RootLog {
     }
 
     /// Verifies the signature and the link of the next root, and takes it.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the signature is wrong or the root does not follow the last one; the log is unchanged.
     pub fn append(
         &mut self,
         signed: &SignedRoot,

@@ -119,6 +119,9 @@ impl RootStatement {
     }
 
     /// Reads exactly one encoding.
+    ///
+    /// # Errors
+    /// [`RootError`] names what cannot be read.
     pub fn decode(bytes: &[u8]) -> Result<RootStatement, RootError> {
         let form = || RootError::Form { expected: RootStatement::BYTES, got: bytes.len() };
         if bytes.len() != RootStatement::BYTES || bytes[..4] != MAGIC {
@@ -159,6 +162,9 @@ impl RootStatement {
 
 impl SignedRoot {
     /// The statement, if `key` signed it.
+    ///
+    /// # Errors
+    /// [`RootError`] when the signature is wrong or the statement cannot be read.
     pub fn verify(&self, key: &IssuerPublicKey) -> Result<RootStatement, RootError> {
         let statement = RootStatement::decode(&self.statement)?;
         let expected = key.id();

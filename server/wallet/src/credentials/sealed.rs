@@ -63,6 +63,9 @@ pub enum SealedError {
 }
 
 /// Seals `plain` as a file of `kind`, which is authenticated but not written: only the same kind opens it.
+///
+/// # Errors
+/// [`SealedError`] when the passphrase is too short or the cost is out of bounds.
 pub fn seal(
     plain: &[u8],
     passphrase: &[u8],
@@ -90,6 +93,9 @@ pub fn seal(
 }
 
 /// Opens what [`seal`] made for the same `kind`.
+///
+/// # Errors
+/// [`SealedError`] when it is no such file, or the passphrase is not the one it was sealed under.
 pub fn open(bytes: &[u8], passphrase: &[u8], kind: &str) -> Result<Zeroizing<Vec<u8>>, SealedError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(SealedError::Format);

@@ -109,12 +109,18 @@ impl Wallet {
     }
 
     /// Opens sealed bytes.
+    ///
+    /// # Errors
+    /// [`WalletError`] when it is no wallet, or the passphrase is wrong.
     pub fn open(sealed: &[u8], passphrase: &[u8]) -> Result<Wallet, WalletError> {
         let plain = sealed::open(sealed, passphrase, KIND)?;
         codec::decode(&plain)
     }
 
     /// The bytes to keep.
+    ///
+    /// # Errors
+    /// [`WalletError`] when the passphrase is too short or the cost is out of bounds.
     pub fn seal(
         &self,
         passphrase: &[u8],
@@ -147,6 +153,9 @@ impl Wallet {
 
     /// Checks a credential and takes it in place of an older one of its tenant. `issuer` is the key that the holder
     /// knows to be its issuer's; without it the first credential of a tenant decides which key that is.
+    ///
+    /// # Errors
+    /// [`WalletError`] says which check failed; the wallet is unchanged.
     pub fn receive(
         &mut self,
         file: CredentialFile,
@@ -178,6 +187,9 @@ impl Wallet {
     }
 
     /// Drops a tenant's credential and sessions.
+    ///
+    /// # Errors
+    /// [`WalletError`] when there is no credential of this tenant.
     pub fn forget(&mut self, tenant: &TenantId) -> Result<(), WalletError> {
         let before = self.credentials.len();
         self.credentials.retain(|credential| credential.root.tenant != *tenant);
@@ -188,6 +200,9 @@ impl Wallet {
     /// Proves this tenant's credential to `audience` under a fresh session key, showing `level`, or the credential's own,
     /// and with a hash chain for `chain` requests, if that is given.
     /// Takes tens of milliseconds of one core. The session is kept once the service opened it: [`Wallet::opened`].
+    ///
+    /// # Errors
+    /// [`WalletError`] when there is no credential of this tenant, or it cannot show what is asked.
     pub fn prove(
         &self,
         tenant: &TenantId,
@@ -226,6 +241,9 @@ impl Wallet {
     }
 
     /// Notes from when until when the service keeps a session that was proven ahead of time.
+    ///
+    /// # Errors
+    /// [`WalletError`] when there is no such session.
     pub fn confirm(&mut self, id: &Hex<32>, now: u64, expires_at: u64) -> Result<(), WalletError> {
         let session = self.sessions.iter_mut().find(|session| session.holder.id() == *id);
         let session = session.ok_or(WalletError::NoSession)?;
@@ -234,6 +252,9 @@ impl Wallet {
     }
 
     /// The newest session towards `audience`, which [`Session::is_due`] says whether to use or to renew.
+    ///
+    /// # Errors
+    /// [`WalletError`] when no session towards this audience was proven.
     pub fn session(&self, audience: &str) -> Result<&Session, WalletError> {
         let towards = |session: &&Session| session.holder.audience() == audience;
         self.sessions.iter().rev().find(towards).ok_or(WalletError::NoSession)
