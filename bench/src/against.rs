@@ -194,7 +194,7 @@ mod tests {
             slow_seals,
             tier: Tier::detected(),
         };
-        let report = run(parameters, Arc::clone(population)).expect("runs");
+        let report = run(parameters, Arc::clone(population), None).expect("runs");
         assert_eq!(report.problem, None);
         report.result
     }

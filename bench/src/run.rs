@@ -1,5 +1,6 @@
 //! Closed loop: workers run prepared batches as fast as they can; a lane counts once it is sealed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,11 +22,13 @@ use crate::failure::Failure;
 use crate::live::Live;
 use crate::population::Population;
 use crate::processor::{process_cpu_ns, thread_cpu_ns};
+use crate::profile::Sampling;
 use crate::record::Report;
 use crate::renewal::Renewals;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::sessions::{Rows, Sessions, Settled};
 use crate::spending::{Purpose, Spending, Spent};
+use crate::system::Disturbances;
 use crate::visits::Visits;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::window::{Window, windows};
@@ -70,13 +73,19 @@ pub struct Run {
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn run(parameters: Run, population: Arc<Population>) -> Result<Report, Failure> {
-    over_cache(parameters.cache, capacity(&population), ClosedLoop { parameters, population })?
+pub fn run(
+    parameters: Run,
+    population: Arc<Population>,
+    flame_graph: Option<PathBuf>,
+) -> Result<Report, Failure> {
+    let closed_loop = ClosedLoop { parameters, population: Arc::clone(&population), flame_graph };
+    over_cache(parameters.cache, capacity(&population), closed_loop)?
 }
 
 struct ClosedLoop {
     parameters: Run,
     population: Arc<Population>,
+    flame_graph: Option<PathBuf>,
 }
 
 impl OverCache for ClosedLoop {
@@ -86,12 +95,13 @@ impl OverCache for ClosedLoop {
     where
         C::Session: 'static,
     {
-        let ClosedLoop { parameters, population } = self;
+        let ClosedLoop { parameters, population, flame_graph } = self;
         let stand = Stand::new(cache, population, parameters)?;
         for warning in &stand.placement.warnings {
             eprintln!("warning: {warning}");
         }
-        let outcome = stand.run(None)?;
+        let plan = Plan { flame_graph, ..stand.plan() };
+        let outcome = stand.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
         Ok(report(&parameters, &stand.world, &stand.placement, outcome))
     }
 }
@@ -134,6 +144,10 @@ pub(crate) struct Outcome {
     pub(crate) windows: Vec<Window>,
     /// What the workers spent in each of them, and its length, nanoseconds.
     pub(crate) spent: Vec<(Spent, u64)>,
+    /// What the system did to the process in each of them.
+    pub(crate) disturbed: Vec<Disturbances>,
+    /// Where the time went after them, if that was asked for.
+    pub(crate) profile: Option<Value>,
     /// The rates of a warm-up that ended by a rule.
     pub(crate) warmup: Option<WarmingUp>,
     pub(crate) audit: Audit,
@@ -195,10 +209,13 @@ where
     /// Loads the pipeline through warm-up and windows, drains it and audits what it gave. Each session's proof is
     /// verified again once per `requests_per_proof`, never if none; for that workers need people of their own.
     pub(crate) fn run(&self, requests_per_proof: Option<u32>) -> Result<Outcome, Failure> {
-        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
-        let plan = Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats] };
         let proofs = requests_per_proof.map_or(Proofs::Cached, Proofs::Every);
-        self.load(&plan, &proofs, &Arc::new(WorldClock::start()))
+        self.load(&self.plan(), &proofs, &Arc::new(WorldClock::start()))
+    }
+
+    fn plan(&self) -> Plan {
+        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
+        Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats], flame_graph: None }
     }
 
     /// The same by any plan, at the time of `clock`.
@@ -220,13 +237,20 @@ where
         let began = process_cpu_ns();
         let (tally, submitted, passed) = load.drive(keys, &self.placement, plan)?;
         let cpu_ns = process_cpu_ns() - began;
+        let (spent, disturbed) = (passed.spent(), passed.disturbed());
         let windows = windows(&tally.seals, &passed.marks)?;
+        let profile = passed.sampling.map(Sampling::finish).transpose()?;
+        if let (Some(profile), Some(file)) = (&profile, &plan.flame_graph) {
+            profile.draw(file)?;
+        }
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
         let Submitted { lanes: requests, given_up, settled, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
         Ok(Outcome {
             windows,
-            spent: passed.spent(),
+            spent,
+            disturbed,
+            profile: profile.map(|profile| profile.json()),
             warmup: passed.warmup,
             audit,
             cpu_ns_per_lane: per_lane(cpu_ns),
@@ -243,6 +267,8 @@ pub(crate) struct Plan {
     pub(crate) warmup: Warmup,
     /// Lengths of the windows, seconds.
     pub(crate) windows: Vec<f64>,
+    /// Where to draw what samples after the last window show.
+    pub(crate) flame_graph: Option<PathBuf>,
 }
 
 /// What becomes of sessions.
@@ -262,6 +288,10 @@ struct Passed {
     marks: Vec<u64>,
     /// The workers' books at each of them.
     books: Vec<Spent>,
+    /// What the system had done at each of them.
+    disturbances: Vec<Disturbances>,
+    /// After the windows.
+    sampling: Option<Sampling>,
     /// The rates of a warm-up that ended by a rule.
     warmup: Option<WarmingUp>,
 }
@@ -272,6 +302,10 @@ impl Passed {
         let lengths = self.marks.windows(2).map(|ends| ends[1] - ends[0]);
         let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
         spent.zip(lengths).collect()
+    }
+
+    fn disturbed(&self) -> Vec<Disturbances> {
+        self.disturbances.windows(2).map(|ends| ends[1].since(&ends[0])).collect()
     }
 }
 
@@ -342,11 +376,11 @@ where
             submitted.add(&worker);
         }
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok((ledger.take(), submitted, passed))
+        Ok((ledger.take(), submitted, passed?))
     }
 
     /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
-    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Passed {
+    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Result<Passed, Failure> {
         let mut live = Live::new();
         let warmup = match plan.warmup {
             Warmup::Seconds(seconds) => {
@@ -357,17 +391,28 @@ where
         };
         let mut marks = vec![self.clock.monotonic_ns()];
         let mut books = vec![Spent::read(&self.books)];
+        let mut disturbances = vec![Disturbances::read()];
         for (at, seconds) in plan.windows.iter().enumerate() {
             let name = format!("window {} of {}", at + 1, plan.windows.len());
             self.sleep(ledger, *seconds, &mut live, &name);
             marks.push(self.clock.monotonic_ns());
             books.push(Spent::read(&self.books));
+            disturbances.push(Disturbances::read());
             if plan.windows.len() > 1 {
                 live.line(&name);
             }
         }
+        let sampling = plan.flame_graph.is_some().then(|| self.sample(ledger, &mut live)).transpose();
         live.end();
-        Passed { marks, books, warmup }
+        Ok(Passed { marks, books, disturbances, sampling: sampling?, warmup })
+    }
+
+    /// Keeps the load going while samples are taken.
+    fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<Sampling, Failure> {
+        let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
+        let sampling = Sampling::start(seconds)?;
+        self.sleep(ledger, seconds + SAMPLING_BEGINS_S, live, "samples");
+        Ok(sampling)
     }
 
     fn warm(&self, ledger: &Ledger, rule: Flatness, live: &mut Live) -> WarmingUp {
@@ -400,6 +445,10 @@ where
     }
 }
 
+/// Time for samples, which show no more after some thousands.
+const SAMPLED_S_MAX: f64 = 10.0;
+/// About what perf takes to begin.
+const SAMPLING_BEGINS_S: f64 = 0.3;
 /// A thousand times what a seal takes: a longer wait is for something that has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
@@ -550,9 +599,15 @@ pub(crate) fn median_stages(windows: &[&Window]) -> Value {
 }
 
 /// A window with what its workers spent.
-pub(crate) fn window_json(window: &Window, (spent, ns): &(Spent, u64), workers: usize) -> Value {
+pub(crate) fn window_json(
+    window: &Window,
+    (spent, ns): &(Spent, u64),
+    disturbed: &Disturbances,
+    workers: usize,
+) -> Value {
     let mut json = window.json();
     json["worker_time"] = spent.json(*ns * workers as u64);
+    json["system"] = disturbed.json(*ns as f64 / 1e9);
     json
 }
 
@@ -578,11 +633,13 @@ fn report<C: Cache<Verdict>>(
         slow_seals,
         ..
     } = *parameters;
-    let Outcome { windows, spent, audit, .. } = outcome;
+    let Outcome { windows, spent, disturbed, profile, audit, .. } = outcome;
     let over = |figure: fn(&Window) -> f64| Distribution::new(windows.iter().map(figure).collect());
     let rate = over(Window::auth_per_s);
     let stats = world.cache.stats();
     let cadence_name = cadence_name(cadence);
+    let all = windows.iter().zip(&spent).zip(&disturbed);
+    let all = all.map(|((window, spent), disturbed)| window_json(window, spent, disturbed, workers));
     let result = json!({
         "auth_per_s": rounded(rate.median()),
         "auth_per_s_runs": rate.runs_json(),
@@ -590,7 +647,7 @@ fn report<C: Cache<Verdict>>(
         "batches_per_seal": rounded(over(Window::batches_per_seal).median()),
         "stages_us": median_stages(&windows.iter().collect::<Vec<_>>()),
         "seal_us": rounded(over(|window| window.seal.median()).median()),
-        "windows": windows.iter().zip(&spent).map(|(w, s)| window_json(w, s, workers)).collect::<Vec<_>>(),
+        "windows": all.collect::<Vec<_>>(), "profile": profile,
         "workers": workers, "physical_cores": placement.physical_cores, "placement": placement.cpus,
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,

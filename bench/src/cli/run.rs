@@ -1,5 +1,6 @@
 //! Arguments of `run`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -12,6 +13,7 @@ use super::{Output, cores, refuse_debug_build};
 use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};
 use crate::faces::FaceSource;
 use crate::failure::Failure;
+use crate::profile;
 use crate::record::Report;
 use crate::run::{Run, run};
 use crate::sweep::{Sweep, sweep};
@@ -65,6 +67,9 @@ pub(super) struct RunArgs {
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
+    /// Draw a flame graph of samples that are taken after the windows (needs Linux' perf), and name the dearest functions in the record
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "requests_per_proof")]
+    profile: Option<PathBuf>,
     /// Make each seal so much slower, to try `compare` and `against`
     #[arg(long, value_name = "US", default_value_t = 0, hide = true, conflicts_with = "canonical",
           value_parser = clap::value_parser!(u64).range(..=1_000_000))]
@@ -94,6 +99,9 @@ enum Target {
 impl RunArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
+        if self.profile.is_some() {
+            profile::check()?;
+        }
         if self.canonical {
             return self.canonical(tier);
         }
@@ -115,7 +123,7 @@ impl RunArgs {
         };
         let population = self.world.population()?;
         match self.requests_per_proof.clone() {
-            None => run(parameters, population),
+            None => run(parameters, population, self.profile.clone()),
             Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
         }
     }
@@ -131,7 +139,7 @@ impl RunArgs {
             samples: self.verify as usize,
             tier,
         };
-        canonical(parameters, self.world.population_of(parameters.scale.people)?)
+        canonical(parameters, self.world.population_of(parameters.scale.people)?, self.profile.clone())
     }
 
     fn workers(&self) -> usize {

@@ -70,6 +70,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     tier: Tier::detected(),
                 },
                 Arc::clone(&POPULATION),
+                None,
             )
             .expect("runs");
             assert_eq!(report.problem, None);
@@ -89,6 +90,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     "seal_us",
                     "lanes_per_batch",
                     "worker_time",
+                    "system",
                 ],
             );
             let stages = ["match", "keyholder", "proof_lookup", "digest", "seal", "total"];
@@ -121,7 +123,7 @@ fn the_canonical_workload_ends_sessions_misses_the_cache_and_explains_its_time()
             samples: 4,
             tier: Tier::detected(),
         };
-        let report = canonical(parameters, Arc::clone(&POPULATION)).expect("runs");
+        let report = canonical(parameters, Arc::clone(&POPULATION), None).expect("runs");
         assert_eq!(report.problem, None);
         assert!(number(&report, "/cache_capacity") < number(&report, "/sessions"));
         assert!(number(&report, "/explained") > 0.9, "{}", report.summary);
@@ -215,7 +217,7 @@ fn a_window_lasts_until_something_was_sealed() {
         slow_seals: Duration::ZERO,
         tier: Tier::detected(),
     };
-    let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");
+    let report = run(parameters, Arc::clone(&POPULATION), None).expect("runs");
     assert_eq!(report.problem, None);
     assert!(number(&report, "/windows/0/seals") >= 1.0 && number(&report, "/windows/1/seals") >= 1.0);
 }
