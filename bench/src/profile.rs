@@ -33,12 +33,18 @@ pub(crate) struct Profile {
     stacks: BTreeMap<Vec<String>, u64>,
 }
 
-/// Fails where there is no `perf`, before minutes are spent.
+/// Fails where there is no `perf`, or it may not take samples, before minutes are spent.
 pub(crate) fn check() -> Result<(), Failure> {
-    let found = Command::new("perf").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match found.is_ok_and(|status| status.success()) {
-        true => Ok(()),
-        false => Err(Failure::usage("--profile needs perf, such as apt-get install linux-perf")),
+    let data = NamedTempFile::new().map_err(Failure::in_step("temporary file"))?;
+    let tried =
+        Command::new("perf").args(["record", "--quiet", "--output"]).arg(data.path()).arg("true").output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(Failure::usage(format!(
+            "perf may take no samples here (/proc/sys/kernel/perf_event_paranoid): {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))),
+        Err(_) => Err(Failure::usage("--profile needs perf, such as apt-get install linux-perf")),
     }
 }
 
@@ -109,8 +115,15 @@ impl Profile {
         own
     }
 
-    /// For the record.
-    pub(crate) fn json(&self) -> Value {
+    /// Draws the flame graph, and names it in what the record gets.
+    pub(crate) fn drawn(&self, file: &Path) -> Result<Value, Failure> {
+        chart::write(file, &self.svg())?;
+        let mut json = self.json();
+        json["flame_graph"] = json!(file.file_name().unwrap_or_default().to_string_lossy());
+        Ok(json)
+    }
+
+    fn json(&self) -> Value {
         let all = self.samples() as f64;
         let dearest = self.dearest().into_iter().map(|(name, count)| {
             json!({ "function": name, "percent": (1000.0 * count as f64 / all).round() / 10.0 })
@@ -118,11 +131,6 @@ impl Profile {
         json!({
             "samples": self.samples(), "samples_per_s": SAMPLES_PER_S, "dearest": dearest.collect::<Vec<_>>(),
         })
-    }
-
-    /// Draws the flame graph.
-    pub(crate) fn draw(&self, file: &Path) -> Result<(), Failure> {
-        chart::write(file, &self.svg())
     }
 
     /// Threads at the foot, each call on its caller, as wide as its share of the samples; a pointer's rest on it shows its name.

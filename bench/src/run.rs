@@ -239,10 +239,8 @@ where
         let cpu_ns = process_cpu_ns() - began;
         let (spent, disturbed) = (passed.spent(), passed.disturbed());
         let windows = windows(&tally.seals, &passed.marks)?;
-        let profile = passed.sampling.map(Sampling::finish).transpose()?;
-        if let (Some(profile), Some(file)) = (&profile, &plan.flame_graph) {
-            profile.draw(file)?;
-        }
+        let sampled = passed.sampling.zip(plan.flame_graph.as_ref());
+        let profile = sampled.map(|(sampling, file)| sampling.finish()?.drawn(file)).transpose()?;
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
         let Submitted { lanes: requests, given_up, settled, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
@@ -250,7 +248,7 @@ where
             windows,
             spent,
             disturbed,
-            profile: profile.map(|profile| profile.json()),
+            profile,
             warmup: passed.warmup,
             audit,
             cpu_ns_per_lane: per_lane(cpu_ns),

@@ -214,7 +214,7 @@ fn a_profile_is_drawn_and_named_in_the_record_or_refused_at_once() {
     let refused = run("");
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("linux-perf"));
-    let has_perf = Command::new("perf").args(["stat", "--", "true"]).output();
+    let has_perf = Command::new("perf").args(["record", "--quiet", "--output", "/dev/null", "true"]).output();
     if !has_perf.is_ok_and(|output| output.status.success()) {
         return;
     }
@@ -223,6 +223,7 @@ fn a_profile_is_drawn_and_named_in_the_record_or_refused_at_once() {
     let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(record["profile"]["samples"].as_u64() > Some(0), "{}", record["profile"]);
     assert!(record["profile"]["dearest"][0]["percent"].as_f64() > Some(0.0));
+    assert_eq!(record["profile"]["flame_graph"], "flame.svg");
     let svg = fs::read_to_string(&file).expect("a flame graph");
     assert!(svg.contains("<title>worker: "), "workers are one kind of thread");
 }
