@@ -75,6 +75,7 @@ pub struct UnknownTier(String);
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     token: Token,
+    asks_ahead: bool,
     #[cfg(target_arch = "x86_64")]
     sha_ni: Option<ShaNi>,
     #[cfg(target_arch = "x86_64")]
@@ -110,6 +111,7 @@ impl Cpu {
         };
         Cpu {
             token,
+            asks_ahead: asks_ahead(),
             #[cfg(target_arch = "x86_64")]
             sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
             #[cfg(target_arch = "x86_64")]
@@ -133,6 +135,18 @@ impl Cpu {
         return self.sha_ni.is_some();
         #[cfg(not(target_arch = "x86_64"))]
         return false;
+    }
+
+    /// Whether kernels ask for memory ahead of use. Intel's prefetchers stop at the end of a page and gain by it; AMD's follow eight
+    /// streams alone, and what is asked for besides takes their place.
+    pub fn asks_ahead(self) -> bool {
+        self.asks_ahead
+    }
+
+    /// The same tier, asking or not. For tests and benchmarks.
+    #[must_use]
+    pub fn with_asking_ahead(self, asks_ahead: bool) -> Cpu {
+        Cpu { asks_ahead, ..self }
     }
 
     /// The tier that this token stands for.
@@ -159,6 +173,22 @@ impl Cpu {
     pub(crate) fn vaes(self) -> Option<Vaes> {
         self.vaes
     }
+}
+
+/// Whether the processor is of another maker than AMD, looked up on the first call.
+#[cfg(target_arch = "x86_64")]
+fn asks_ahead() -> bool {
+    static ASKS: OnceLock<bool> = OnceLock::new();
+    *ASKS.get_or_init(|| {
+        let leaf = std::arch::x86_64::__cpuid(0);
+        [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() != b"AuthenticAMD"
+    })
+}
+
+/// No kernel asks.
+#[cfg(not(target_arch = "x86_64"))]
+fn asks_ahead() -> bool {
+    false
 }
 
 /// AVX2 is present. Made only by [`Cpu::at_most`], after detection.
