@@ -153,7 +153,7 @@ impl OverCache for CanonicalLoad {
             };
             let is_last = at == scale.repeats;
             let flame_graph = flame_graph.clone().filter(|_| is_last);
-            let plan = Plan { warmup, windows: vec![seconds], flame_graph };
+            let plan = Plan { warmup, windows: vec![seconds], flame_graph, wanted_per_s: None };
             let outcome = stand.load(&plan, &proofs, &clock)?;
             profile = outcome.profile.clone();
             let (audited, warmed, wrong) = audited(outcome)?;

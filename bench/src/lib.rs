@@ -60,6 +60,7 @@ pub mod match_stages;
 mod opener;
 pub mod overhead;
 pub mod overload;
+mod pace;
 mod paired;
 mod parallel;
 mod peers;

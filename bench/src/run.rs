@@ -20,6 +20,7 @@ use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::live::Live;
+use crate::pace::{Pace, latencies_ns};
 use crate::population::Population;
 use crate::processor::{process_cpu_ns, thread_cpu_ns};
 use crate::profile::Sampling;
@@ -69,23 +70,28 @@ pub struct Run {
     pub tier: Tier,
 }
 
+/// What follows the closed loop.
+#[derive(Clone, Debug, Default)]
+pub struct More {
+    /// Where to draw what samples after its last window show.
+    pub flame_graph: Option<PathBuf>,
+    /// Parts of its rate at which batches arrive by themselves, in a window for each.
+    pub open: Vec<f64>,
+}
+
 /// Runs the loop.
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn run(
-    parameters: Run,
-    population: Arc<Population>,
-    flame_graph: Option<PathBuf>,
-) -> Result<Report, Failure> {
-    let closed_loop = ClosedLoop { parameters, population: Arc::clone(&population), flame_graph };
+pub fn run(parameters: Run, population: Arc<Population>, more: More) -> Result<Report, Failure> {
+    let closed_loop = ClosedLoop { parameters, population: Arc::clone(&population), more };
     over_cache(parameters.cache, capacity(&population), closed_loop)?
 }
 
 struct ClosedLoop {
     parameters: Run,
     population: Arc<Population>,
-    flame_graph: Option<PathBuf>,
+    more: More,
 }
 
 impl OverCache for ClosedLoop {
@@ -95,14 +101,18 @@ impl OverCache for ClosedLoop {
     where
         C::Session: 'static,
     {
-        let ClosedLoop { parameters, population, flame_graph } = self;
+        let ClosedLoop { parameters, population, more: More { flame_graph, open } } = self;
         let stand = Stand::new(cache, population, parameters)?;
         for warning in &stand.placement.warnings {
             eprintln!("warning: {warning}");
         }
         let plan = Plan { flame_graph, ..stand.plan() };
         let outcome = stand.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
-        Ok(report(&parameters, &stand.world, &stand.placement, outcome))
+        let mut report = report(&parameters, &stand.world, &stand.placement, outcome);
+        let rate = report.result["auth_per_s"].as_f64().unwrap_or(f64::NAN);
+        let open = open.iter().map(|share| stand.open(*share, rate)).collect::<Result<Vec<_>, _>>()?;
+        add_open(&mut report, open);
+        Ok(report)
     }
 }
 
@@ -146,6 +156,8 @@ pub(crate) struct Outcome {
     pub(crate) spent: Vec<(Spent, u64)>,
     /// What the system did to the process in each of them.
     pub(crate) disturbed: Vec<Disturbances>,
+    /// Of an open loop's batches in all of them, from the time at which each was due.
+    pub(crate) latencies_ns: Vec<u64>,
     /// Where the time went after them, if that was asked for.
     pub(crate) profile: Option<Value>,
     /// The rates of a warm-up that ended by a rule.
@@ -215,7 +227,17 @@ where
 
     fn plan(&self) -> Plan {
         let Run { seconds, warmup_s, repeats, .. } = self.parameters;
-        Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats], flame_graph: None }
+        Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats], ..Plan::default() }
+    }
+
+    /// One window in which batches arrive at this part of a rate.
+    fn open(&self, share: f64, auth_per_s: f64) -> Result<OpenLoop, Failure> {
+        let Run { seconds, warmup_s, .. } = self.parameters;
+        let wanted_per_s = share * auth_per_s;
+        let plan = Plan { windows: vec![seconds], wanted_per_s: Some(wanted_per_s), ..self.plan() };
+        eprintln!("open loop at {wanted_per_s:.0} authentications/s, for {:.1} s", seconds + warmup_s);
+        let outcome = self.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
+        Ok(OpenLoop { share, wanted_per_s, outcome })
     }
 
     /// The same by any plan, at the time of `clock`.
@@ -233,11 +255,16 @@ where
             clock: Arc::clone(clock),
             proofs: proofs.clone(),
             books: (0..self.parameters.workers).map(|_| Spending::default()).collect(),
+            pace: plan
+                .wanted_per_s
+                .map(|wanted| Pace::new(wanted, plan.seconds(), self.parameters.seed, clock)),
         };
         let began = process_cpu_ns();
-        let (tally, submitted, passed) = load.drive(keys, &self.placement, plan)?;
+        let Driven { tally, submitted, passed, due } = load.drive(keys, &self.placement, plan)?;
         let cpu_ns = process_cpu_ns() - began;
         let (spent, disturbed) = (passed.spent(), passed.disturbed());
+        let ends = passed.marks.first().zip(passed.marks.last());
+        let latencies_ns = ends.map_or(Vec::new(), |(from, to)| latencies_ns(&tally.seals, &due, *from, *to));
         let windows = windows(&tally.seals, &passed.marks)?;
         let sampled = passed.sampling.zip(plan.flame_graph.as_ref());
         let profile = sampled.map(|(sampling, file)| sampling.finish()?.drawn(file)).transpose()?;
@@ -249,6 +276,7 @@ where
             spent,
             disturbed,
             profile,
+            latencies_ns,
             warmup: passed.warmup,
             audit,
             cpu_ns_per_lane: per_lane(cpu_ns),
@@ -267,6 +295,25 @@ pub(crate) struct Plan {
     pub(crate) windows: Vec<f64>,
     /// Where to draw what samples after the last window show.
     pub(crate) flame_graph: Option<PathBuf>,
+    /// Authentications a second that arrive by themselves; none where workers take the next batch as soon as they are free.
+    pub(crate) wanted_per_s: Option<f64>,
+}
+
+impl Plan {
+    /// All of it, about.
+    fn seconds(&self) -> f64 {
+        let warmup = match self.warmup {
+            Warmup::Seconds(seconds) => seconds,
+            Warmup::UntilFlat(rule) => rule.span_s * rule.spans_max as f64,
+        };
+        warmup + self.windows.iter().sum::<f64>()
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { warmup: Warmup::Seconds(0.0), windows: Vec::new(), flame_graph: None, wanted_per_s: None }
+    }
 }
 
 /// What becomes of sessions.
@@ -314,20 +361,32 @@ struct Load<C: Cache<Verdict>> {
     clock: Arc<WorldClock>,
     proofs: Proofs,
     books: Arc<[Spending]>,
+    /// Of an open loop.
+    pace: Option<Pace>,
+}
+
+/// What a load left.
+struct Driven {
+    /// What was released.
+    tally: Tally,
+    submitted: Submitted,
+    /// What passed meanwhile.
+    passed: Passed,
+    /// For each worker, when its batches were due.
+    due: Vec<Vec<u64>>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
 where
     C::Session: 'static,
 {
-    /// Starts workers and sealer, lets them run for all windows, drains. Returns what was released, what was
-    /// submitted, and what passed meanwhile.
+    /// Starts workers and sealer, lets them run for all windows, drains.
     fn drive(
         &self,
         keys: trefoil_sign::SigningKeys,
         placement: &Placement,
         plan: &Plan,
-    ) -> Result<(Tally, Submitted, Passed), Failure> {
+    ) -> Result<Driven, Failure> {
         let Run { workers, cadence, samples, slow_seals: by, .. } = self.parameters;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
@@ -362,19 +421,22 @@ where
                 outlet: outlet.clone(),
                 stop: Arc::clone(&stop),
                 books: Arc::clone(&self.books),
+                pace: self.pace.clone(),
+                due: Vec::new(),
             };
             let done = done.clone();
-            pool.spawn(move || done.send(looping.run()).unwrap_or_default());
+            pool.spawn(move || done.send((index, looping.run())).unwrap_or_default());
         }
         drop((outlet, done, permits));
         let passed = self.pass(plan, &ledger);
         stop.store(true, Ordering::Relaxed);
-        let mut submitted = Submitted::default();
-        for worker in totals {
+        let (mut submitted, mut due) = (Submitted::default(), vec![Vec::new(); workers]);
+        for (index, (worker, its_due)) in totals {
             submitted.add(&worker);
+            due[index] = its_due;
         }
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok((ledger.take(), submitted, passed?))
+        Ok(Driven { tally: ledger.take(), submitted, passed: passed?, due })
     }
 
     /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
@@ -470,6 +532,9 @@ struct WorkerLoop<C: Cache<Verdict>> {
     outlet: Outlet<Ticket>,
     stop: Arc<AtomicBool>,
     books: Arc<[Spending]>,
+    pace: Option<Pace>,
+    /// When its batches were due.
+    due: Vec<u64>,
 }
 
 impl<C: Cache<Verdict>> WorkerLoop<C>
@@ -478,7 +543,7 @@ where
 {
     /// Runs batches until told to stop, and then those in which requests come again. Every interval between two readings of the clock
     /// is booked.
-    fn run(mut self) -> Submitted {
+    fn run(mut self) -> (Submitted, Vec<u64>) {
         let (pipeline, pool, books) =
             (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
         let mut worker = pool.worker(|| pipeline.worker());
@@ -495,7 +560,7 @@ where
         loop {
             let fresh = !self.stop.load(Ordering::Relaxed);
             let is_done = !fresh && self.visits.is_settled();
-            if is_done || !(has_permit || self.permits.recv().is_ok()) {
+            if is_done || !(has_permit || self.permits.recv().is_ok()) || !self.is_due(fresh) {
                 break;
             }
             book.book(Purpose::Waiting, lap(&self.clock));
@@ -518,7 +583,15 @@ where
         }
         submitted.cpu_ns = thread_cpu_ns() - cpu_began;
         submitted.settled = sessions.settled();
-        submitted
+        (submitted, self.due)
+    }
+
+    /// Waits until its next new batch is due; false where none will be.
+    fn is_due(&mut self, fresh: bool) -> bool {
+        let Some(pace) = self.pace.as_ref().filter(|_| fresh) else { return true };
+        let due = pace.wait(&self.clock);
+        self.due.extend(due);
+        due.is_some()
     }
 }
 
@@ -575,6 +648,37 @@ impl<C: Cache<Verdict>> SessionWork<C> {
             SessionWork::Renewals(renewals) => Settled { revived: 0, proofs: renewals.verified() },
             SessionWork::Ending(sessions) => sessions.settled,
         }
+    }
+}
+
+/// An open loop at a part of the closed loop's rate.
+struct OpenLoop {
+    share: f64,
+    wanted_per_s: f64,
+    outcome: Outcome,
+}
+
+/// Adds open loops to the report of the closed one, and the first problem of all.
+fn add_open(report: &mut Report, open: Vec<OpenLoop>) {
+    let mut all = Vec::new();
+    for OpenLoop { share, wanted_per_s, outcome } in open {
+        let Outcome { windows, latencies_ns, audit, .. } = outcome;
+        let rate = windows.first().map_or(f64::NAN, Window::auth_per_s);
+        let us = Distribution::of_ns(latencies_ns.iter().copied());
+        let [p50, p90, p99, max] = [50, 90, 99, 100].map(|percent| rounded(us.percentile(percent)));
+        let ms = [p50, p90, p99, max].map(|us| us / 1e3);
+        report.summary += &format!(
+            "open loop at {share} of that, {rate:.0} authentications/s: from due to sealed p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms\n",
+            ms[0], ms[1], ms[2], ms[3]
+        );
+        all.push(json!({
+            "share": share, "wanted_per_s": rounded(wanted_per_s), "auth_per_s": rounded(rate), "batches": latencies_ns.len(),
+            "latency_us": { "p50": p50, "p90": p90, "p99": p99, "max": max }, "verified": audit.counts,
+        }));
+        report.problem = report.problem.take().or(audit.problem);
+    }
+    if !all.is_empty() {
+        report.result["open"] = all.into();
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use trefoil_kernels::Tier;
 use trefoil_pipeline::Cadence;
 
-use super::numbers::{seconds, workers};
+use super::numbers::{seconds, share, workers};
 use super::world::WorldArgs;
 use super::{Output, cores, refuse_debug_build};
 use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};
@@ -15,7 +15,7 @@ use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::profile;
 use crate::record::Report;
-use crate::run::{Run, run};
+use crate::run::{More, Run, run};
 use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
 use crate::workload::Popularity;
@@ -67,6 +67,11 @@ pub(super) struct RunArgs {
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
+    /// Then let batches arrive at random times, at these parts of the rate, for a window each, and take their latency from the time at
+    /// which they were due
+    #[arg(long, value_name = "SHARE,...", num_args = 0..=1, value_delimiter = ',', default_missing_values = ["0.5", "0.7", "0.9"],
+          conflicts_with_all = ["canonical", "requests_per_proof"], value_parser = share)]
+    open: Vec<f64>,
     /// Draw a flame graph of samples that are taken after the windows (needs Linux' perf), and name the dearest functions in the record
     #[arg(long, value_name = "FILE.svg", conflicts_with = "requests_per_proof")]
     profile: Option<PathBuf>,
@@ -123,7 +128,11 @@ impl RunArgs {
         };
         let population = self.world.population()?;
         match self.requests_per_proof.clone() {
-            None => run(parameters, population, self.profile.clone()),
+            None => run(
+                parameters,
+                population,
+                More { flame_graph: self.profile.clone(), open: self.open.clone() },
+            ),
             Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
         }
     }

@@ -97,6 +97,7 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["stages", "--iters", "0"], "1..=100000"),
         (&["run", "--people", "0"], "multiple of 32"),
         (&["run", "--cadence", "daily"], "group, per-batch"),
+        (&["run", "--open", "3"], "0.01 to 2"),
         (&["run", "--cache", "lru"], "engine, dashmap"),
         (&["run", "--seconds", "0"], "0.01 to 600"),
         (&["run", "--seconds", "NaN"], "0.01 to 600"),
