@@ -81,6 +81,8 @@ Examples:
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
+  How long does a batch take at half of that rate, from when it was due?
+    trefoil-bench run --workers 2 --seconds 5 --open 0.5
   And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
     trefoil-bench run --canonical
     trefoil-bench run --canonical --target reference

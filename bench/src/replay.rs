@@ -26,7 +26,7 @@ use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::flood::world::{World, unix_now};
-use crate::raw::{Door, Line, get, post};
+use crate::raw::{Connection, Target, get, post};
 use crate::record::Report;
 use plan::{Kind, Plan, Planned};
 
@@ -69,7 +69,7 @@ pub fn replay(parameters: &Replay) -> Result<Report, Failure> {
         let name = format!("replay-{number}");
         worlds.push(runtime.block_on(World::at(&reached, &name, *people, 2))?);
     }
-    let maker = Arc::new(Maker { plan, worlds, door: Door::of(&reached)?, made: AtomicU64::new(0) });
+    let maker = Arc::new(Maker { plan, worlds, target: Target::of(&reached)?, made: AtomicU64::new(0) });
     let mut phases = Vec::new();
     for &speed in &parameters.speeds {
         eprintln!("{} requests at {speed} times their speed", maker.plan.requests.len());
@@ -84,7 +84,7 @@ struct Maker {
     plan: Arc<Plan>,
     /// One for each tenant.
     worlds: Vec<World>,
-    door: Door,
+    target: Target,
     /// Logins so far: each has its own nonce.
     made: AtomicU64,
 }
@@ -102,22 +102,23 @@ struct Phase {
 }
 
 async fn phase(maker: &Arc<Maker>, speed: f64, connections: usize) -> Result<Phase, Failure> {
-    let mut lines = Vec::new();
+    let mut opened = Vec::new();
     for _ in 0..connections.min(maker.plan.requests.len()) {
-        lines.push(maker.door.line(None).await.map_err(Failure::in_step("connection"))?);
+        opened.push(maker.target.connect(None).await.map_err(Failure::in_step("connection"))?);
     }
     let (next, began) = (Arc::<AtomicUsize>::default(), Instant::now());
-    let lanes =
-        lines.into_iter().map(|line| lane(line, Arc::clone(maker), Arc::clone(&next), (began, speed)));
-    let lanes = lanes.collect::<JoinSet<_>>().join_all().await;
+    let senders = opened
+        .into_iter()
+        .map(|connection| send(connection, Arc::clone(maker), Arc::clone(&next), (began, speed)));
+    let senders = senders.collect::<JoinSet<_>>().join_all().await;
     let mut phase = Phase { seconds: began.elapsed().as_secs_f64(), ..Phase::default() };
-    lanes.into_iter().for_each(|lane| phase.add(lane));
+    senders.into_iter().for_each(|seen| phase.add(seen));
     Ok(phase)
 }
 
 /// One connection: takes the next request, makes it, waits for its time.
-async fn lane(
-    mut line: Line,
+async fn send(
+    mut connection: Connection,
     maker: Arc<Maker>,
     next: Arc<AtomicUsize>,
     (began, speed): (Instant, f64),
@@ -129,11 +130,11 @@ async fn lane(
         tokio::time::sleep_until((begins - MADE_AHEAD).max(began).into()).await;
         let request = maker.make(planned);
         tokio::time::sleep_until(begins.into()).await;
-        let Ok(answer) = line.ask(&request).await else {
+        let Ok(answer) = connection.ask(&request).await else {
             seen.wrong += 1;
             // Once more, or this connection's requests would all be late.
-            let Ok(fresh) = maker.door.line(None).await else { return seen };
-            line = fresh;
+            let Ok(fresh) = maker.target.connect(None).await else { return seen };
+            connection = fresh;
             continue;
         };
         let latency = begins.elapsed().as_nanos() as u64;
@@ -173,15 +174,15 @@ impl Maker {
 }
 
 impl Phase {
-    fn add(&mut self, lane: Phase) {
-        for (kind, latencies) in lane.latencies_ns {
+    fn add(&mut self, seen: Phase) {
+        for (kind, latencies) in seen.latencies_ns {
             self.latencies_ns.entry(kind).or_default().extend(latencies);
         }
-        for (status, count) in lane.statuses {
+        for (status, count) in seen.statuses {
             *self.statuses.entry(status).or_default() += count;
         }
-        self.logins += lane.logins;
-        self.wrong += lane.wrong;
+        self.logins += seen.logins;
+        self.wrong += seen.wrong;
     }
 
     fn answered(&self) -> usize {
