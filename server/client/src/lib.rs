@@ -2,15 +2,17 @@
 //!
 //! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
-//! client pins. What the service answers is believed only as far as TLS goes; attestations are verified with
-//! `trefoil-attest`, which needs nothing from here.
+//! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before there is a [`Login`]; what the other
+//! calls answer is believed only as far as TLS goes.
 
 mod error;
+mod login;
 mod public_log;
 mod standing;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
+pub use login::{Login, LoginError};
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
 pub use trefoil_wallet::{
@@ -257,7 +259,8 @@ impl Client {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }
 
-    /// Authenticates. A denial is an answer, not an error. Needs [`Scope::Authenticate`].
+    /// Authenticates, and hands on the attestation unverified: for those who only carry it. [`Client::login`] verifies it. A denial is an
+    /// answer, not an error. Needs [`Scope::Authenticate`].
     ///
     /// # Errors
     /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
