@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
-use trefoil_kernels::Tier;
+use trefoil_kernels::{Tier, packed};
 use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::failure::Failure;
@@ -240,6 +240,7 @@ pub fn main() -> ExitCode {
         }
         Command::Benchmark(benchmark) => benchmark,
     };
+    packed::calibrate();
     ended(execute(&benchmark, &command_line(&arguments)))
 }
 

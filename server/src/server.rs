@@ -26,7 +26,7 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
 use trefoil_service::chains::Chains;
@@ -187,11 +187,7 @@ impl Server {
         clock: Arc<dyn Clock>,
     ) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
-        trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
-        for circuit in config.proofs.circuits() {
-            let soundness = trefoil_zkp::security_report(circuit);
-            tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
-        }
+        prepare_arithmetic(&config)?;
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
@@ -466,6 +462,21 @@ impl Server {
         // A thread of the pipeline may wait forever for one that panicked.
         tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false)) && answered
     }
+}
+
+/// Checks what proofs promise, and finds out how this machine's memory is read best.
+fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
+    let below = |cause: trefoil_zkp::ParameterError| StartError::Stored {
+        what: "proof parameters",
+        cause: cause.to_string(),
+    };
+    trefoil_zkp::check_parameters().map_err(below)?;
+    for circuit in config.proofs.circuits() {
+        let soundness = trefoil_zkp::security_report(circuit);
+        tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
+    }
+    tracing::info!(asks_memory_ahead = calibrate(), "matches");
+    Ok(())
 }
 
 /// Opens the signing keys under their own lock, which is free again when this returns: a rotation may follow while the

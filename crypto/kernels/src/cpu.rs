@@ -111,7 +111,7 @@ impl Cpu {
         };
         Cpu {
             token,
-            asks_ahead: asks_ahead(),
+            asks_ahead: crate::packed::asking_pays(),
             #[cfg(target_arch = "x86_64")]
             sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
             #[cfg(target_arch = "x86_64")]
@@ -137,8 +137,7 @@ impl Cpu {
         return false;
     }
 
-    /// Whether kernels ask for memory ahead of use. Intel's prefetchers stop at the end of a page and gain by it; AMD's follow eight
-    /// streams alone, and what is asked for besides takes their place.
+    /// Whether kernels ask for memory ahead of use. They do unless [`calibrate`](crate::packed::calibrate) found that it costs.
     pub fn asks_ahead(self) -> bool {
         self.asks_ahead
     }
@@ -173,22 +172,6 @@ impl Cpu {
     pub(crate) fn vaes(self) -> Option<Vaes> {
         self.vaes
     }
-}
-
-/// Whether the processor is of another maker than AMD, looked up on the first call.
-#[cfg(target_arch = "x86_64")]
-fn asks_ahead() -> bool {
-    static ASKS: OnceLock<bool> = OnceLock::new();
-    *ASKS.get_or_init(|| {
-        let leaf = std::arch::x86_64::__cpuid(0);
-        [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() != b"AuthenticAMD"
-    })
-}
-
-/// No kernel asks.
-#[cfg(not(target_arch = "x86_64"))]
-fn asks_ahead() -> bool {
-    false
 }
 
 /// AVX2 is present. Made only by [`Cpu::at_most`], after detection.

@@ -1,6 +1,10 @@
 //! Residues below 2^48 packed into six bytes each, little-endian.
 
+mod calibration;
+
 use crate::{Cpu, dispatch};
+pub(crate) use calibration::asking_pays;
+pub use calibration::calibrate;
 
 /// Bytes per packed residue.
 pub const RESIDUE_BYTES: usize = 6;
@@ -102,8 +106,8 @@ pub fn unpack(cpu: Cpu, bytes: &[u8], values: &mut [u64]) {
 ///
 /// Memory-bound when the sources are in main memory, so it reads eight of them at a time: the prefetchers follow
 /// eight streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
-/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop; not on processors
-/// where that costs more than it brings ([`Cpu::asks_ahead`]).
+/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop; not on machines
+/// where that costs more than it brings ([`calibrate`]).
 ///
 /// # Panics
 /// Unless there are at most [`SOURCES_MAX`] sources, each six times as long as `acc`, whose length is a multiple of 8.
