@@ -112,6 +112,9 @@ pub enum Refusal {
     /// The key-holder gave no decision; nothing is accepted without one.
     #[error("the key-holder gave no decision")]
     KeyHolder,
+    /// The key-holder decides under another threshold than the policy's; nothing is decided under one that is not attested.
+    #[error("the key-holder has another threshold than the policy")]
+    Threshold,
     /// The key-holder cannot be reached; nothing is accepted without it.
     #[error("the key-holder cannot be reached")]
     KeyHolderUnavailable,

@@ -1,13 +1,13 @@
 //! What the service says of its tenants, as bodies of the API.
 
 use trefoil_api::{
-    ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PublishedRoot, RootLogPage, RotationState,
+    ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PolicyPage, PolicyVersion, PublishedRoot, RootLogPage, RotationState,
     RotationStatus, TenantDetail, TenantSummary,
 };
 use trefoil_service::directory::api_keys::{self, State};
-use trefoil_service::directory::{LoggedRoots, PolicyForm};
+use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::rotation;
-use trefoil_service::tenant::{POLICY_ID, POLICY_VERSION, Scopes, Tenant};
+use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_wallet::credentials::RootStatement;
 
@@ -32,10 +32,21 @@ pub(crate) fn shown(tenant: &Tenant) -> TenantDetail {
     TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
-        policy_version: POLICY_VERSION,
+        policy_version: tenant.policy_version,
         policy: tenant.policy.clone(),
         root_generation: tenant.roots.last().map(|root| root.generation),
     }
+}
+
+/// A version of a tenant's policy.
+pub(crate) fn policy_version(version: directory::PolicyVersion) -> PolicyVersion {
+    let directory::PolicyVersion { version, made_at, policy } = version;
+    PolicyVersion { policy_id: POLICY_ID, policy_version: version, made_at, policy }
+}
+
+/// A page of them.
+pub(crate) fn policies(versions: Vec<directory::PolicyVersion>, next: Option<u32>) -> PolicyPage {
+    PolicyPage { policies: versions.into_iter().map(policy_version).collect(), next }
 }
 
 /// An API key without its secret.

@@ -478,6 +478,39 @@ pub struct TenantDetail {
     pub root_generation: Option<u32>,
 }
 
+/// `PUT /v1/tenants/{tenant}/policy` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SetPolicy {
+    /// What the tenant's requests are decided under from now on.
+    pub policy: Policy,
+}
+
+/// A version of a tenant's policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PolicyVersion {
+    /// The policy's number.
+    pub policy_id: u32,
+    /// Its version, as attestations say it.
+    pub policy_version: u32,
+    /// When it was made, Unix seconds.
+    pub made_at: u64,
+    /// The policy.
+    pub policy: Policy,
+}
+
+/// `GET /v1/tenants/{tenant}/policies` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PolicyPage {
+    /// The versions, oldest first.
+    pub policies: Vec<PolicyVersion>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<u32>,
+}
+
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     match Option::deserialize(deserializer)? {
         Some(time) if time > TIME_MAX => {

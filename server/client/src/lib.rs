@@ -23,8 +23,8 @@ use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
     Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
-    Outcome, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary,
+    Outcome, Policy, PolicyPage, PolicyVersion, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
+    RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -111,6 +111,32 @@ impl Admin {
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn tenant(&self, tenant: Hex<16>) -> Result<TenantDetail, ClientError> {
         self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
+    }
+
+    /// Makes a policy the next version of a tenant's; with `if_version` only where that is the version in force.
+    ///
+    /// # Errors
+    /// `policy-overtaken`, `tenant-unknown`, `field-invalid`, and [`ClientError`] in general.
+    pub async fn set_policy(
+        &self,
+        tenant: Hex<16>,
+        policy: &Policy,
+        if_version: Option<u32>,
+    ) -> Result<PolicyVersion, ClientError> {
+        let body = SetPolicy { policy: policy.clone() };
+        let mut outgoing = Outgoing::put_json(of_tenant(tenant, "/policy"), &body);
+        if let Some(version) = if_version {
+            outgoing = outgoing.header("if-match", &format!("\"{version}\""))?;
+        }
+        self.0.json(outgoing).await
+    }
+
+    /// A page of the versions of a tenant's policy, from one on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn policies(&self, tenant: Hex<16>, from: u32) -> Result<PolicyPage, ClientError> {
+        self.0.json(Outgoing::get(of_tenant(tenant, &format!("/policies?from={from}")))).await
     }
 
     /// Disables a tenant, so that its API keys are refused, or enables it.

@@ -262,6 +262,7 @@ fn refusal(why: Refusal) -> Problem {
             Code::Undecided,
             "the key-holder gave no decision, and nothing is accepted without one",
         ),
+        Refusal::Threshold => Refused::OtherThreshold.into(),
         Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
     AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
-    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, Probe, ProofSession,
-    PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState,
-    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage,
+    PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey,
+    RootLogPage, RotationState, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -111,6 +111,20 @@ fn policy() -> Policy {
         probe: Probe::Plain,
         sessions_in_memory: None,
     }
+}
+
+pub(crate) fn set_policy() -> SetPolicy {
+    SetPolicy { policy: Policy { level_min: 1, ..policy() } }
+}
+
+pub(crate) fn policy_version() -> PolicyVersion {
+    let SetPolicy { policy } = set_policy();
+    PolicyVersion { policy_id: 1, policy_version: 2, made_at: NOW + 60, policy }
+}
+
+pub(crate) fn policies() -> PolicyPage {
+    let first = PolicyVersion { policy_id: 1, policy_version: 1, made_at: NOW, policy: policy() };
+    PolicyPage { policies: vec![first, policy_version()], next: None }
 }
 
 pub(crate) fn create_tenant() -> CreateTenant {

@@ -26,6 +26,8 @@ impl From<Refused> for Problem {
             Refused::Policy(OutOfRange { pointer, .. }) => {
                 return field(&format!("/policy{pointer}"), &refused);
             }
+            Refused::PolicyOvertaken { .. } => Code::PolicyOvertaken,
+            Refused::OtherThreshold => Code::PolicyOutOfStep,
             Refused::NoScope => return field("/scopes", &refused),
             Refused::Over { .. } => return field("/expires_at", &refused),
             Refused::IssuerKey => return field("/ml_dsa_65", &refused),

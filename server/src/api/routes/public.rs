@@ -14,7 +14,7 @@ use trefoil_api::{
     Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
 };
 
-const DECIDED: [Code; 20] = [
+const DECIDED: [Code; 21] = [
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
     Code::SessionScope,
@@ -29,6 +29,7 @@ const DECIDED: [Code; 20] = [
     Code::RequestNotFresh,
     Code::BeforeRestart,
     Code::Undecided,
+    Code::PolicyOutOfStep,
     Code::Unsealed,
     Code::TimedOut,
     Code::TenantUnknown,
