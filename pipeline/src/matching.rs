@@ -169,7 +169,8 @@ impl<C> Round<'_, C> {
             }
         };
         let encrypted = probes.insert(encrypted);
-        let job = self.matcher.mask_shared(batch, tenant, key, &shared, encrypted).map_err(fault)?.under(threshold);
+        let job =
+            self.matcher.mask_shared(batch, tenant, key, &shared, encrypted).map_err(fault)?.under(threshold);
         run.times.match_ns += self.clock.monotonic_ns() - started - waited;
         Ok(job)
     }

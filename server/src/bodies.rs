@@ -1,8 +1,8 @@
 //! What the service says of its tenants, as bodies of the API.
 
 use trefoil_api::{
-    ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PolicyPage, PolicyVersion, PublishedRoot, RootLogPage, RotationState,
-    RotationStatus, TenantDetail, TenantSummary,
+    ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PolicyPage, PolicyVersion, PublishedRoot,
+    RootLogPage, RotationState, RotationStatus, TenantDetail, TenantSummary,
 };
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};

@@ -123,12 +123,10 @@ enum Tenant {
 #[derive(Subcommand)]
 enum PolicyOf {
     /// Change a tenant's policy: the next version, which attestations name from then on. What no flag names stays as it is.
-    #[command(
-        after_help = "Examples:\n  trefoil admin policy set 0011... --fmr-class 4\n  \
+    #[command(after_help = "Examples:\n  trefoil admin policy set 0011... --fmr-class 4\n  \
         trefoil admin policy set 0011... --audience https://shop.example --audience https://pay.example --level-min 2\n  \
         trefoil admin policy set 0011... --policy policy.json     the `policy` of PUT /v1/tenants/TENANT/policy\n  \
-        trefoil admin policy set 0011...                          the same again, for a key-holder that has another threshold"
-    )]
+        trefoil admin policy set 0011...                          the same again, for a key-holder that has another threshold")]
     Set {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
@@ -249,9 +247,9 @@ impl AdminCommand {
                     let shown = admin.tenant(tenant).await?;
                     // Another change in between must not be undone by what was read before it.
                     let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
-                    let policy = whole.clone().unwrap_or_else(|| {
-                        changed(shown.policy, audience.clone(), fmr_class, level_min)
-                    });
+                    let policy = whole
+                        .clone()
+                        .unwrap_or_else(|| changed(shown.policy, audience.clone(), fmr_class, level_min));
                     admin.set_policy(tenant, &policy, if_version).await
                 })?;
                 show(json, &version, || policies(std::slice::from_ref(&version)))

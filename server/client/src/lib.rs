@@ -24,7 +24,8 @@ use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
     Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
     Outcome, Policy, PolicyPage, PolicyVersion, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
-    RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary,
+    RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage,
+    TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;

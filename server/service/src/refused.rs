@@ -28,7 +28,9 @@ pub enum Refused {
     #[error(transparent)]
     Policy(OutOfRange),
     /// A policy that was to follow another version than the present one.
-    #[error("version {present} of the policy is in force; read it, and send yours again if it is still what you want")]
+    #[error(
+        "version {present} of the policy is in force; read it, and send yours again if it is still what you want"
+    )]
     PolicyOvertaken {
         /// The version in force.
         present: u32,

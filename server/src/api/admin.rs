@@ -11,7 +11,9 @@ use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use trefoil_api::{ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, SetPolicy, TenantPage};
+use trefoil_api::{
+    ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, SetPolicy, TenantPage,
+};
 use trefoil_matching::{KeyHolderError, Status};
 use trefoil_service::Refused;
 use trefoil_service::tenant::POLICY_ID;
@@ -139,9 +141,8 @@ pub(super) async fn policies(
     PathBytes(tenant): PathBytes<16>,
     page: Result<Query<FromVersion>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
-    let Query(FromVersion { from }) = page.map_err(|_| {
-        Problem::new(Code::MalformedRequest, "the query is `from` and a version, or nothing")
-    })?;
+    let Query(FromVersion { from }) = page
+        .map_err(|_| Problem::new(Code::MalformedRequest, "the query is `from` and a version, or nothing"))?;
     let (versions, next) =
         blocking(move || Ok(app.service.directory.policies(&TenantId::new(tenant), from)?)).await?;
     body::answer(StatusCode::OK, &bodies::policies(versions, next))
@@ -161,7 +162,8 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
     if text == "*" {
         return Ok(None);
     }
-    let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse().ok());
+    let version =
+        text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse().ok());
     version.map(Some).ok_or_else(|| {
         let detail = "expected one `ETag` of this policy in `If-Match`, such as `\"3\"`, or `*`";
         Problem::new(Code::MalformedRequest, detail)

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
     AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
-    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage,
-    PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey,
-    RootLogPage, RotationState, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage, PolicyVersion,
+    Probe, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
+    RotationState, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary, Threshold,
+    Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 

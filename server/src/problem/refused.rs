@@ -123,8 +123,8 @@ mod tests {
             (
                 Refused::Audience { allowed: "a, b and others".to_owned() },
                 "audience-not-allowed",
-                "the tenant's policy allows the audiences a, b and others; use one of them as it is written, or a tenant made for \
-                 the other one, because a policy cannot be changed",
+                "the tenant's policy allows the audiences a, b and others; use one of them as it is written, or have the \
+                 operator add the other one to the policy",
             ),
             (
                 Refused::ApiKeyUnknown,

@@ -41,6 +41,7 @@ mod members;
 mod mistakes;
 mod modes;
 mod partitions;
+mod policies;
 mod program;
 mod quorum;
 mod renewal;

@@ -45,7 +45,12 @@ impl Directory {
         }
         let version = present.checked_add(1).ok_or_else(|| Refused::fault("a policy has no version left"))?;
         let text = (self.policies.write)(&policy).map_err(Refused::fault)?;
-        self.store.put_policy(store::PolicyVersion { tenant: *tenant, version, policy: text, made_at: now })?;
+        self.store.put_policy(store::PolicyVersion {
+            tenant: *tenant,
+            version,
+            policy: text,
+            made_at: now,
+        })?;
         self.publish(Tenant { policy: policy.clone(), policy_version: version, ..Tenant::clone(&current) });
         Ok(PolicyVersion { version, made_at: now, policy })
     }

@@ -7,7 +7,8 @@ use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use trefoil_api::{
     ApiKey, ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyPage,
-    PolicyVersion, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail, TenantPage, TenantSummary,
+    PolicyVersion, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail,
+    TenantPage, TenantSummary,
 };
 
 /// Routes of the admin listener.

@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_types, reason = "a store for tests")]
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, SessionId, Store,
-    StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
+    SessionId, Store, StoreError, Template, Tenant, TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,8 +1,8 @@
 //! The store of a single node: SQLite.
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, SessionId, Store,
-    StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
+    SessionId, Store, StoreError, Template, Tenant, TenantId,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;

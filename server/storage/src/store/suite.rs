@@ -370,7 +370,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 4 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 5 });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
