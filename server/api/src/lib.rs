@@ -47,6 +47,18 @@ pub struct Enrolment {
     pub consent_ref: String,
 }
 
+/// That something was changed, sealed in the same log as decisions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Receipt {
+    /// SHA3-256 of the change: its leaf.
+    pub id: Hex<32>,
+    /// The change and its seal, or the seal's name, CBOR.
+    pub attestation: Base64,
+    /// The seal's number.
+    pub seal_number: u64,
+}
+
 /// Answer to [`Enrolment`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -55,6 +67,23 @@ pub struct Enrolled {
     pub handle: Hex<32>,
     /// Which of the subject's templates is now active.
     pub generation: u32,
+    /// That it was enrolled; `null` where that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
+}
+
+/// Answer to `DELETE /v1/subjects/{handle}/templates`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Erased {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// The newest of the subject's templates that was destroyed; none is left.
+    pub generation: u32,
+    /// When, Unix seconds.
+    pub erased_at: u64,
+    /// That it was destroyed; `null` where that could not be sealed, as on a full disk.
+    pub receipt: Option<Receipt>,
 }
 
 /// `POST /v1/credentials/roots`: a `trefoil_client::credentials::SignedRoot`.
@@ -124,7 +153,7 @@ pub struct LoggedRoot {
 }
 
 /// Answer to [`PublishRoot`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct PublishedRoot {
     /// The newest generation.
@@ -133,16 +162,22 @@ pub struct PublishedRoot {
     pub generation_min: u32,
     /// The end of the root log: what the next statement names as its predecessor.
     pub head: Hex<32>,
+    /// That it was published; `null` where that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 /// Answer to an upload to `POST /v1/proof-sessions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProofSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
     /// Unix seconds at which the session ends, if not withdrawn before.
     pub expires_at: u64,
+    /// That it was opened, compact; `null` where it was open already, or that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 /// How much of the attestation an answer carries.
@@ -497,8 +532,21 @@ pub struct PolicyVersion {
     pub policy_version: u32,
     /// When it was made, Unix seconds.
     pub made_at: u64,
+    /// SHA3-256 of the policy in canonical JSON (RFC 8785), as receipts name it.
+    pub policy_digest: Hex<32>,
     /// The policy.
     pub policy: Policy,
+}
+
+/// Answer to [`SetPolicy`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ChangedPolicy {
+    /// The version in force.
+    #[serde(flatten)]
+    pub version: PolicyVersion,
+    /// That it is in force; `null` where that could not be sealed.
+    pub receipt: Option<Receipt>,
 }
 
 /// `GET /v1/tenants/{tenant}/policies` on the admin listener.

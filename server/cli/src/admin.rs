@@ -252,7 +252,7 @@ impl AdminCommand {
                         .unwrap_or_else(|| changed(shown.policy, audience.clone(), fmr_class, level_min));
                     admin.set_policy(tenant, &policy, if_version).await
                 })?;
-                show(json, &version, || policies(std::slice::from_ref(&version)))
+                show(json, &version, || policies(std::slice::from_ref(&version.version)))
             }
             Command::Policy(PolicyOf::List { tenant }) => {
                 let all = self.place.call(async |admin| all_policies(admin, tenant).await)?;

@@ -22,8 +22,8 @@ use transport::{Outgoing, Transport};
 use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
-    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
-    Outcome, Policy, PolicyPage, PolicyVersion, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
+    Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
+    Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
     RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage,
     TenantSummary,
 };
@@ -123,7 +123,7 @@ impl Admin {
         tenant: Hex<16>,
         policy: &Policy,
         if_version: Option<u32>,
-    ) -> Result<PolicyVersion, ClientError> {
+    ) -> Result<ChangedPolicy, ClientError> {
         let body = SetPolicy { policy: policy.clone() };
         let mut outgoing = Outgoing::put_json(of_tenant(tenant, "/policy"), &body);
         if let Some(version) = if_version {

@@ -150,14 +150,14 @@ impl Directory {
         Ok(TenantId::new(id))
     }
 
-    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
-    /// the newest already may come again.
+    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation; and when that was done. The root
+    /// that is the newest already may come again.
     pub fn publish_root(
         &self,
         tenant: &TenantId,
         signed: SignedRoot,
         now: u64,
-    ) -> Result<RootStatement, Refused> {
+    ) -> Result<(RootStatement, u64), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         if let Some(newest) = current.roots.last()
@@ -349,8 +349,9 @@ fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Ref
     })
 }
 
-fn published(root: &Root) -> Result<RootStatement, Refused> {
-    RootStatement::decode(&root.statement).map_err(Refused::fault)
+fn published(root: &Root) -> Result<(RootStatement, u64), Refused> {
+    let statement = RootStatement::decode(&root.statement).map_err(Refused::fault)?;
+    Ok((statement, root.published_at))
 }
 
 fn stale(cause: StoreError) -> Refused {

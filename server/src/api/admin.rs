@@ -12,8 +12,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
-    ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, SetPolicy, TenantPage,
+    ApiKeyPage, AttestationForm, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
+    PolicyVersion, SetPolicy, TenantPage,
 };
+use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
 use trefoil_service::Refused;
 use trefoil_service::tenant::POLICY_ID;
@@ -116,14 +118,18 @@ pub(super) async fn set_policy(
     app.service.check_room()?;
     let if_version = if_match(request.headers())?;
     let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
+    let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
     let version = blocking(move || {
-        app.service.check_vaults()?;
-        let (directory, now) = (&app.service.directory, app.service.now());
-        Ok(directory.set_policy(&TenantId::new(tenant), policy, if_version, now)?)
+        let service = &at_work.service;
+        service.check_vaults()?;
+        Ok(service.directory.set_policy(&tenant, policy, if_version, service.now())?)
     })
     .await?;
-    let tag = version.version;
-    Ok(tagged(tag, body::answer(StatusCode::OK, &bodies::policy_version(version))?))
+    let version = bodies::policy_version(version);
+    let PolicyVersion { policy_id: id, policy_version, policy_digest: Hex(digest), made_at, .. } = version;
+    let what = What::PolicyChanged { id, version: policy_version, digest };
+    let receipt = app.receipt(tenant, made_at, what, AttestationForm::Full).await?;
+    Ok(tagged(policy_version, body::answer(StatusCode::OK, &ChangedPolicy { version, receipt })?))
 }
 
 /// What `GET /v1/tenants/{tenant}/policies` takes.

@@ -13,7 +13,8 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
-use trefoil_api::{Hex, PROOF_MEDIA_TYPE, ProofSession};
+use trefoil_api::{AttestationForm, Hex, PROOF_MEDIA_TYPE, ProofSession};
+use trefoil_attest::What;
 use trefoil_pipeline::Verdict;
 use trefoil_service::proofs::counters::Event;
 use trefoil_service::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
@@ -101,7 +102,7 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     };
     if let Kept::Live(verdict) = known {
         app.service.counters.proofs.count(Event::Known);
-        return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
+        return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after, receipt: None });
     }
     let tip = chain_tip(&envelope);
     let expires_at =
@@ -112,7 +113,9 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     }
     app.service.sessions.keep(tenant, SessionId::new(id), &verdict).await?;
     tenant.verdicts.fill(SessionId::new(id), verdict, now, missed_at);
-    Ok(ProofSession { session_id: Hex(id), expires_at })
+    let what = What::SessionOpened { session: SessionId::new(id), expires_at };
+    let receipt = app.receipt(tenant.id, now, what, AttestationForm::Compact).await?;
+    Ok(ProofSession { session_id: Hex(id), expires_at, receipt })
 }
 
 /// Where the session's hash chain begins, if it has one. Its values are keyed with the context without the chain.

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
-    AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
-    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage, PolicyVersion,
-    Probe, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
+    AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
+    Enrolled, Enrolment, Erased, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage, PolicyVersion,
+    Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
     RotationState, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary, Threshold,
     Vector,
 };
@@ -29,7 +29,15 @@ pub(crate) fn enrolment() -> Enrolment {
 }
 
 pub(crate) fn enrolled() -> Enrolled {
-    Enrolled { handle: HANDLE, generation: 1 }
+    Enrolled { handle: HANDLE, generation: 1, receipt: Some(receipt()) }
+}
+
+fn receipt() -> Receipt {
+    Receipt { id: DIGEST, attestation: Base64(b"CBOR, longer than this".to_vec()), seal_number: 7 }
+}
+
+pub(crate) fn erased() -> Erased {
+    Erased { handle: HANDLE, generation: 1, erased_at: NOW, receipt: Some(receipt()) }
 }
 
 pub(crate) fn publish_root() -> PublishRoot {
@@ -37,7 +45,7 @@ pub(crate) fn publish_root() -> PublishRoot {
 }
 
 pub(crate) fn published_root() -> PublishedRoot {
-    PublishedRoot { generation: 5, generation_min: 4, head: DIGEST }
+    PublishedRoot { generation: 5, generation_min: 4, head: DIGEST, receipt: Some(receipt()) }
 }
 
 pub(crate) fn root_log() -> RootLogPage {
@@ -48,7 +56,7 @@ pub(crate) fn root_log() -> RootLogPage {
 }
 
 pub(crate) fn session() -> ProofSession {
-    ProofSession { session_id: SESSION, expires_at: NOW + 3_300 }
+    ProofSession { session_id: SESSION, expires_at: NOW + 3_300, receipt: Some(receipt()) }
 }
 
 pub(crate) fn authentication() -> Authentication {
@@ -120,11 +128,15 @@ pub(crate) fn set_policy() -> SetPolicy {
 
 pub(crate) fn policy_version() -> PolicyVersion {
     let SetPolicy { policy } = set_policy();
-    PolicyVersion { policy_id: 1, policy_version: 2, made_at: NOW + 60, policy }
+    PolicyVersion { policy_id: 1, policy_version: 2, made_at: NOW + 60, policy_digest: DIGEST, policy }
+}
+
+pub(crate) fn changed_policy() -> ChangedPolicy {
+    ChangedPolicy { version: policy_version(), receipt: Some(receipt()) }
 }
 
 pub(crate) fn policies() -> PolicyPage {
-    let first = PolicyVersion { policy_id: 1, policy_version: 1, made_at: NOW, policy: policy() };
+    let first = PolicyVersion { policy_version: 1, made_at: NOW, policy: policy(), ..policy_version() };
     PolicyPage { policies: vec![first, policy_version()], next: None }
 }
 

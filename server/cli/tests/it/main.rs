@@ -44,6 +44,7 @@ mod partitions;
 mod policies;
 mod program;
 mod quorum;
+mod receipts;
 mod renewal;
 mod retention;
 mod revocation;

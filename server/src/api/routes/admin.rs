@@ -6,8 +6,8 @@ use crate::api::{admin, reference, roots};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use trefoil_api::{
-    ApiKey, ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyPage,
-    PolicyVersion, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail,
+    ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyPage,
+    RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail,
     TenantPage, TenantSummary,
 };
 
@@ -99,7 +99,7 @@ fn policies(routes: Routes) -> Routes {
                 )
                 .conditional("Makes the version only if this `ETag` is that of the policy in force.")
                 .takes::<SetPolicy>(16 * JSON_BYTES_MAX, &examples::set_policy())
-                .answers::<PolicyVersion>(200, "The version.", &examples::policy_version())
+                .answers::<ChangedPolicy>(200, "The version, with its receipt.", &examples::changed_policy())
                 .header("ETag", ETAG)
                 .writes()
                 .asks_key_holder()

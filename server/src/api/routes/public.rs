@@ -10,7 +10,7 @@ use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use serde_json::json;
 use trefoil_api::{
-    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, FheKeys,
+    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, Erased, FheKeys,
     Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
 };
 
@@ -82,7 +82,7 @@ fn subjects(routes: Routes) -> Routes {
                 .says("Delete a subject's template.", "Destroys it and its key. Repeated, it answers 404: it is done.")
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
-                .answers_nothing()
+                .answers::<Erased>(200, "What was destroyed, with its receipt.", &examples::erased())
                 .writes()
                 .asks_key_holder()
                 .fails(&[Code::SubjectUnknown]),
