@@ -274,7 +274,8 @@ where
                 let Some(batch) = self.batcher.poll(now, delay) else { break };
                 self.dispatch(batch);
             }
-            let open = if self.batcher.len() + self.records.len() < self.intake_max { submissions } else { &closed };
+            let open =
+                if self.batcher.len() + self.records.len() < self.intake_max { submissions } else { &closed };
             let wait = match self.batcher.next_deadline(delay) {
                 Some(at) if self.has_room() => Duration::from_micros(at.saturating_sub(now)),
                 _ => IDLE,

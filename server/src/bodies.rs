@@ -3,13 +3,14 @@
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, Base64, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt,
-    RootLogPage, RotationState, RotationStatus, TenantDetail, TenantSummary,
+    ApiKey, ApiKeyState, AttestationForm, Base64, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage,
+    PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, TenantDetail,
+    TenantSummary,
 };
-use trefoil_service::directory::api_keys::{self, State};
-use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
+use trefoil_service::directory::api_keys::{self, State};
+use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};

@@ -251,7 +251,8 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
     let lanes = |reply: usize| world.request(reply, if reply < 2 { reply } else { reply + 1 }, reply);
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert!(outcome.refused.is_empty());
-    let answered: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
+    let answered: Vec<_> =
+        outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
     let expected = |i| (i, if i < 2 { Decision::Match } else { Decision::NoMatch });
     assert_eq!(answered, (0..6).map(expected).collect::<Vec<_>>());
     // The rotation ends while requests wait: only what is under the keys that are left is matched.
@@ -344,7 +345,8 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
         let lanes = people.map(|i| world.request(i, i, i)).collect();
         let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock, &Open);
         assert!(outcome.refused.is_empty());
-        let mut replies: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
+        let mut replies: Vec<_> =
+            outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
         replies.sort_by_key(|(reply, _)| *reply);
         replies
     };
@@ -435,7 +437,8 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
     send.send(LaneSet::from_bits(0b10)).expect("the receiver is here");
     let outcome = run(&pipeline, &clock(), (0..4).map(&mut shared).collect());
     assert_eq!(refusals(&outcome), [(1, Refusal::Template)]);
-    let decided: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
+    let decided: Vec<_> =
+        outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
     assert_eq!(decided, [0, 2, 3].map(|i| (i, Decision::Match)));
 }
 

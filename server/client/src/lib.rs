@@ -22,8 +22,8 @@ use transport::{Outgoing, Transport};
 use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
-    Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
-    Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
+    Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment,
+    FheKeys, Hex, Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
     RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage,
     TenantSummary,
 };

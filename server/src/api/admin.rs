@@ -12,8 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
-    ApiKeyPage, AttestationForm, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    PolicyVersion, SetPolicy, TenantPage,
+    ApiKeyPage, AttestationForm, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    Hex, PolicyVersion, SetPolicy, TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};

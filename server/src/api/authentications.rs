@@ -5,8 +5,8 @@ use super::caller::Caller;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use super::templates::Face;
 use super::{body, templates};
-use crate::bodies;
 use crate::app::App;
+use crate::bodies;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -16,9 +16,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Base64, Hex};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
-use trefoil_pipeline::{
-    AudienceId, LaneRequest, Probe, Refusal, RevealRefused, Stale, SubmitError, Verdict,
-};
+use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, RevealRefused, Stale, SubmitError, Verdict};
 use trefoil_service::Refused;
 use trefoil_service::door::{Asker, Claim, Login};
 use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
-    AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
-    Enrolled, Enrolment, Erased, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage, PolicyVersion,
-    Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-    RotationState, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage, TenantSummary, Threshold,
-    Vector,
+    AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    Decision, Enrolled, Enrolment, Erased, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage,
+    PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
+    RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SetPolicy, TenantDetail,
+    TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 

@@ -127,8 +127,7 @@ pub(crate) fn verify_change_with_seal(
     tenant: &[u8],
     now: Now,
 ) -> PyResult<VerifiedChange> {
-    let verified =
-        attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, &named(tenant)?, now.0);
+    let verified = attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, &named(tenant)?, now.0);
     VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 

@@ -97,9 +97,8 @@ fn seal() -> Receipts {
         let (statement, leaf_index) = (encoded[leaf].1.as_slice(), leaf as u64);
         Attestation { statement, leaf_index, tree_size: tree.size(), path, evidence }.encode()
     };
-    let compact = (0..encoded.len()).map(|leaf| {
-        (encoded[leaf].0, receipt(leaf, Evidence::Compact(seal.reference())))
-    });
+    let compact =
+        (0..encoded.len()).map(|leaf| (encoded[leaf].0, receipt(leaf, Evidence::Compact(seal.reference()))));
     Receipts { full: receipt(1, Evidence::Full(seal.clone())), compact: compact.collect(), seal }
 }
 
@@ -125,7 +124,8 @@ fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
     };
     let (bytes, seal) = (edited(&base, case), Seal::decode(&read(SEAL)).unwrap());
     let root = TrustRoot::from_json(&String::from_utf8(read(case["trust_root"].as_str().unwrap())).unwrap());
-    let tenant = hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
+    let tenant =
+        hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
     let tenant = TenantId::new(tenant.try_into().unwrap());
     let now = case["now"].as_u64().unwrap_or(NOW);
     let verified = match case["seal"].as_bool().unwrap() {
@@ -194,7 +194,12 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
     for case in manifest["cases"].as_array().unwrap() {
         match decide(&manifest, case) {
             Ok(change) => {
-                assert_eq!((&case["expect"], &case["change"]), (&json!("verified"), &change), "{}", case["name"]);
+                assert_eq!(
+                    (&case["expect"], &case["change"]),
+                    (&json!("verified"), &change),
+                    "{}",
+                    case["name"]
+                );
                 verified += 1;
             }
             Err(code) => {

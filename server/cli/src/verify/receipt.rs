@@ -43,7 +43,11 @@ fn report(verified: &VerifiedChange<'_>, tenant_is_given: bool) -> Outcome {
     let tail = [("seal", seal.seal_number.to_string()), ("sealed", time::format(seal.time))];
     let rows = head.into_iter().chain(details(what)).chain(tail);
     let (mut text, mut json) = (String::new(), Map::new());
-    text += &format!("{} three signatures verify under key set {}\n", mark(true), &hex::encode(seal.key_set_id)[..16]);
+    text += &format!(
+        "{} three signatures verify under key set {}\n",
+        mark(true),
+        &hex::encode(seal.key_set_id)[..16]
+    );
     for (name, value) in rows {
         text += &format!("  {name:<15}{value}\n");
         json.insert(name.replace(' ', "_"), Value::String(value));
@@ -52,7 +56,10 @@ fn report(verified: &VerifiedChange<'_>, tenant_is_given: bool) -> Outcome {
     if !tenant_is_given {
         text += "  not checked: tenant; give --tenant\n";
     }
-    Outcome::Valid { text, json: serde_json::json!({"valid": true, "receipt": json, "not_checked": unchecked}) }
+    Outcome::Valid {
+        text,
+        json: serde_json::json!({"valid": true, "receipt": json, "not_checked": unchecked}),
+    }
 }
 
 fn details(what: &What) -> Vec<(&'static str, String)> {
@@ -71,10 +78,9 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
             ("root", hex::encode(root)),
             ("log head", hex::encode(head)),
         ],
-        What::PolicyChanged { id, version, digest } => vec![
-            ("policy", format!("{id} version {version}")),
-            ("policy digest", hex::encode(digest)),
-        ],
+        What::PolicyChanged { id, version, digest } => {
+            vec![("policy", format!("{id} version {version}")), ("policy digest", hex::encode(digest))]
+        }
         What::SessionOpened { session, expires_at } => {
             vec![("session", hex::encode(session)), ("ends", time::format(*expires_at))]
         }

@@ -25,7 +25,10 @@ fn what(service: &Service, answer: &Value) -> What {
     let bytes = bytes(answer);
     let verified = verified(service, &bytes);
     let id = hex::encode(verified.digest());
-    assert_eq!((&answer["receipt"]["id"], verified.change().changed_at), (&json!(id), service.clock.unix_s()));
+    assert_eq!(
+        (&answer["receipt"]["id"], verified.change().changed_at),
+        (&json!(id), service.clock.unix_s())
+    );
     assert_eq!(answer["receipt"]["seal_number"], verified.seal().seal_number);
     verified.change().what
 }
@@ -68,7 +71,8 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     assert!(matches!(refused, Err(VerifyError::SealNeeded(_))), "{refused:?}");
     let seal = service.public.get(&format!("/v1/seals/{}", opened["receipt"]["seal_number"])).await;
     let seal = Seal::decode(&seal.body).unwrap();
-    let session = verify_change_with_seal(&compact, &seal, &service.trust_root, &service.tenant, now).unwrap();
+    let session =
+        verify_change_with_seal(&compact, &seal, &service.trust_root, &service.tenant, now).unwrap();
     let expires_at = opened["expires_at"].as_u64().unwrap();
     assert_eq!(session.change().what, What::SessionOpened { session: person.session_id, expires_at });
     assert!(service.prove(person).await.json()["receipt"].is_null(), "it was open already");
@@ -85,7 +89,10 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     let receipt = bytes(&changed);
     let receipt = verified(&service, &receipt);
     assert_eq!(receipt.change().what, What::PolicyChanged { id: 1, version: 1, digest });
-    assert_eq!((receipt.change().changed_at, &changed["policy_digest"]), (made_at, &json!(hex::encode(digest))));
+    assert_eq!(
+        (receipt.change().changed_at, &changed["policy_digest"]),
+        (made_at, &json!(hex::encode(digest)))
+    );
 
     let erased = service.public.send(Method::DELETE, &templates_path(person), &[], "").await;
     assert_eq!(erased.status, 200);

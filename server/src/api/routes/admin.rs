@@ -6,9 +6,9 @@ use crate::api::{admin, reference, roots};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use trefoil_api::{
-    ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyPage,
-    RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail,
-    TenantPage, TenantSummary,
+    ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
+    PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail, TenantPage,
+    TenantSummary,
 };
 
 /// Routes of the admin listener.

@@ -10,8 +10,8 @@ use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use serde_json::json;
 use trefoil_api::{
-    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, Erased, FheKeys,
-    Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
+    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, Erased,
+    FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
 };
 
 const DECIDED: [Code; 21] = [

@@ -305,7 +305,7 @@ fn sqlite_refuses_a_newer_schema() {
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
     assert!(text.contains("schema version 5"), "{text}");
 }
-    assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
+assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
 /// A file of version 1, whose sum left seals and templates out.
 #[test]
 fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
