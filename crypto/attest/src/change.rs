@@ -293,14 +293,15 @@ impl<'a> VerifiedChange<'a> {
     }
 }
 
-/// Verifies a full receipt about `tenant` at `now` (Unix seconds). What it must say is the caller's to compare.
+/// Verifies a full receipt about `tenant` at `now` (Unix seconds). Without a tenant it may be about any, as for the holder of an API key
+/// who knows no other. What else it must say is the caller's to compare.
 ///
 /// # Errors
 /// The first check that failed.
 pub fn verify_change<'a>(
     bytes: &'a [u8],
     trust_root: &TrustRoot,
-    tenant: &TenantId,
+    tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
     let receipt = Attestation::decode(bytes)?;
@@ -320,7 +321,7 @@ pub fn verify_change_with_seal<'a>(
     bytes: &'a [u8],
     seal: &Seal,
     trust_root: &TrustRoot,
-    tenant: &TenantId,
+    tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
     let receipt = Attestation::decode(bytes)?;
@@ -342,7 +343,7 @@ pub fn verify_change_with_pruned_seal<'a>(
     bytes: &'a [u8],
     pruned: &PrunedSeal,
     trust_root: &TrustRoot,
-    tenant: &TenantId,
+    tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
     let receipt = Attestation::decode(bytes)?;
@@ -360,7 +361,7 @@ fn verify_decoded<'a>(
     receipt: &Attestation<'a>,
     header: &SealHeader,
     trust_root: &TrustRoot,
-    tenant: &TenantId,
+    tenant: Option<&TenantId>,
     now: u64,
     signed: impl FnOnce() -> Result<(), VerifyError>,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
@@ -368,7 +369,7 @@ fn verify_decoded<'a>(
     if change.issuer != trust_root.issuer() {
         return Err(VerifyError::Issuer { found: change.issuer.into() });
     }
-    if change.tenant != *tenant {
+    if tenant.is_some_and(|tenant| change.tenant != *tenant) {
         return Err(VerifyError::Tenant);
     }
     let (skew, issued_at) = (CLOCK_SKEW_SECONDS_DEFAULT, change.changed_at);

@@ -151,9 +151,9 @@ impl Verify {
         };
         let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
         let now = self.at.unwrap_or_else(|| trefoil_service::clock::SystemClock::default().unix_s());
-        if let Some(tenant) = receipt::tenant(&bytes) {
-            let tenant = self.tenant.map_or(tenant, |tenant| TenantId::new(tenant.0));
-            return Ok(receipt::verify(&bytes, seal.as_ref(), &root, &tenant, now, self.tenant.is_some()));
+        if receipt::is_one(&bytes) {
+            let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));
+            return Ok(receipt::verify(&bytes, seal.as_ref(), &root, tenant.as_ref(), now));
         }
         let policy = match self.policy(root, &bytes) {
             Ok(policy) => policy,

@@ -23,9 +23,9 @@ use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
     Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment,
-    FheKeys, Hex, Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey,
-    RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail, TenantPage,
-    TenantSummary,
+    Erased, FheKeys, Hex, Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail,
+    TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -257,6 +257,15 @@ impl Client {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
+    }
+
+    /// Destroys a subject's template and its key. Needs [`Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `subject-unknown`, also where an earlier call did it, and [`ClientError`] in general.
+    pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        self.0.json(Outgoing::delete(path)).await
     }
 
     /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator

@@ -99,21 +99,22 @@ impl VerifiedChange {
     }
 }
 
-fn named(tenant: &[u8]) -> PyResult<attest::TenantId> {
-    let tenant = tenant.try_into().map_err(|_| PyValueError::new_err("tenant must be 16 bytes"))?;
-    Ok(attest::TenantId::new(tenant))
+fn named(tenant: Option<&[u8]>) -> PyResult<Option<attest::TenantId>> {
+    let of_bytes = |tenant: &[u8]| tenant.try_into().map(attest::TenantId::new);
+    tenant.map(of_bytes).transpose().map_err(|_| PyValueError::new_err("tenant must be 16 bytes, or None"))
 }
 
-/// Verifies a full receipt about `tenant` at `now` (Unix seconds); raises `VerifyError`. What it must say is the caller's to compare.
+/// Verifies a full receipt about `tenant`, or about any, at `now` (Unix seconds); raises `VerifyError`. What else it must say is the
+/// caller's to compare.
 #[pyfunction]
 pub(crate) fn verify_change(
     py: Python<'_>,
     receipt: &[u8],
     trust_root: &TrustRoot,
-    tenant: &[u8],
+    tenant: Option<&[u8]>,
     now: Now,
 ) -> PyResult<VerifiedChange> {
-    let verified = attest::verify_change(receipt, &trust_root.0, &named(tenant)?, now.0);
+    let verified = attest::verify_change(receipt, &trust_root.0, named(tenant)?.as_ref(), now.0);
     VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 
@@ -124,10 +125,11 @@ pub(crate) fn verify_change_with_seal(
     receipt: &[u8],
     seal: &Seal,
     trust_root: &TrustRoot,
-    tenant: &[u8],
+    tenant: Option<&[u8]>,
     now: Now,
 ) -> PyResult<VerifiedChange> {
-    let verified = attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, &named(tenant)?, now.0);
+    let verified =
+        attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, named(tenant)?.as_ref(), now.0);
     VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 

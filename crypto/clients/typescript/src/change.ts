@@ -7,7 +7,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js";
 
 import { type Attestation, decodeAttestation } from "./attestation.js";
-import { equal } from "./bytes.js";
+import { equal, isBytes } from "./bytes.js";
 import { Reader, utf8 } from "./cbor.js";
 import { CLOCK_SKEW_SECONDS_DEFAULT } from "./policy.js";
 import { Seal, type SealHeader } from "./seal.js";
@@ -191,11 +191,14 @@ export class VerifiedChange {
   }
 }
 
-/** Verifies a full receipt about `tenant` (16 bytes) at `now` (Unix seconds); refuses with a {@link VerifyError}. What it must say is the caller's to compare. */
+/**
+ * Verifies a full receipt about `tenant` (16 bytes; undefined for any) at `now` (Unix seconds); refuses with a {@link VerifyError}.
+ * What else it must say is the caller's to compare.
+ */
 export function verifyChange(
   bytes: Uint8Array,
   trustRoot: TrustRoot,
-  tenant: Uint8Array,
+  tenant: Uint8Array | undefined,
   now: number,
 ): VerifiedChange {
   checkArguments(trustRoot, tenant, now);
@@ -207,12 +210,15 @@ export function verifyChange(
   throw new VerifyError("seal-needed", message, { seal: evidence.reference });
 }
 
-/** Verifies a compact receipt with the seal that it names (or a full one, whose seal must then be the same); refuses with a {@link VerifyError}. */
+/**
+ * Verifies a compact receipt with the seal that it names (or a full one, whose seal must then be the same); refuses with a
+ * {@link VerifyError}.
+ */
 export function verifyChangeWithSeal(
   bytes: Uint8Array,
   seal: Seal,
   trustRoot: TrustRoot,
-  tenant: Uint8Array,
+  tenant: Uint8Array | undefined,
   now: number,
 ): VerifiedChange {
   checkArguments(trustRoot, tenant, now);
@@ -226,10 +232,10 @@ export function verifyChangeWithSeal(
 }
 
 /** Mistakes of the caller, not of the receipt. */
-function checkArguments(trustRoot: TrustRoot, tenant: Uint8Array, now: number): void {
+function checkArguments(trustRoot: TrustRoot, tenant: Uint8Array | undefined, now: number): void {
   if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
-  if (!(tenant instanceof Uint8Array) || tenant.length !== 16) {
-    throw new TypeError("tenant must be a Uint8Array of 16 bytes");
+  if (tenant !== undefined && !(isBytes(tenant) && tenant.length === 16)) {
+    throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");
   }
   checkNow(now);
 }
@@ -238,13 +244,17 @@ function verifyDecoded(
   receipt: Attestation,
   seal: Seal,
   trustRoot: TrustRoot,
-  tenant: Uint8Array,
+  tenant: Uint8Array | undefined,
   now: number,
 ): VerifiedChange {
   const change = decoded(() => decodeChange(receipt.statement));
   const { header } = seal;
   if (change.issuer !== trustRoot.issuer) throw otherIssuer(change.issuer);
-  refuseIf(!equal(change.tenant, tenant), "tenant", "another tenant than required; do not accept");
+  refuseIf(
+    tenant !== undefined && !equal(change.tenant, tenant),
+    "tenant",
+    "another tenant than required; do not accept",
+  );
   const skew = BigInt(CLOCK_SKEW_SECONDS_DEFAULT);
   const { changedAt } = change;
   const latest = BigInt(now) + skew;

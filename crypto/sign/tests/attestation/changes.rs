@@ -126,11 +126,11 @@ fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
     let root = TrustRoot::from_json(&String::from_utf8(read(case["trust_root"].as_str().unwrap())).unwrap());
     let tenant =
         hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
-    let tenant = TenantId::new(tenant.try_into().unwrap());
+    let tenant = Some(TenantId::new(tenant.try_into().unwrap()));
     let now = case["now"].as_u64().unwrap_or(NOW);
     let verified = match case["seal"].as_bool().unwrap() {
-        true => verify_change_with_seal(&bytes, &seal, &root.unwrap(), &tenant, now),
-        false => verify_change(&bytes, &root.unwrap(), &tenant, now),
+        true => verify_change_with_seal(&bytes, &seal, &root.unwrap(), tenant.as_ref(), now),
+        false => verify_change(&bytes, &root.unwrap(), tenant.as_ref(), now),
     };
     verified.map(|verified| told(verified.change())).map_err(|cause: VerifyError| cause.code())
 }

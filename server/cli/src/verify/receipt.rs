@@ -1,37 +1,34 @@
 //! The receipt of a change, which is for the tenant and for auditors: it has no audience, no nonce and no end.
 
 use super::{Given, Outcome, mark, refused, time};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use trefoil_attest::{
     Attestation, Change, TrustRoot, VerifiedChange, What, verify_change, verify_change_with_pruned_seal,
     verify_change_with_seal,
 };
 use trefoil_types::TenantId;
 
-/// The tenant that a receipt is about; nothing where the bytes are none.
-pub(super) fn tenant(bytes: &[u8]) -> Option<TenantId> {
-    let receipt = Attestation::decode(bytes).ok()?;
-    Change::decode(receipt.statement).ok().map(|change| change.tenant)
+/// Whether the bytes are a receipt, or would be one if they verified.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    Attestation::decode(bytes).is_ok_and(|receipt| Change::decode(receipt.statement).is_ok())
 }
 
-/// Verifies a receipt about a tenant, which is the receipt's own if the caller gave none.
 pub(super) fn verify(
     bytes: &[u8],
     seal: Option<&Given>,
     root: &TrustRoot,
-    tenant: &TenantId,
+    tenant: Option<&TenantId>,
     now: u64,
-    is_given: bool,
 ) -> Outcome {
     let verified = match seal {
         None => verify_change(bytes, root, tenant, now),
         Some(Given::Whole(seal)) => verify_change_with_seal(bytes, seal, root, tenant, now),
         Some(Given::Pruned(seal)) => verify_change_with_pruned_seal(bytes, seal, root, tenant, now),
     };
-    verified.map_or_else(|cause| refused(&cause), |verified| report(&verified, is_given))
+    verified.map_or_else(|cause| refused(&cause), |verified| report(&verified, tenant.is_none()))
 }
 
-fn report(verified: &VerifiedChange<'_>, tenant_is_given: bool) -> Outcome {
+fn report(verified: &VerifiedChange<'_>, of_any_tenant: bool) -> Outcome {
     let Change { issuer, tenant, changed_at, what, .. } = verified.change();
     let head = [
         ("change", what.name().to_owned()),
@@ -41,25 +38,18 @@ fn report(verified: &VerifiedChange<'_>, tenant_is_given: bool) -> Outcome {
     ];
     let seal = verified.seal();
     let tail = [("seal", seal.seal_number.to_string()), ("sealed", time::format(seal.time))];
-    let rows = head.into_iter().chain(details(what)).chain(tail);
-    let (mut text, mut json) = (String::new(), Map::new());
-    text += &format!(
-        "{} three signatures verify under key set {}\n",
-        mark(true),
-        &hex::encode(seal.key_set_id)[..16]
-    );
-    for (name, value) in rows {
+    let key_set = hex::encode(seal.key_set_id);
+    let mut text = format!("{} three signatures verify under key set {}\n", mark(true), &key_set[..16]);
+    let mut json = Map::new();
+    for (name, value) in head.into_iter().chain(details(what)).chain(tail) {
         text += &format!("  {name:<15}{value}\n");
         json.insert(name.replace(' ', "_"), Value::String(value));
     }
-    let unchecked: &[&str] = if tenant_is_given { &[] } else { &["tenant"] };
-    if !tenant_is_given {
+    let unchecked: &[&str] = if of_any_tenant { &["tenant"] } else { &[] };
+    if of_any_tenant {
         text += "  not checked: tenant; give --tenant\n";
     }
-    Outcome::Valid {
-        text,
-        json: serde_json::json!({"valid": true, "receipt": json, "not_checked": unchecked}),
-    }
+    Outcome::Valid { text, json: json!({"valid": true, "receipt": json, "not_checked": unchecked}) }
 }
 
 fn details(what: &What) -> Vec<(&'static str, String)> {

@@ -192,7 +192,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let mut forked = Service { server, trust_root, customer };
     let bearer = forked.api_key(&["enrol", "authenticate", "issue"]).await;
     forked.public = forked.public.with_bearer(&bearer);
-    seal(&forked, &people[0], 20, 4).await;
+    seal(&forked, &people[0], 20, 8).await;
     let url = format!("https://{}", forked.public.address);
     let certificate = text(&forked.server.certificate_path());
     let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];

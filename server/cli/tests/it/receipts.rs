@@ -17,7 +17,7 @@ fn bytes(answer: &Value) -> Vec<u8> {
 }
 
 fn verified<'a>(service: &Service, bytes: &'a [u8]) -> VerifiedChange<'a> {
-    verify_change(bytes, &service.trust_root, &service.tenant, service.clock.unix_s()).unwrap()
+    verify_change(bytes, &service.trust_root, Some(&service.tenant), service.clock.unix_s()).unwrap()
 }
 
 /// What a receipt says was done, now.
@@ -67,12 +67,12 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     let opened = service.prove(person).await.json();
     let compact = bytes(&opened);
     let now = service.clock.unix_s();
-    let refused = verify_change(&compact, &service.trust_root, &service.tenant, now);
+    let refused = verify_change(&compact, &service.trust_root, Some(&service.tenant), now);
     assert!(matches!(refused, Err(VerifyError::SealNeeded(_))), "{refused:?}");
     let seal = service.public.get(&format!("/v1/seals/{}", opened["receipt"]["seal_number"])).await;
     let seal = Seal::decode(&seal.body).unwrap();
     let session =
-        verify_change_with_seal(&compact, &seal, &service.trust_root, &service.tenant, now).unwrap();
+        verify_change_with_seal(&compact, &seal, &service.trust_root, Some(&service.tenant), now).unwrap();
     let expires_at = opened["expires_at"].as_u64().unwrap();
     assert_eq!(session.change().what, What::SessionOpened { session: person.session_id, expires_at });
     assert!(service.prove(person).await.json()["receipt"].is_null(), "it was open already");
@@ -104,6 +104,7 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
         .map(|answer| answer["receipt"]["seal_number"].as_u64().unwrap());
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
     altered_receipts_are_refused(&service, &bytes(&erased.json()));
+    let tenant = hex::encode(service.tenant);
     assert!(service.server.shutdown().await);
     let root_file = directory.path().join("trust-root.json");
     std::fs::write(&root_file, service.trust_root.to_json()).unwrap();
@@ -113,11 +114,31 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
         .output()
         .unwrap();
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+
+    // The command reads the answer as it came.
+    let answer_file = directory.path().join("erased.json");
+    std::fs::write(&answer_file, erased.body).unwrap();
+    let verify = |tenant: &str| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
+            .args(["verify", answer_file.to_str().unwrap(), "--trust-root", root_file.to_str().unwrap()])
+            .args(["--at", &now.to_string(), "--tenant", tenant])
+            .output()
+            .unwrap()
+    };
+    let shown = verify(&tenant);
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let handle = hex::encode(person.handle);
+    for part in ["three signatures verify", "erased", &tenant, &handle] {
+        assert!(shown.status.success() && text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("not checked"), "{text}");
+    let other = verify(&"9".repeat(32));
+    assert_eq!(other.status.code(), Some(1), "{}", String::from_utf8_lossy(&other.stdout));
 }
 
 /// By its bytes, its tenant, its time, and as what it is not.
 fn altered_receipts_are_refused(service: &Service, receipt: &[u8]) {
-    let (root, tenant, now) = (&service.trust_root, &service.tenant, service.clock.unix_s());
+    let (root, tenant, now) = (&service.trust_root, Some(&service.tenant), service.clock.unix_s());
     for at in 0..receipt.len() {
         // Every byte of the change and its path, and samples of the signatures.
         if at < 600 || at % 97 == 0 {
@@ -127,7 +148,7 @@ fn altered_receipts_are_refused(service: &Service, receipt: &[u8]) {
         }
     }
     let other = trefoil_types::TenantId::new([9; 16]);
-    assert!(matches!(verify_change(receipt, root, &other, now), Err(VerifyError::Tenant)));
+    assert!(matches!(verify_change(receipt, root, Some(&other), now), Err(VerifyError::Tenant)));
     assert!(matches!(verify_change(receipt, root, tenant, now - 60), Err(VerifyError::NotYetValid { .. })));
     assert!(verify_change(receipt, root, tenant, now + 86_400).is_ok(), "a receipt is kept");
     let policy = Policy::new(root.clone(), service::AUDIENCE, trefoil_attest::Nonce::DangerousAny);
@@ -156,7 +177,8 @@ async fn a_login_is_no_receipt_and_logins_go_on_beside_changes() {
             let answer = answer(&service.authenticate(&request).await);
             assert_eq!(answer.decision, Decision::Match);
             let now = service.clock.unix_s();
-            let refused = verify_change(&answer.attestation.0, &service.trust_root, &service.tenant, now);
+            let refused =
+                verify_change(&answer.attestation.0, &service.trust_root, Some(&service.tenant), now);
             assert!(matches!(refused, Err(VerifyError::Malformed(_))), "{refused:?}");
         }
     };
