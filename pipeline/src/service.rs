@@ -86,6 +86,10 @@ pub struct Service<R> {
 }
 
 /// What comes in.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are logins, which a box would cost an allocation each"
+)]
 enum Submitted<R> {
     Login(TenantId, LaneRequest<R>),
     Record(Record<R>),
