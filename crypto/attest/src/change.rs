@@ -93,6 +93,11 @@ pub enum What {
         /// When it ends, Unix seconds.
         expires_at: u64,
     },
+    /// A session was ended before its time, and its proof opens it no more.
+    SessionEnded {
+        /// The session.
+        session: SessionId,
+    },
 }
 
 /// What a receipt calls a reference to a consent by, so that the reference itself stays with the tenant.
@@ -109,6 +114,7 @@ impl What {
             Self::RootPublished { .. } => 3,
             Self::PolicyChanged { .. } => 4,
             Self::SessionOpened { .. } => 5,
+            Self::SessionEnded { .. } => 6,
         }
     }
 
@@ -121,6 +127,7 @@ impl What {
             Self::RootPublished { .. } => "root_published",
             Self::PolicyChanged { .. } => "policy_changed",
             Self::SessionOpened { .. } => "session_opened",
+            Self::SessionEnded { .. } => "session_ended",
         }
     }
 
@@ -154,6 +161,10 @@ impl What {
                 w.array(2);
                 w.bytes(session.as_bytes());
                 w.uint(*expires_at);
+            }
+            Self::SessionEnded { session } => {
+                w.array(1);
+                w.bytes(session.as_bytes());
             }
         }
     }
@@ -200,6 +211,10 @@ impl What {
                     session: SessionId::new(r.fixed("what.session")?),
                     expires_at: r.uint("what.expires_at")?,
                 })
+            }
+            6 => {
+                array(r, 1)?;
+                Ok(Self::SessionEnded { session: SessionId::new(r.fixed("what.session")?) })
             }
             _ => Err(start.error("kind", Problem::OutOfRange)),
         }

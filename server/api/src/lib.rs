@@ -72,6 +72,60 @@ pub struct Enrolled {
     pub receipt: Option<Receipt>,
 }
 
+/// `GET /v1/subjects/{handle}`: a subject with a template, of which nothing is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Subject {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Which of the subject's templates is active.
+    pub generation: u32,
+    /// When it was enrolled, Unix seconds.
+    pub enrolled_at: u64,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+}
+
+/// `GET /v1/subjects`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SubjectPage {
+    /// The subjects, by their handles.
+    pub subjects: Vec<Subject>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<32>>,
+}
+
+/// A session that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LiveSession {
+    /// Digest of the proven statement.
+    pub session_id: Hex<32>,
+    /// Unix seconds at which it ends by itself.
+    pub expires_at: u64,
+}
+
+/// `GET /v1/proof-sessions`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SessionPage {
+    /// The sessions, by their identifiers.
+    pub sessions: Vec<LiveSession>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<32>>,
+}
+
+/// Answer to `DELETE /v1/proof-sessions/{session}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct EndedSession {
+    /// Digest of the proven statement.
+    pub session_id: Hex<32>,
+    /// That it was ended; `null` where that could not be sealed.
+    pub receipt: Option<Receipt>,
+}
+
 /// Answer to `DELETE /v1/subjects/{handle}/templates`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

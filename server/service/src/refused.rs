@@ -76,6 +76,9 @@ pub enum Refused {
     /// A credential root that would leave too many accepted.
     #[error("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min")]
     TooManyRoots,
+    /// The tenant has no such session, or it ended.
+    #[error("no session with this identifier goes on")]
+    SessionUnknown,
     /// The session carries no requests any more.
     #[error("the session has ended or its credential root was withdrawn; prove again")]
     SessionEnded,

@@ -103,7 +103,7 @@ async fn revived(
 ) -> Result<Verdict, Problem> {
     match app.service.sessions.revive(tenant, &SessionId::new(request.session_id.0), now).await? {
         Kept::Live(verdict) => Ok(verdict),
-        Kept::Over => Err(Refused::SessionEnded.into()),
+        Kept::Over | Kept::Ended => Err(Refused::SessionEnded.into()),
         Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
     }
 }

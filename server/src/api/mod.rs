@@ -42,6 +42,7 @@ mod reference;
 mod roots;
 pub(crate) mod routes;
 mod sizes;
+mod subjects;
 mod templates;
 
 pub(crate) use sizes::HEAD_BYTES_MAX;

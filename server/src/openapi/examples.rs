@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
     AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    Decision, Enrolled, Enrolment, Erased, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, PolicyPage,
-    PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SetPolicy, TenantDetail,
-    TenantPage, TenantSummary, Threshold, Vector,
+    Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot,
+    Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SessionPage,
+    SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -38,6 +38,23 @@ fn receipt() -> Receipt {
 
 pub(crate) fn erased() -> Erased {
     Erased { handle: HANDLE, generation: 1, erased_at: NOW, receipt: Some(receipt()) }
+}
+
+pub(crate) fn subject() -> Subject {
+    Subject { handle: HANDLE, generation: 1, enrolled_at: NOW, consent_ref: "form 7".to_owned() }
+}
+
+pub(crate) fn subjects() -> SubjectPage {
+    SubjectPage { subjects: vec![subject()], next: None }
+}
+
+pub(crate) fn sessions() -> SessionPage {
+    let session = LiveSession { session_id: SESSION, expires_at: NOW + 3_300 };
+    SessionPage { sessions: vec![session], next: None }
+}
+
+pub(crate) fn ended_session() -> EndedSession {
+    EndedSession { session_id: SESSION, receipt: Some(receipt()) }
 }
 
 pub(crate) fn publish_root() -> PublishRoot {

@@ -38,6 +38,7 @@ impl From<Refused> for Problem {
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,
             Refused::RootOvertaken => Code::RootGenerationStale,
+            Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
             Refused::TooManyChains

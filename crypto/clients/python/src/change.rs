@@ -69,6 +69,7 @@ impl Change {
             What::SessionOpened { session, expires_at } => {
                 Self { session: bytes(session.as_bytes()), expires_at: Some(*expires_at), ..common }
             }
+            What::SessionEnded { session } => Self { session: bytes(session.as_bytes()), ..common },
             other => {
                 let detail = format!("{} is a kind that this package does not show; update it", other.name());
                 return Err(PyValueError::new_err(detail));

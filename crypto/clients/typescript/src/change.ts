@@ -77,6 +77,12 @@ export type What =
       readonly session: Uint8Array;
       /** When it ends, Unix seconds. */
       readonly expiresAt: bigint;
+    }
+  | {
+      /** A session was ended before its time, and its proof opens it no more. */
+      readonly kind: "session_ended";
+      /** The session, 32 bytes. */
+      readonly session: Uint8Array;
     };
 
 /** What a service changed for a tenant. */
@@ -160,6 +166,9 @@ function readWhat(kind: bigint, r: Reader): What {
         session: r.bytes("what.session", 32),
         expiresAt: r.uint("what.expires_at"),
       };
+    case 6n:
+      r.array("what", 1);
+      return { kind: "session_ended", session: r.bytes("what.session", 32) };
     default:
       throw r.outOfRange("kind", start);
   }

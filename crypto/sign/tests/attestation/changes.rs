@@ -29,7 +29,7 @@ fn change(what: What) -> Change<'static> {
 }
 
 /// One of each kind, with numbers of several lengths.
-fn changes() -> [Change<'static>; 5] {
+fn changes() -> [Change<'static>; 6] {
     let handle = Handle::new([2; 32]);
     [
         What::Enrolled { handle, generation: 1, consent: consent_digest("form 7") },
@@ -37,6 +37,7 @@ fn changes() -> [Change<'static>; 5] {
         What::RootPublished { generation: 70_000, generation_min: 0, root: [5; 32], head: [6; 32] },
         What::PolicyChanged { id: 1, version: u32::MAX, digest: [7; 32] },
         What::SessionOpened { session: SessionId::new([8; 32]), expires_at: NOW + 3_300 },
+        What::SessionEnded { session: SessionId::new([8; 32]) },
     ]
     .map(change)
 }
@@ -60,6 +61,7 @@ fn told(change: &Change<'_>) -> Value {
         What::SessionOpened { session, expires_at } => {
             json!({"session": hex::encode(session), "expires_at": expires_at})
         }
+        What::SessionEnded { session } => json!({"session": hex::encode(session)}),
         _ => panic!("a kind without vectors"),
     };
     told["kind"] = json!(change.what.name());
@@ -208,7 +210,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 8 && refused > 400, "{verified} verified, {refused} refused");
+    assert!(verified == 9 && refused > 400, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");

@@ -74,6 +74,7 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
         What::SessionOpened { session, expires_at } => {
             vec![("session", hex::encode(session)), ("ends", time::format(*expires_at))]
         }
+        What::SessionEnded { session } => vec![("session", hex::encode(session))],
         other => vec![("more", format!("this build does not show what {} has", other.name()))],
     }
 }

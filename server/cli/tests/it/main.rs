@@ -57,6 +57,7 @@ mod sessions;
 mod shutdown;
 mod small_disk;
 mod started;
+mod subjects;
 mod supervision;
 mod systemd;
 mod vaults;

@@ -4,7 +4,7 @@
 
 use super::{
     ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
-    SessionId, Store, StoreError, Template, Tenant, TenantId,
+    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -206,6 +206,18 @@ impl Store for Memory {
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         Ok(self.tables().templates.get(&(*tenant, *handle)).cloned())
+    }
+
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
+        let tables = self.tables();
+        let range = tables.templates.range((*tenant, *from)..=(*tenant, Handle::new([u8::MAX; 32])));
+        let subject = |template: &Template| Subject {
+            handle: template.handle,
+            generation: template.generation,
+            consent_ref: template.consent_ref.clone(),
+            created_at: template.created_at,
+        };
+        Ok(range.take(count).map(|(_, template)| subject(template)).collect())
     }
 
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {

@@ -146,6 +146,19 @@ pub struct Template {
     pub created_at: u64,
 }
 
+/// A subject with a template, without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Who.
+    pub handle: Handle,
+    /// Of the template.
+    pub generation: u32,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
 /// A proof session, kept so that neither eviction of its verdict nor a restart ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -155,7 +168,7 @@ pub struct Session {
     pub id: SessionId,
     /// Unix seconds.
     pub expires_at: u64,
-    /// The session, its key too, under the tenant's key; see [`wrap::SessionName`].
+    /// The session, its key too, under the tenant's key; see [`wrap::SessionName`]. Empty once it was ended.
     pub wrapped: Vec<u8>,
 }
 
@@ -239,6 +252,8 @@ pub trait Store: Send + Sync + 'static {
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
     /// The active template.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
+    /// Subjects of a tenant with a template, by handle from one on, at most `count`.
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
     /// Deletes template and data key and overwrites their bytes; the generation that was active.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions, all or none.

@@ -2,7 +2,7 @@
 
 use super::{
     ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
-    SessionId, Store, StoreError, Template, Tenant, TenantId,
+    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
@@ -364,6 +364,15 @@ impl Store for Sqlite {
         )
     }
 
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
+        let sql = "SELECT handle, generation, consent_ref, created_at FROM templates
+                   WHERE tenant = ? AND handle >= ? ORDER BY handle LIMIT ?";
+        self.0.read(|connection| {
+            let values = (tenant.as_bytes(), from.as_bytes(), count as u64);
+            connection.prepare_cached(sql)?.query_map(values, read_subject)?.collect()
+        })
+    }
+
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
         let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.shred(move |connection| {
@@ -612,6 +621,15 @@ fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
         number: row.get("number")?,
         key: row.get("key")?,
         registered_at: row.get("registered_at")?,
+    })
+}
+
+fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
+    Ok(Subject {
+        handle: Handle::new(row.get("handle")?),
+        generation: row.get("generation")?,
+        consent_ref: row.get("consent_ref")?,
+        created_at: row.get("created_at")?,
     })
 }
 

@@ -156,6 +156,22 @@ fn policies_are_kept(store: &dyn Store) {
     assert_eq!((store.policies(&U, 2, 9), store.policies(&W, 0, 9)), (Ok(vec![]), Ok(vec![])));
 }
 
+/// With one template, of `H`.
+fn subjects_are_listed(store: &dyn Store) {
+    let subject = |template: &Template| Subject {
+        handle: template.handle,
+        generation: template.generation,
+        consent_ref: template.consent_ref.clone(),
+        created_at: template.created_at,
+    };
+    let all = store.subjects(&T, &Handle::new([0; 32]), 9).unwrap();
+    let own = store.template(&T, &H).unwrap().unwrap();
+    assert_eq!(all, [subject(&own)]);
+    assert_eq!(store.subjects(&T, &H, 9).unwrap(), all);
+    assert_eq!(store.subjects(&T, &Handle::new([4; 32]), 9), Ok(vec![]));
+    assert_eq!((store.subjects(&U, &H, 9), store.subjects(&T, &H, 0)), (Ok(vec![]), Ok(vec![])));
+}
+
 /// The key whose life ended; another one goes on.
 fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     let key = ApiKey { label: "till 4".to_owned(), expires_at: Some(90), ..api_key(1) };
@@ -221,6 +237,7 @@ fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.template(&T, &H), Ok(Some(template(2))));
     assert_eq!(store.template(&U, &H), Ok(None), "a template belongs to its tenant");
     templates_are_renewed(store);
+    subjects_are_listed(store);
     assert_eq!(store.delete_template(&U, &H), Ok(None));
     assert_eq!(store.delete_template(&T, &H), Ok(Some(3)));
     assert_eq!((store.template(&T, &H), store.delete_template(&T, &H)), (Ok(None), Ok(None)));
@@ -300,12 +317,12 @@ fn sqlite_refuses_a_newer_schema() {
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 5).unwrap();
+    connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
-    assert!(text.contains("schema version 5"), "{text}");
+    assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
 }
-assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
+
 /// A file of version 1, whose sum left seals and templates out.
 #[test]
 fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {

@@ -85,7 +85,7 @@ class Verified:
     families: list[str]
 
 class Change:
-    kind: Literal["enrolled", "erased", "root_published", "policy_changed", "session_opened"]
+    kind: Literal["enrolled", "erased", "root_published", "policy_changed", "session_opened", "session_ended"]
     issuer: str
     tenant: bytes
     changed_at: int
