@@ -116,7 +116,7 @@ pub struct SessionPage {
     pub next: Option<Hex<32>>,
 }
 
-/// Answer to `DELETE /v1/proof-sessions/{session}`.
+/// Answer to `DELETE /v1/proof-sessions/{session_id}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct EndedSession {

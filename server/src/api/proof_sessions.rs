@@ -141,7 +141,7 @@ pub(super) async fn list(
     body::answer(StatusCode::OK, &SessionPage { sessions, next: next.map(|id| Hex(id.to_bytes())) })
 }
 
-/// `DELETE /v1/proof-sessions/{session}`: no request is taken in it from the answer on.
+/// `DELETE /v1/proof-sessions/{session_id}`: no request is taken in it from the answer on.
 pub(super) async fn end(
     State(app): State<Arc<App>>,
     caller: Caller,

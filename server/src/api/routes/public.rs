@@ -161,10 +161,10 @@ fn logins(routes: Routes) -> Routes {
             proof_sessions::list,
         )
         .route(
-            Operation::new(Method::Delete, "/v1/proof-sessions/{session}", "endSession")
+            Operation::new(Method::Delete, "/v1/proof-sessions/{session_id}", "endSession")
                 .says("End a session.", "No request is taken in it from the answer on, and its proof opens it no more. Repeated, it answers 404.")
                 .for_tenants(Scope::Authenticate)
-                .path::<Hex<32>>("session", "The session.", examples::SESSION)
+                .path::<Hex<32>>("session_id", "The session.", examples::SESSION)
                 .answers::<EndedSession>(200, "It ended, with its receipt.", &examples::ended_session())
                 .writes()
                 .fails(&[Code::SessionUnknown]),
