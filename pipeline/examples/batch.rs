@@ -72,6 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fmr_class: 3,
         embedder: "facenet-128".into(),
         level_min: LEVEL,
+        threshold: THRESHOLD,
         attestation_lifetime_s: 60,
         probe: ProbeMode::Plain,
     };
@@ -81,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &Still, &Open);
     for lane in &outcome.lanes {
         println!("person {:2}: {:?}, digest {}", lane.reply, lane.decision, hex::encode(lane.digest));
-        assert_eq!(lane.decision == Decision::Match, lane.reply != IMPOSTOR);
+        assert_eq!(lane.decision == Some(Decision::Match), lane.reply != IMPOSTOR);
     }
     println!("{} decided in one batch, {} refused", outcome.lanes.len(), outcome.refused.len());
     Ok(())

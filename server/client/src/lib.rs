@@ -24,9 +24,10 @@ use transport::{Outgoing, Transport};
 use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
-    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
-    Outcome, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary,
+    Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment,
+    Erased, FheKeys, Hex, Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail,
+    TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -113,6 +114,32 @@ impl Admin {
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn tenant(&self, tenant: Hex<16>) -> Result<TenantDetail, ClientError> {
         self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
+    }
+
+    /// Makes a policy the next version of a tenant's; with `if_version` only where that is the version in force.
+    ///
+    /// # Errors
+    /// `policy-overtaken`, `tenant-unknown`, `field-invalid`, and [`ClientError`] in general.
+    pub async fn set_policy(
+        &self,
+        tenant: Hex<16>,
+        policy: &Policy,
+        if_version: Option<u32>,
+    ) -> Result<ChangedPolicy, ClientError> {
+        let body = SetPolicy { policy: policy.clone() };
+        let mut outgoing = Outgoing::put_json(of_tenant(tenant, "/policy"), &body);
+        if let Some(version) = if_version {
+            outgoing = outgoing.header("if-match", &format!("\"{version}\""))?;
+        }
+        self.0.json(outgoing).await
+    }
+
+    /// A page of the versions of a tenant's policy, from one on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn policies(&self, tenant: Hex<16>, from: u32) -> Result<PolicyPage, ClientError> {
+        self.0.json(Outgoing::get(of_tenant(tenant, &format!("/policies?from={from}")))).await
     }
 
     /// Disables a tenant, so that its API keys are refused, or enables it.
@@ -232,6 +259,15 @@ impl Client {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
+    }
+
+    /// Destroys a subject's template and its key. Needs [`Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `subject-unknown`, also where an earlier call did it, and [`ClientError`] in general.
+    pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        self.0.json(Outgoing::delete(path)).await
     }
 
     /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator
