@@ -136,7 +136,7 @@ mod tests {
     use crate::attribution::Finding;
     use crate::faces::FaceSource;
     use crate::population::Population;
-    use crate::run::{Run, run};
+    use crate::run::{More, Run, run};
     use crate::wiring::CacheChoice;
     use crate::workload::Popularity;
 
@@ -194,7 +194,7 @@ mod tests {
             slow_seals,
             tier: Tier::detected(),
         };
-        let report = run(parameters, Arc::clone(population)).expect("runs");
+        let report = run(parameters, Arc::clone(population), More::default()).expect("runs");
         assert_eq!(report.problem, None);
         report.result
     }

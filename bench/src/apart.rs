@@ -2,7 +2,7 @@
 //! callers bring their own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -66,6 +66,16 @@ impl Service {
         Service::start_with(data_dir, &["--on-all"])
     }
 
+    /// The same, and it captures its requests, if a file is given.
+    pub(crate) fn start_capturing(
+        data_dir: &Path,
+        capture: Option<&Path>,
+    ) -> Result<(Service, Reached), Failure> {
+        let Some(file) = capture else { return Service::start_on_all(data_dir) };
+        let file = file.to_str().ok_or_else(|| Failure::usage("name the capture in UTF-8"))?;
+        Service::start_with(data_dir, &["--on-all", "--capture", file])
+    }
+
     fn start_with(data_dir: &Path, flags: &[&str]) -> Result<(Service, Reached), Failure> {
         let step = || Failure::in_step("service process");
         let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
@@ -119,11 +129,19 @@ impl Drop for Service {
     }
 }
 
+/// How the service process runs.
+pub(crate) struct Served {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) is_slow: bool,
+    pub(crate) on_all: bool,
+    pub(crate) capture: Option<PathBuf>,
+}
+
 /// Serves as `trefoil serve` does, and ends like that when the standard input does.
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
-pub(crate) fn serve(data_dir: &Path, is_slow: bool, on_all: bool) -> Result<(), Failure> {
+pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Result<(), Failure> {
     if !on_all {
         stay_on(Half::First)?;
     }
@@ -137,7 +155,8 @@ pub(crate) fn serve(data_dir: &Path, is_slow: bool, on_all: bool) -> Result<(), 
         let _ = kill_process(rustix::process::getpid(), Signal::TERM);
     };
     std::thread::Builder::new().spawn(until_input_ends).map_err(Failure::in_step("thread"))?;
-    let mut config = config(data_dir.to_owned());
+    let mut config = config(data_dir);
+    config.capture.file = capture.unwrap_or_default();
     config.log.filter = "error".to_owned();
     match run_service(config, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
         true => Ok(()),

@@ -20,6 +20,7 @@ mod overhead;
 mod overload;
 mod registry;
 mod remote;
+mod replay;
 mod run;
 mod sign;
 mod simulate;
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
-use trefoil_kernels::Tier;
+use trefoil_kernels::{Tier, packed};
 use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::failure::Failure;
@@ -58,6 +59,7 @@ use overhead::OverheadArgs;
 use overload::{OverloadArgs, ServiceArgs};
 use registry::RegistryArgs;
 use remote::RemoteArgs;
+use replay::ReplayArgs;
 use run::RunArgs;
 use sign::SignArgs;
 use simulate::SimulateArgs;
@@ -79,6 +81,8 @@ Examples:
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
+  How long does a batch take at half of that rate, from when it was due?
+    trefoil-bench run --workers 2 --seconds 5 --open 0.5
   And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
     trefoil-bench run --canonical
     trefoil-bench run --canonical --target reference
@@ -102,6 +106,8 @@ Examples:
     trefoil-bench remote
   How many logins a second over HTTPS, and how long does each take?
     trefoil-bench load
+  And Monday's logins once more, four times as fast?
+    trefoil-bench replay monday.capture --speed 4
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
   And more honest logins than the machine can do?
@@ -195,6 +201,8 @@ enum Benchmark {
     Overload(OverloadArgs),
     /// Log in over HTTPS as fast as it is answered, and at random times at half of that rate
     Load(LoadArgs),
+    /// Send the shape of captured requests again, at a chosen speed
+    Replay(ReplayArgs),
     /// Honest logins, and a shutdown, under connections that say nothing, read nothing or are always refused
     Hostile(HostileArgs),
     /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
@@ -232,6 +240,7 @@ pub fn main() -> ExitCode {
         }
         Command::Benchmark(benchmark) => benchmark,
     };
+    packed::calibrate();
     ended(execute(&benchmark, &command_line(&arguments)))
 }
 
@@ -273,6 +282,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
         Benchmark::Load(args) => ("load", &args.output),
+        Benchmark::Replay(args) => ("replay", &args.output),
         Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
     };
@@ -303,6 +313,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Flood(args) => args.run()?,
         Benchmark::Overload(args) => args.run()?,
         Benchmark::Load(args) => args.run()?,
+        Benchmark::Replay(args) => args.run()?,
         Benchmark::Hostile(args) => args.run()?,
         Benchmark::Day(args) => args.run()?,
     };

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use trefoil_kernels::Tier;
+use trefoil_kernels::{Cpu, Tier};
 
 use crate::wiring;
 
@@ -30,6 +30,7 @@ pub(crate) fn host(label: Option<&str>, tier: Tier) -> Value {
         "architecture": std::env::consts::ARCH,
         "tier": tier.name(),
         "tier_detected": Tier::detected().name(),
+        "asks_memory_ahead": Cpu::detected().asks_ahead(),
     })
 }
 

@@ -19,7 +19,7 @@ use crate::distribution::rounded;
 use crate::failure::Failure;
 use crate::flood::world::World;
 use crate::overload::{Phase, Phases, others};
-use crate::raw::Door;
+use crate::raw::Target;
 use crate::record::Report;
 use attacks::Attack;
 
@@ -112,9 +112,9 @@ fn shown(
     let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
     let (mut service, reached) = Service::start(&directory.path().join("data"), false)?;
     let world = Arc::new(honest.block_on(World::at(&reached, "honest", 4, 1))?);
-    let (door, nonce) = (Door::of(&reached)?, Arc::<AtomicU64>::default());
+    let (target, nonce) = (Target::of(&reached)?, Arc::<AtomicU64>::default());
     let phase = || -> Phase { honest.block_on(others(&world, Instant::now() + parameters.phase, &nonce)) };
-    let begin = || attackers.block_on(async { attack.begin(&door, parameters.connections) });
+    let begin = || attackers.block_on(async { attack.begin(&target, parameters.connections) });
     // What settles first: templates and verdicts in memory.
     phase();
     let mut phases = [Phases::default(), Phases::default()];

@@ -29,7 +29,7 @@ use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::flood::world::{AUDIENCE, World, unix_now};
-use crate::raw::{Door, Line, post};
+use crate::raw::{Connection, Target, post};
 use crate::record::Report;
 
 /// What to run.
@@ -70,7 +70,7 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let world = runtime.block_on(World::at(&reached, "load", parameters.people, 2))?;
     let trust_root = runtime.block_on(world.trust_root())?;
     let generator =
-        Generator { runtime, door: Door::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
+        Generator { runtime, target: Target::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
     // What settles first: templates and verdicts in memory.
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
@@ -193,7 +193,7 @@ fn arrivals(per_s: f64, within: Duration, seed: u64) -> Vec<Duration> {
 
 struct Generator {
     runtime: Runtime,
-    door: Door,
+    target: Target,
     world: World,
     trust_root: TrustRoot,
     /// Requests so far: each has its own nonce.
@@ -245,20 +245,20 @@ impl Generator {
     ) -> Result<Phase, Failure> {
         let made: Arc<Vec<Made>> =
             Arc::new((0..count).map(|at| self.make(at, parameters)).collect::<Result<_, _>>()?);
-        let lines = self.runtime.block_on(self.connect(connections))?;
+        let opened = self.runtime.block_on(self.connect(connections))?;
         let (next, began) = (Arc::<AtomicUsize>::default(), Instant::now());
         let until = began + parameters.phase;
-        let lanes = lines.into_iter().map(|line| {
+        let senders = opened.into_iter().map(|connection| {
             let (made, next, arrivals) = (Arc::clone(&made), Arc::clone(&next), arrivals.clone());
-            lane(line, made, next, arrivals, (began, until), parameters.batch)
+            send(connection, made, next, arrivals, (began, until), parameters.batch)
         });
-        let lanes = self.runtime.block_on(async { lanes.collect::<JoinSet<_>>().join_all().await });
+        let senders = self.runtime.block_on(async { senders.collect::<JoinSet<_>>().join_all().await });
         let mut phase = Phase { seconds: began.elapsed().as_secs_f64(), ..Phase::default() };
-        for lane in lanes {
-            phase.wrong += lane.wrong;
-            phase.logins += (lane.latencies_ns.len() * parameters.batch) as u64;
-            phase.latencies_ns.extend(lane.latencies_ns);
-            for (at, body) in lane.whole {
+        for seen in senders {
+            phase.wrong += seen.wrong;
+            phase.logins += (seen.latencies_ns.len() * parameters.batch) as u64;
+            phase.latencies_ns.extend(seen.latencies_ns);
+            for (at, body) in seen.whole {
                 let answers = answers(&body, parameters.batch);
                 for expected in &made[at].whole {
                     match answers.clone().and_then(|answers| self.verified(&answers, expected)) {
@@ -305,12 +305,12 @@ impl Generator {
         Ok(Made { bytes: post(path, self.world.api_key(), &body), whole })
     }
 
-    async fn connect(&self, connections: usize) -> Result<Vec<Line>, Failure> {
-        let mut lines = Vec::new();
+    async fn connect(&self, connections: usize) -> Result<Vec<Connection>, Failure> {
+        let mut opened = Vec::new();
         for _ in 0..connections {
-            lines.push(self.door.line(None).await.map_err(Failure::in_step("connection"))?);
+            opened.push(self.target.connect(None).await.map_err(Failure::in_step("connection"))?);
         }
-        Ok(lines)
+        Ok(opened)
     }
 
     /// As a relying party verifies it, with the trust root alone.
@@ -340,42 +340,42 @@ fn answers(body: &[u8], batch: usize) -> Result<Vec<Authenticated>, String> {
 
 /// What one connection saw.
 #[derive(Default)]
-struct Lane {
+struct Seen {
     latencies_ns: Vec<u64>,
     wrong: u64,
     /// Numbers of requests with logins of whole form, and their answers.
     whole: Vec<(usize, Vec<u8>)>,
 }
 
-async fn lane(
-    mut line: Line,
+async fn send(
+    mut connection: Connection,
     made: Arc<Vec<Made>>,
     next: Arc<AtomicUsize>,
     arrivals: Arrivals,
     (began, until): (Instant, Instant),
     batch: usize,
-) -> Lane {
-    let mut lane = Lane::default();
+) -> Seen {
+    let mut seen = Seen::default();
     loop {
         let at = next.fetch_add(1, Relaxed);
-        let Some(request) = made.get(at) else { return lane };
+        let Some(request) = made.get(at) else { return seen };
         let begins = match &arrivals {
             Arrivals::AtOnce => Instant::now(),
             Arrivals::At(arrivals) => began + arrivals[at],
         };
         if begins >= until {
-            return lane;
+            return seen;
         }
         tokio::time::sleep_until(begins.into()).await;
-        let Ok(answer) = line.ask(&request.bytes).await else {
-            lane.wrong += batch as u64;
-            return lane;
+        let Ok(answer) = connection.ask(&request.bytes).await else {
+            seen.wrong += batch as u64;
+            return seen;
         };
-        lane.latencies_ns.push(begins.elapsed().as_nanos() as u64);
+        seen.latencies_ns.push(begins.elapsed().as_nanos() as u64);
         let matches = if answer.status == 200 { answer.matches } else { 0 };
-        lane.wrong += matches.abs_diff(batch) as u64;
+        seen.wrong += matches.abs_diff(batch) as u64;
         if !request.whole.is_empty() {
-            lane.whole.push((at, answer.body));
+            seen.whole.push((at, answer.body));
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::apart::{Counting, Half, SERVICE_NICE, Service, runtime, stay_on};
 use crate::distribution::{Distribution, rounded};
 use crate::failure::Failure;
 use crate::flood::world::{World, unix_now};
-use crate::raw::{Door, Line, post};
+use crate::raw::{Connection, Target, post};
 use crate::record::Report;
 
 /// What to run.
@@ -63,15 +63,16 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let (generator, other) = (runtime(1, GENERATOR_NICE)?, runtime(1, 0)?);
     let many = Arc::new(generator.block_on(World::at(&reached, "many", parameters.people, 4))?);
     let few = Arc::new(other.block_on(World::at(&reached, "few", 8, 1))?);
-    let door = Door::of(&reached)?;
-    let mut lanes = Vec::new();
-    for lane in 0..parameters.in_flight {
-        let last = 2 + u8::try_from(lane / PER_ADDRESS).map_err(|_| Failure::usage("too many in flight"))?;
-        lanes.push(Lane { door: door.from(Ipv4Addr::new(127, 0, 0, last)), line: None });
+    let target = Target::of(&reached)?;
+    let mut callers = Vec::new();
+    for caller in 0..parameters.in_flight {
+        let last =
+            2 + u8::try_from(caller / PER_ADDRESS).map_err(|_| Failure::usage("too many in flight"))?;
+        callers.push(Caller { target: target.from(Ipv4Addr::new(127, 0, 0, last)), connection: None });
     }
     let asked = Arc::<Requests>::default();
     let mut run =
-        Run { generator, other, many, few, lanes, asked, phase: parameters.phase, nonce: Arc::default() };
+        Run { generator, other, many, few, callers, asked, phase: parameters.phase, nonce: Arc::default() };
     run.connect()?;
     // What settles first: connections, the limit, the processor's clock.
     let settled = run.load(CLOSED_LOOP, None)?;
@@ -141,16 +142,16 @@ struct Run {
     other: Runtime,
     many: Arc<World>,
     few: Arc<World>,
-    lanes: Vec<Lane>,
+    callers: Vec<Caller>,
     asked: Arc<Requests>,
     phase: Duration,
     nonce: Arc<AtomicU64>,
 }
 
 /// One connection of the tenant that asks for too much.
-struct Lane {
-    door: Door,
-    line: Option<Line>,
+struct Caller {
+    target: Target,
+    connection: Option<Connection>,
 }
 
 /// Requests that were made before a phase, and those that were refused.
@@ -269,32 +270,32 @@ impl Run {
     /// Opens all connections anew: the service closes those that were idle for some seconds, and a phase is not to begin with handshakes.
     fn connect(&mut self) -> Result<(), Failure> {
         let mut opened = Vec::new();
-        for lane in &mut self.lanes {
-            lane.line = None;
+        for caller in &mut self.callers {
+            caller.connection = None;
         }
         self.generator.block_on(async {
             let mut opening = JoinSet::new();
-            for (number, lane) in self.lanes.iter().enumerate() {
-                let door = lane.door.clone();
-                opening.spawn(async move { (number, door.line(None).await) });
+            for (number, caller) in self.callers.iter().enumerate() {
+                let target = caller.target.clone();
+                opening.spawn(async move { (number, target.connect(None).await) });
                 // A few at a time: the service takes so many handshakes.
                 if opening.len() >= 32
-                    && let Some(Ok((number, line))) = opening.join_next().await
+                    && let Some(Ok((number, connection))) = opening.join_next().await
                 {
-                    opened.push((number, line));
+                    opened.push((number, connection));
                 }
             }
             opened.extend(opening.join_all().await);
         });
-        for (number, line) in opened {
-            self.lanes[number].line = Some(line.map_err(Failure::in_step("connection"))?);
+        for (number, connection) in opened {
+            self.callers[number].connection = Some(connection.map_err(Failure::in_step("connection"))?);
         }
         Ok(())
     }
 
     /// Makes the requests of a phase in which so many a second are answered.
     fn prepare(&self, per_s: f64) {
-        let count = (1.5 * per_s * self.phase.as_secs_f64()) as usize + self.lanes.len();
+        let count = (1.5 * per_s * self.phase.as_secs_f64()) as usize + self.callers.len();
         let all = (0..count).map(|number| prepared(&self.many, number, &self.nonce)).collect();
         *self.asked.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
     }
@@ -306,19 +307,19 @@ impl Run {
         let began = Instant::now();
         let until = began + self.phase;
         let schedule = Arc::new(Schedule { began, until, per_s, next: AtomicU64::default() });
-        let rest = self.lanes.split_off(in_flight.min(self.lanes.len()));
-        let lanes: Vec<_> = self
-            .lanes
+        let rest = self.callers.split_off(in_flight.min(self.callers.len()));
+        let callers: Vec<_> = self
+            .callers
             .drain(..)
             .enumerate()
-            .map(|(number, mut lane)| {
+            .map(|(number, mut caller)| {
                 let (world, counts) = (Arc::clone(&self.many), Arc::clone(&counts));
                 let (nonce, schedule) = (Arc::clone(&self.nonce), Arc::clone(&schedule));
                 let requests = Arc::clone(&self.asked);
                 self.generator.spawn(async move {
                     let make = || prepared(&world, number, &nonce);
-                    ask(&mut lane, &requests, make, &schedule, &counts).await;
-                    lane
+                    ask(&mut caller, &requests, make, &schedule, &counts).await;
+                    caller
                 })
             })
             .collect();
@@ -326,10 +327,10 @@ impl Run {
         let seconds = began.elapsed().as_secs_f64();
         let [asked, answered, refused, lost, wrong] = counts.each_ref().map(|count| count.load(Relaxed));
         // What is still in flight belongs to no phase.
-        for lane in lanes {
-            self.lanes.push(self.generator.block_on(lane).map_err(Failure::in_step("generator"))?);
+        for caller in callers {
+            self.callers.push(self.generator.block_on(caller).map_err(Failure::in_step("generator"))?);
         }
-        self.lanes.extend(rest);
+        self.callers.extend(rest);
         Ok(Phase { seconds, asked, answered, refused, lost, wrong: wrong + phase.wrong, ..phase })
     }
 
@@ -371,9 +372,9 @@ impl Schedule {
     }
 }
 
-/// One after the other, in turn with all other lanes. A request that is refused is sent again as it is, later: its nonce was not spent.
+/// One after the other, in turn with all other callers. A request that is refused is sent again as it is, later: its nonce was not spent.
 async fn ask(
-    lane: &mut Lane,
+    caller: &mut Caller,
     requests: &Requests,
     make: impl Fn() -> Vec<u8>,
     schedule: &Schedule,
@@ -381,21 +382,21 @@ async fn ask(
 ) {
     while schedule.turn().await {
         let request = requests.next().unwrap_or_else(&make);
-        let line = match lane.line.take() {
-            Some(line) => Ok(line),
-            None => lane.door.line(None).await,
+        let connection = match caller.connection.take() {
+            Some(connection) => Ok(connection),
+            None => caller.target.connect(None).await,
         };
         asked.fetch_add(1, Relaxed);
-        let answer = match line {
-            Ok(mut line) => line.ask(&request).await.map(|answer| (answer, line)),
+        let answer = match connection {
+            Ok(mut connection) => connection.ask(&request).await.map(|answer| (answer, connection)),
             Err(cause) => Err(cause),
         };
-        let Ok((answer, line)) = answer else {
+        let Ok((answer, connection)) = answer else {
             // A connection that sends into refusals is closed.
             lost.fetch_add(1, Relaxed);
             continue;
         };
-        lane.line = Some(line);
+        caller.connection = Some(connection);
         match answer.status {
             200 if answer.matches == 1 => drop(answered.fetch_add(1, Relaxed)),
             429 | 503 => {

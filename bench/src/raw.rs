@@ -14,16 +14,16 @@ use tokio_rustls::client::TlsStream;
 use crate::failure::Failure;
 use crate::flood::world::Reached;
 
-/// The public listener, from one address of this machine.
+/// Where connections go: the public listener, from one address of this machine.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct Target {
     address: SocketAddr,
     from: Ipv4Addr,
     tls: Arc<rustls::ClientConfig>,
 }
 
 /// A connection.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     pub(crate) stream: TlsStream<TcpStream>,
     buffer: Vec<u8>,
 }
@@ -36,8 +36,8 @@ pub(crate) struct Answered {
     pub(crate) body: Vec<u8>,
 }
 
-impl Door {
-    pub(crate) fn of(reached: &Reached) -> Result<Door, Failure> {
+impl Target {
+    pub(crate) fn of(reached: &Reached) -> Result<Target, Failure> {
         let mut roots = rustls::RootCertStore::empty();
         let certificate = CertificateDer::from_pem_slice(&reached.certificate);
         let certificate = certificate.map_err(Failure::in_step("certificate"))?;
@@ -47,12 +47,12 @@ impl Door {
             rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let config =
             config.map_err(Failure::in_step("TLS"))?.with_root_certificates(roots).with_no_client_auth();
-        Ok(Door { address: reached.public, from: Ipv4Addr::LOCALHOST, tls: Arc::new(config) })
+        Ok(Target { address: reached.public, from: Ipv4Addr::LOCALHOST, tls: Arc::new(config) })
     }
 
     /// The same, from another address of the loopback: another peer to the service.
-    pub(crate) fn from(&self, from: Ipv4Addr) -> Door {
-        Door { from, ..self.clone() }
+    pub(crate) fn from(&self, from: Ipv4Addr) -> Target {
+        Target { from, ..self.clone() }
     }
 
     /// A connection without TLS, whose kernel takes at most about `receive_bytes` that nobody reads, if that is given.
@@ -67,15 +67,15 @@ impl Door {
         Ok(stream)
     }
 
-    pub(crate) async fn line(&self, receive_bytes: Option<u32>) -> io::Result<Line> {
+    pub(crate) async fn connect(&self, receive_bytes: Option<u32>) -> io::Result<Connection> {
         let stream = self.tcp(receive_bytes).await?;
         let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
         let stream = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await?;
-        Ok(Line { stream, buffer: Vec::with_capacity(1 << 14) })
+        Ok(Connection { stream, buffer: Vec::with_capacity(1 << 14) })
     }
 }
 
-impl Line {
+impl Connection {
     /// Sends a request, and reads its answer.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> io::Result<Answered> {
         self.stream.write_all(request).await?;
@@ -111,6 +111,11 @@ fn head(bytes: &[u8]) -> Option<(usize, usize)> {
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// A request for what anybody may read, as it is sent.
+pub(crate) fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }
 
 /// A request with a body of JSON, as it is sent.

@@ -74,6 +74,7 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
         plots(&mut page, folder, &runs)?;
         over_days(&mut page, folder)?;
         worker_time(&mut page, &runs);
+        dearest(&mut page, &runs);
     }
     table(&mut page, &records);
     let path = folder.join("README.md");
@@ -203,6 +204,22 @@ fn worker_time(page: &mut String, runs: &[&Record]) {
     page.push('\n');
 }
 
+/// The functions in which most samples of a profile ended.
+fn dearest(page: &mut String, runs: &[&Record]) {
+    for record in runs {
+        let profile = &record.value["profile"];
+        let Some(functions) = profile["dearest"].as_array() else { continue };
+        writeln!(page, "## {}: the dearest functions\n", record.name).unwrap_or_default();
+        page.push_str("| function | share of samples |\n|---|--:|\n");
+        for of in functions {
+            let percent = of["percent"].as_f64().unwrap_or(f64::NAN);
+            line(page, &[format!("`{}`", shown(&of["function"])), format!("{percent:.1} %")]);
+        }
+        let (samples, graph) = (&profile["samples"], shown(&profile["flame_graph"]));
+        writeln!(page, "\n{samples} samples; [flame graph]({graph})\n").unwrap_or_default();
+    }
+}
+
 fn table(page: &mut String, records: &[Record]) {
     page.push_str("## Records\n\n| record | says | made by |\n|---|---|---|\n");
     for Record { name, value } in records {
@@ -282,6 +299,7 @@ mod tests {
         let run = json!({
             "auth_per_s": 12_345.6, "auth_per_s_runs": [12_000.0, 12_345.6, 13_000.0], "auth_per_s_long": 12_100.0, "workers": 2,
             "cache": "engine", "cadence": "group", "explained": 0.987, "warnings": ["a virtual machine"],
+            "profile": {"samples": 70, "flame_graph": "f.svg", "dearest": [{"function": "sha256_chain", "percent": 12.25}]},
             "long_window": {"worker_time": {"us_per_batch": {"match": 75.25, "waiting": 1.5}}},
         });
         fs::write(at("run-a.json"), record("run", run)).expect("written");
@@ -295,6 +313,8 @@ mod tests {
             "* a virtual machine",
             "| run-a | 2 | engine | group | 12,346 | 12,000, 12,346, 13,000 | 12,100 | 98.7 % |",
             "| run-a | 75.2 | 1.500 |",
+            "| `sha256_chain` | 12.2 % |",
+            "70 samples; [flame graph](f.svg)",
             "22.9 times as fast as fhe.rs",
         ] {
             assert!(page.contains(part), "{part}:\n{page}");

@@ -1,5 +1,6 @@
 //! Closed loop: workers run prepared batches as fast as they can; a lane counts once it is sealed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,13 +20,16 @@ use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
 use crate::failure::Failure;
 use crate::live::Live;
+use crate::pace::{Pace, latencies_ns};
 use crate::population::Population;
 use crate::processor::{process_cpu_ns, thread_cpu_ns};
+use crate::profile::Sampling;
 use crate::record::Report;
 use crate::renewal::Renewals;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::sessions::{Rows, Sessions, Settled};
 use crate::spending::{Purpose, Spending, Spent};
+use crate::system::Disturbances;
 use crate::visits::Visits;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::window::{Window, windows};
@@ -66,17 +70,28 @@ pub struct Run {
     pub tier: Tier,
 }
 
+/// What follows the closed loop.
+#[derive(Clone, Debug, Default)]
+pub struct More {
+    /// Where to draw what samples after its last window show.
+    pub flame_graph: Option<PathBuf>,
+    /// Parts of its rate at which batches arrive by themselves, in a window for each.
+    pub open: Vec<f64>,
+}
+
 /// Runs the loop.
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn run(parameters: Run, population: Arc<Population>) -> Result<Report, Failure> {
-    over_cache(parameters.cache, capacity(&population), ClosedLoop { parameters, population })?
+pub fn run(parameters: Run, population: Arc<Population>, more: More) -> Result<Report, Failure> {
+    let closed_loop = ClosedLoop { parameters, population: Arc::clone(&population), more };
+    over_cache(parameters.cache, capacity(&population), closed_loop)?
 }
 
 struct ClosedLoop {
     parameters: Run,
     population: Arc<Population>,
+    more: More,
 }
 
 impl OverCache for ClosedLoop {
@@ -86,13 +101,18 @@ impl OverCache for ClosedLoop {
     where
         C::Session: 'static,
     {
-        let ClosedLoop { parameters, population } = self;
+        let ClosedLoop { parameters, population, more: More { flame_graph, open } } = self;
         let stand = Stand::new(cache, population, parameters)?;
         for warning in &stand.placement.warnings {
             eprintln!("warning: {warning}");
         }
-        let outcome = stand.run(None)?;
-        Ok(report(&parameters, &stand.world, &stand.placement, outcome))
+        let plan = Plan { flame_graph, ..stand.plan() };
+        let outcome = stand.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
+        let mut report = report(&parameters, &stand.world, &stand.placement, outcome);
+        let rate = report.result["auth_per_s"].as_f64().unwrap_or(f64::NAN);
+        let open = open.iter().map(|share| stand.open(*share, rate)).collect::<Result<Vec<_>, _>>()?;
+        add_open(&mut report, open);
+        Ok(report)
     }
 }
 
@@ -134,6 +154,12 @@ pub(crate) struct Outcome {
     pub(crate) windows: Vec<Window>,
     /// What the workers spent in each of them, and its length, nanoseconds.
     pub(crate) spent: Vec<(Spent, u64)>,
+    /// What the system did to the process in each of them.
+    pub(crate) disturbed: Vec<Disturbances>,
+    /// Of an open loop's batches in all of them, from the time at which each was due.
+    pub(crate) latencies_ns: Vec<u64>,
+    /// Where the time went after them, if that was asked for.
+    pub(crate) profile: Option<Value>,
     /// The rates of a warm-up that ended by a rule.
     pub(crate) warmup: Option<WarmingUp>,
     pub(crate) audit: Audit,
@@ -195,10 +221,23 @@ where
     /// Loads the pipeline through warm-up and windows, drains it and audits what it gave. Each session's proof is
     /// verified again once per `requests_per_proof`, never if none; for that workers need people of their own.
     pub(crate) fn run(&self, requests_per_proof: Option<u32>) -> Result<Outcome, Failure> {
-        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
-        let plan = Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats] };
         let proofs = requests_per_proof.map_or(Proofs::Cached, Proofs::Every);
-        self.load(&plan, &proofs, &Arc::new(WorldClock::start()))
+        self.load(&self.plan(), &proofs, &Arc::new(WorldClock::start()))
+    }
+
+    fn plan(&self) -> Plan {
+        let Run { seconds, warmup_s, repeats, .. } = self.parameters;
+        Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds; repeats], ..Plan::default() }
+    }
+
+    /// One window in which batches arrive at this part of a rate.
+    fn open(&self, share: f64, auth_per_s: f64) -> Result<OpenLoop, Failure> {
+        let Run { seconds, warmup_s, .. } = self.parameters;
+        let wanted_per_s = share * auth_per_s;
+        let plan = Plan { windows: vec![seconds], wanted_per_s: Some(wanted_per_s), ..self.plan() };
+        eprintln!("open loop at {wanted_per_s:.0} authentications/s, for {:.1} s", seconds + warmup_s);
+        let outcome = self.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
+        Ok(OpenLoop { share, wanted_per_s, outcome })
     }
 
     /// The same by any plan, at the time of `clock`.
@@ -216,17 +255,28 @@ where
             clock: Arc::clone(clock),
             proofs: proofs.clone(),
             books: (0..self.parameters.workers).map(|_| Spending::default()).collect(),
+            pace: plan
+                .wanted_per_s
+                .map(|wanted| Pace::new(wanted, plan.seconds(), self.parameters.seed, clock)),
         };
         let began = process_cpu_ns();
-        let (tally, submitted, passed) = load.drive(keys, &self.placement, plan)?;
+        let Driven { tally, submitted, passed, due } = load.drive(keys, &self.placement, plan)?;
         let cpu_ns = process_cpu_ns() - began;
+        let (spent, disturbed) = (passed.spent(), passed.disturbed());
+        let ends = passed.marks.first().zip(passed.marks.last());
+        let latencies_ns = ends.map_or(Vec::new(), |(from, to)| latencies_ns(&tally.seals, &due, *from, *to));
         let windows = windows(&tally.seals, &passed.marks)?;
+        let sampled = passed.sampling.zip(plan.flame_graph.as_ref());
+        let profile = sampled.map(|(sampling, file)| sampling.finish()?.drawn(file)).transpose()?;
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
         let Submitted { lanes: requests, given_up, settled, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
         Ok(Outcome {
             windows,
-            spent: passed.spent(),
+            spent,
+            disturbed,
+            profile,
+            latencies_ns,
             warmup: passed.warmup,
             audit,
             cpu_ns_per_lane: per_lane(cpu_ns),
@@ -243,6 +293,27 @@ pub(crate) struct Plan {
     pub(crate) warmup: Warmup,
     /// Lengths of the windows, seconds.
     pub(crate) windows: Vec<f64>,
+    /// Where to draw what samples after the last window show.
+    pub(crate) flame_graph: Option<PathBuf>,
+    /// Authentications a second that arrive by themselves; none where workers take the next batch as soon as they are free.
+    pub(crate) wanted_per_s: Option<f64>,
+}
+
+impl Plan {
+    /// All of it, about.
+    fn seconds(&self) -> f64 {
+        let warmup = match self.warmup {
+            Warmup::Seconds(seconds) => seconds,
+            Warmup::UntilFlat(rule) => rule.span_s * rule.spans_max as f64,
+        };
+        warmup + self.windows.iter().sum::<f64>()
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { warmup: Warmup::Seconds(0.0), windows: Vec::new(), flame_graph: None, wanted_per_s: None }
+    }
 }
 
 /// What becomes of sessions.
@@ -262,6 +333,10 @@ struct Passed {
     marks: Vec<u64>,
     /// The workers' books at each of them.
     books: Vec<Spent>,
+    /// What the system had done at each of them.
+    disturbances: Vec<Disturbances>,
+    /// After the windows.
+    sampling: Option<Sampling>,
     /// The rates of a warm-up that ended by a rule.
     warmup: Option<WarmingUp>,
 }
@@ -273,6 +348,10 @@ impl Passed {
         let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
         spent.zip(lengths).collect()
     }
+
+    fn disturbed(&self) -> Vec<Disturbances> {
+        self.disturbances.windows(2).map(|ends| ends[1].since(&ends[0])).collect()
+    }
 }
 
 struct Load<C: Cache<Verdict>> {
@@ -282,20 +361,32 @@ struct Load<C: Cache<Verdict>> {
     clock: Arc<WorldClock>,
     proofs: Proofs,
     books: Arc<[Spending]>,
+    /// Of an open loop.
+    pace: Option<Pace>,
+}
+
+/// What a load left.
+struct Driven {
+    /// What was released.
+    tally: Tally,
+    submitted: Submitted,
+    /// What passed meanwhile.
+    passed: Passed,
+    /// For each worker, when its batches were due.
+    due: Vec<Vec<u64>>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
 where
     C::Session: 'static,
 {
-    /// Starts workers and sealer, lets them run for all windows, drains. Returns what was released, what was
-    /// submitted, and what passed meanwhile.
+    /// Starts workers and sealer, lets them run for all windows, drains.
     fn drive(
         &self,
         keys: trefoil_sign::SigningKeys,
         placement: &Placement,
         plan: &Plan,
-    ) -> Result<(Tally, Submitted, Passed), Failure> {
+    ) -> Result<Driven, Failure> {
         let Run { workers, cadence, samples, slow_seals: by, .. } = self.parameters;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
@@ -330,23 +421,26 @@ where
                 outlet: outlet.clone(),
                 stop: Arc::clone(&stop),
                 books: Arc::clone(&self.books),
+                pace: self.pace.clone(),
+                due: Vec::new(),
             };
             let done = done.clone();
-            pool.spawn(move || done.send(looping.run()).unwrap_or_default());
+            pool.spawn(move || done.send((index, looping.run())).unwrap_or_default());
         }
         drop((outlet, done, permits));
         let passed = self.pass(plan, &ledger);
         stop.store(true, Ordering::Relaxed);
-        let mut submitted = Submitted::default();
-        for worker in totals {
+        let (mut submitted, mut due) = (Submitted::default(), vec![Vec::new(); workers]);
+        for (index, (worker, its_due)) in totals {
             submitted.add(&worker);
+            due[index] = its_due;
         }
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok((ledger.take(), submitted, passed))
+        Ok(Driven { tally: ledger.take(), submitted, passed: passed?, due })
     }
 
     /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
-    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Passed {
+    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Result<Passed, Failure> {
         let mut live = Live::new();
         let warmup = match plan.warmup {
             Warmup::Seconds(seconds) => {
@@ -357,17 +451,28 @@ where
         };
         let mut marks = vec![self.clock.monotonic_ns()];
         let mut books = vec![Spent::read(&self.books)];
+        let mut disturbances = vec![Disturbances::read()];
         for (at, seconds) in plan.windows.iter().enumerate() {
             let name = format!("window {} of {}", at + 1, plan.windows.len());
             self.sleep(ledger, *seconds, &mut live, &name);
             marks.push(self.clock.monotonic_ns());
             books.push(Spent::read(&self.books));
+            disturbances.push(Disturbances::read());
             if plan.windows.len() > 1 {
                 live.line(&name);
             }
         }
+        let sampling = plan.flame_graph.is_some().then(|| self.sample(ledger, &mut live)).transpose();
         live.end();
-        Passed { marks, books, warmup }
+        Ok(Passed { marks, books, disturbances, sampling: sampling?, warmup })
+    }
+
+    /// Keeps the load going while samples are taken.
+    fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<Sampling, Failure> {
+        let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
+        let sampling = Sampling::start(seconds)?;
+        self.sleep(ledger, seconds + SAMPLING_BEGINS_S, live, "samples");
+        Ok(sampling)
     }
 
     fn warm(&self, ledger: &Ledger, rule: Flatness, live: &mut Live) -> WarmingUp {
@@ -400,6 +505,10 @@ where
     }
 }
 
+/// Time for samples, which show no more after some thousands.
+const SAMPLED_S_MAX: f64 = 10.0;
+/// About what perf takes to begin.
+const SAMPLING_BEGINS_S: f64 = 0.3;
 /// A thousand times what a seal takes: a longer wait is for something that has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
@@ -423,6 +532,9 @@ struct WorkerLoop<C: Cache<Verdict>> {
     outlet: Outlet<Ticket>,
     stop: Arc<AtomicBool>,
     books: Arc<[Spending]>,
+    pace: Option<Pace>,
+    /// When its batches were due.
+    due: Vec<u64>,
 }
 
 impl<C: Cache<Verdict>> WorkerLoop<C>
@@ -431,7 +543,7 @@ where
 {
     /// Runs batches until told to stop, and then those in which requests come again. Every interval between two readings of the clock
     /// is booked.
-    fn run(mut self) -> Submitted {
+    fn run(mut self) -> (Submitted, Vec<u64>) {
         let (pipeline, pool, books) =
             (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
         let mut worker = pool.worker(|| pipeline.worker());
@@ -448,7 +560,7 @@ where
         loop {
             let fresh = !self.stop.load(Ordering::Relaxed);
             let is_done = !fresh && self.visits.is_settled();
-            if is_done || !(has_permit || self.permits.recv().is_ok()) {
+            if is_done || !(has_permit || self.permits.recv().is_ok()) || !self.is_due(fresh) {
                 break;
             }
             book.book(Purpose::Waiting, lap(&self.clock));
@@ -471,7 +583,15 @@ where
         }
         submitted.cpu_ns = thread_cpu_ns() - cpu_began;
         submitted.settled = sessions.settled();
-        submitted
+        (submitted, self.due)
+    }
+
+    /// Waits until its next new batch is due; false where none will be.
+    fn is_due(&mut self, fresh: bool) -> bool {
+        let Some(pace) = self.pace.as_ref().filter(|_| fresh) else { return true };
+        let due = pace.wait(&self.clock);
+        self.due.extend(due);
+        due.is_some()
     }
 }
 
@@ -531,6 +651,37 @@ impl<C: Cache<Verdict>> SessionWork<C> {
     }
 }
 
+/// An open loop at a part of the closed loop's rate.
+struct OpenLoop {
+    share: f64,
+    wanted_per_s: f64,
+    outcome: Outcome,
+}
+
+/// Adds open loops to the report of the closed one, and the first problem of all.
+fn add_open(report: &mut Report, open: Vec<OpenLoop>) {
+    let mut all = Vec::new();
+    for OpenLoop { share, wanted_per_s, outcome } in open {
+        let Outcome { windows, latencies_ns, audit, .. } = outcome;
+        let rate = windows.first().map_or(f64::NAN, Window::auth_per_s);
+        let us = Distribution::of_ns(latencies_ns.iter().copied());
+        let [p50, p90, p99, max] = [50, 90, 99, 100].map(|percent| rounded(us.percentile(percent)));
+        let ms = [p50, p90, p99, max].map(|us| us / 1e3);
+        report.summary += &format!(
+            "open loop at {share} of that, {rate:.0} authentications/s: from due to sealed p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms\n",
+            ms[0], ms[1], ms[2], ms[3]
+        );
+        all.push(json!({
+            "share": share, "wanted_per_s": rounded(wanted_per_s), "auth_per_s": rounded(rate), "batches": latencies_ns.len(),
+            "latency_us": { "p50": p50, "p90": p90, "p99": p99, "max": max }, "verified": audit.counts,
+        }));
+        report.problem = report.problem.take().or(audit.problem);
+    }
+    if !all.is_empty() {
+        report.result["open"] = all.into();
+    }
+}
+
 /// The name on the command line.
 pub(crate) fn cadence_name(cadence: Cadence) -> &'static str {
     match cadence {
@@ -550,9 +701,15 @@ pub(crate) fn median_stages(windows: &[&Window]) -> Value {
 }
 
 /// A window with what its workers spent.
-pub(crate) fn window_json(window: &Window, (spent, ns): &(Spent, u64), workers: usize) -> Value {
+pub(crate) fn window_json(
+    window: &Window,
+    (spent, ns): &(Spent, u64),
+    disturbed: &Disturbances,
+    workers: usize,
+) -> Value {
     let mut json = window.json();
     json["worker_time"] = spent.json(*ns * workers as u64);
+    json["system"] = disturbed.json(*ns as f64 / 1e9);
     json
 }
 
@@ -578,11 +735,13 @@ fn report<C: Cache<Verdict>>(
         slow_seals,
         ..
     } = *parameters;
-    let Outcome { windows, spent, audit, .. } = outcome;
+    let Outcome { windows, spent, disturbed, profile, audit, .. } = outcome;
     let over = |figure: fn(&Window) -> f64| Distribution::new(windows.iter().map(figure).collect());
     let rate = over(Window::auth_per_s);
     let stats = world.cache.stats();
     let cadence_name = cadence_name(cadence);
+    let all = windows.iter().zip(&spent).zip(&disturbed);
+    let all = all.map(|((window, spent), disturbed)| window_json(window, spent, disturbed, workers));
     let result = json!({
         "auth_per_s": rounded(rate.median()),
         "auth_per_s_runs": rate.runs_json(),
@@ -590,7 +749,7 @@ fn report<C: Cache<Verdict>>(
         "batches_per_seal": rounded(over(Window::batches_per_seal).median()),
         "stages_us": median_stages(&windows.iter().collect::<Vec<_>>()),
         "seal_us": rounded(over(|window| window.seal.median()).median()),
-        "windows": windows.iter().zip(&spent).map(|(w, s)| window_json(w, s, workers)).collect::<Vec<_>>(),
+        "windows": all.collect::<Vec<_>>(), "profile": profile,
         "workers": workers, "physical_cores": placement.physical_cores, "placement": placement.cpus,
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,

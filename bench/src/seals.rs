@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use trefoil_attest::Decision;
-use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes, Stale};
+use trefoil_pipeline::{Bound, Clock, Refusal, Release, Sealed, StageTimes, Stale};
 
 use crate::audit::Reservoir;
 use crate::clock::WorldClock;
@@ -22,6 +22,8 @@ pub(crate) struct SealEntry {
     pub(crate) seal_ns: u64,
     /// Step times of the batches that it covers.
     pub(crate) batches: Vec<StageTimes>,
+    /// A ticket of each of them.
+    pub(crate) tickets: Vec<u64>,
 }
 
 /// All that was released, and whether it was right.
@@ -171,7 +173,9 @@ impl Release<Ticket> for Ledger {
         }
         let Sealed { under, batches, seal_ns } = sealed;
         let times = batches.iter().map(|batch| batch.times).collect();
-        tally.seals.push(SealEntry { at_ns, lanes: count as u64, seal_ns, batches: times });
+        let ticket = |batch: &Bound<Ticket>| batch.lanes.first().map_or(0, |lane| lane.reply.number);
+        let tickets = batches.iter().map(ticket).collect();
+        tally.seals.push(SealEntry { at_ns, lanes: count as u64, seal_ns, batches: times, tickets });
         if count > 0 {
             let chosen = tally.samples.below(count);
             let lane = batches.into_iter().flat_map(|batch| batch.lanes).nth(chosen);

@@ -16,7 +16,7 @@ use crate::processor::thread_cpu_ns;
 /// What time can be spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// For a batch to be sealed, where as many as may be are unsealed.
+    /// For a batch to be sealed, where as many as may be are unsealed; in an open loop for the next to be due.
     Waiting,
     /// Requests are made: template, probe, nonce.
     Requests,

@@ -25,6 +25,15 @@ pub(crate) struct Visits {
     again: [VecDeque<(u64, Option<Box<Verdict>>)>; LANES],
 }
 
+/// A worker's tickets have its number from this bit on.
+const WORKER_BITS: u32 = 48;
+
+/// The worker of a ticket, and the place of its batch among those of this worker.
+pub(crate) fn place_of(ticket: u64) -> (usize, usize) {
+    let in_worker = ticket & ((1 << WORKER_BITS) - 1);
+    ((ticket >> WORKER_BITS) as usize, in_worker as usize / LANES)
+}
+
 impl Visits {
     /// Workers start at different batches of the round and number their tickets in ranges of their own.
     pub(crate) fn new(prepared: &Arc<Vec<Prepared>>, worker: usize, workers: usize) -> Self {
@@ -32,7 +41,7 @@ impl Visits {
             prepared: Arc::clone(prepared),
             audience: workload::audience(),
             start: worker * prepared.len() / workers,
-            first_ticket: (worker as u64) << 48,
+            first_ticket: (worker as u64) << WORKER_BITS,
             batches: 0,
             again: std::array::from_fn(|_| VecDeque::new()),
         }

@@ -122,7 +122,8 @@ mod tests {
     use super::*;
 
     fn seal(at_ns: u64, lanes: u64) -> SealEntry {
-        SealEntry { at_ns, lanes, seal_ns: 1_000, batches: vec![Default::default(); lanes as usize / 32] }
+        let batches = vec![Default::default(); lanes as usize / 32];
+        SealEntry { at_ns, lanes, seal_ns: 1_000, batches, tickets: Vec::new() }
     }
 
     #[test]

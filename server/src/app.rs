@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::bodies;
+use crate::capture::Capture;
 use crate::config::Config;
 use crate::listener::connections::Connections;
 use crate::metrics::proofs::ProofGauges;
@@ -27,6 +28,8 @@ pub(crate) struct App {
     /// What new connections get.
     pub(crate) certificate: Arc<Pair>,
     pub(crate) metrics: Metrics,
+    /// Notes what requests look like, where that is asked for.
+    pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) admin_token: Zeroizing<String>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,

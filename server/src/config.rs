@@ -9,8 +9,8 @@ mod sections;
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server, Store, Tls,
-    Witnesses,
+    Cadence, CaptureFile, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server,
+    Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -56,6 +56,8 @@ pub struct Config {
     pub retention: Retention,
     /// Free space.
     pub disk: Disk,
+    /// Timing and shape of requests.
+    pub capture: CaptureFile,
     /// Logs.
     pub log: Log,
 }
@@ -92,6 +94,9 @@ pub struct Overrides {
     /// Let databases that an earlier version of the program wrote become ones of this version. Make a backup first.
     #[arg(long)]
     pub migrate: bool,
+    /// Write timing and shape of requests to this new file, for `trefoil-bench replay`: no subject, no face, no API key.
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<PathBuf>,
 }
 
 impl Config {
@@ -177,7 +182,11 @@ impl Config {
             key_holder,
             accept_older_vault,
             migrate,
+            capture,
         } = flags;
+        if let Some(value) = capture {
+            self.capture.file.clone_from(value);
+        }
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -264,6 +273,7 @@ impl Config {
         range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
         range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;
         range("disk.low_water_mib", self.disk.low_water_mib, 0, 1 << 32)?;
+        range("capture.size_max_mib", self.capture.size_max_mib, 1, 1 << 20)?;
         range("disk.reserve_mib", self.disk.reserve_mib, 0, 1 << 20)?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if (self.retention.old_seals == OldSeals::Archive) == empty(&self.retention.archive_dir) {

@@ -8,6 +8,7 @@
 mod api;
 mod app;
 mod bodies;
+pub mod capture;
 pub mod certificate;
 pub mod config;
 pub mod listener;

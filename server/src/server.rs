@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::app::{App, InFlight};
-use crate::config::{self, Config, ConfigError, Place};
+use crate::capture::{Capture, Writer};
+use crate::config::{self, CaptureFile, Config, ConfigError, Place};
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
@@ -25,7 +26,7 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::process::VAULT_FILE;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
 use trefoil_service::chains::Chains;
@@ -142,6 +143,8 @@ pub struct Server {
     vault: Option<Arc<SqliteVault>>,
     /// What new connections get.
     certificate: Arc<Pair>,
+    /// Of a capture, if there is one.
+    capture: Option<Writer>,
     /// Released last.
     directory: DataDir,
 }
@@ -184,11 +187,7 @@ impl Server {
         clock: Arc<dyn Clock>,
     ) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
-        trefoil_zkp::check_parameters().map_err(|cause| stored("proof parameters", &cause))?;
-        for circuit in config.proofs.circuits() {
-            let soundness = trefoil_zkp::security_report(circuit);
-            tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
-        }
+        prepare_arithmetic(&config)?;
         let supervisor = Supervisor::default();
         let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
@@ -266,6 +265,7 @@ impl Server {
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
         });
+        let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
             service,
@@ -276,9 +276,12 @@ impl Server {
             admin_connections: Connections::new(&config.limits),
             idempotency: InFlight::default(),
             refusals: Refusals::default(),
+            capture,
             config,
         });
-        Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
+        let server =
+            Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
+        Ok(Server { capture: writer, ..server.await? })
     }
 
     async fn listen(
@@ -342,6 +345,7 @@ impl Server {
             app,
             vault,
             certificate,
+            capture: None,
             directory,
         })
     }
@@ -423,6 +427,7 @@ impl Server {
             app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
+        let capture = self.capture;
         let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
         app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
@@ -436,6 +441,9 @@ impl Server {
         let _ = retention.await;
         app.service.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
+            if let Some(writer) = capture {
+                writer.end();
+            }
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             app.service.sessions.keep_places(&app.service.directory);
@@ -456,6 +464,21 @@ impl Server {
     }
 }
 
+/// Checks what proofs promise, and finds out how this machine's memory is read best.
+fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
+    let below = |cause: trefoil_zkp::ParameterError| StartError::Stored {
+        what: "proof parameters",
+        cause: cause.to_string(),
+    };
+    trefoil_zkp::check_parameters().map_err(below)?;
+    for circuit in config.proofs.circuits() {
+        let soundness = trefoil_zkp::security_report(circuit);
+        tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
+    }
+    tracing::info!(asks_memory_ahead = calibrate(), "matches");
+    Ok(())
+}
+
 /// Opens the signing keys under their own lock, which is free again when this returns: a rotation may follow while the
 /// service runs, and the next start finds its keys.
 fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, KeysError> {
@@ -464,6 +487,23 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     let mut opened = signing_keys::open_or_make(&directory, issuer, &source, now)?;
     opened.keys.precompute_to(config.keys.precompute.into());
     Ok(opened)
+}
+
+/// A capture of the public listener's requests, if one is asked for.
+fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer)>, StartError> {
+    let CaptureFile { file, size_max_mib } = &config.capture;
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let started = Capture::start(file, size_max_mib << 20, api::routes::public().names(), now_ns);
+    let failed = |cause: std::io::Error| ConfigError::Range {
+        key: "capture.file",
+        cause: format!(
+            "{}: {cause}; name a file that does not exist, in a directory that does",
+            file.display()
+        ),
+    };
+    Ok(Some(started.map_err(failed)?))
 }
 
 fn open_store(

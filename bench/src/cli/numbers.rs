@@ -49,6 +49,12 @@ pub(super) fn level(text: &str) -> Result<f64, String> {
     if (50.0..=99.99).contains(&percent) { Ok(percent) } else { Err("give 50 to 99.99 per cent".to_owned()) }
 }
 
+/// A part of a rate.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=2.0).contains(&share) { Ok(share) } else { Err("give 0.01 to 2".to_owned()) }
+}
+
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     let percent: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=100.0).contains(&percent) { Ok(percent) } else { Err("give 0 to 100 per cent".to_owned()) }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Output;
 use super::numbers::seconds;
-use crate::apart::serve;
+use crate::apart::{Served, serve};
 use crate::failure::Failure;
 use crate::overload::{Overload, overload};
 use crate::record::Report;
@@ -51,8 +51,8 @@ impl OverloadArgs {
     }
 }
 
-/// The service that `overload` starts.
-#[derive(Debug, Args)]
+/// The service that others start.
+#[derive(Clone, Debug, Args)]
 pub(super) struct ServiceArgs {
     /// Its data directory
     #[arg(long)]
@@ -63,10 +63,14 @@ pub(super) struct ServiceArgs {
     /// On all processors
     #[arg(long)]
     on_all: bool,
+    /// Capturing its requests
+    #[arg(long)]
+    capture: Option<PathBuf>,
 }
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        serve(&self.data_dir, self.slow, self.on_all)
+        let ServiceArgs { data_dir, slow, on_all, capture } = self.clone();
+        serve(Served { data_dir, is_slow: slow, on_all, capture })
     }
 }

@@ -1,19 +1,21 @@
 //! Arguments of `run`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use trefoil_kernels::Tier;
 use trefoil_pipeline::Cadence;
 
-use super::numbers::{seconds, workers};
+use super::numbers::{seconds, share, workers};
 use super::world::WorldArgs;
 use super::{Output, cores, refuse_debug_build};
 use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};
 use crate::faces::FaceSource;
 use crate::failure::Failure;
+use crate::profile;
 use crate::record::Report;
-use crate::run::{Run, run};
+use crate::run::{More, Run, run};
 use crate::sweep::{Sweep, sweep};
 use crate::wiring::CacheChoice;
 use crate::workload::Popularity;
@@ -65,6 +67,14 @@ pub(super) struct RunArgs {
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
+    /// Then let batches arrive at random times, at these parts of the rate, for a window each, and take their latency from the time at
+    /// which they were due
+    #[arg(long, value_name = "SHARE,...", num_args = 0..=1, value_delimiter = ',', default_missing_values = ["0.5", "0.7", "0.9"],
+          conflicts_with_all = ["canonical", "requests_per_proof"], value_parser = share)]
+    open: Vec<f64>,
+    /// Draw a flame graph of samples that are taken after the windows (needs Linux' perf), and name the dearest functions in the record
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "requests_per_proof")]
+    profile: Option<PathBuf>,
     /// Make each seal so much slower, to try `compare` and `against`
     #[arg(long, value_name = "US", default_value_t = 0, hide = true, conflicts_with = "canonical",
           value_parser = clap::value_parser!(u64).range(..=1_000_000))]
@@ -94,6 +104,9 @@ enum Target {
 impl RunArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
+        if self.profile.is_some() {
+            profile::check()?;
+        }
         if self.canonical {
             return self.canonical(tier);
         }
@@ -115,7 +128,11 @@ impl RunArgs {
         };
         let population = self.world.population()?;
         match self.requests_per_proof.clone() {
-            None => run(parameters, population),
+            None => run(
+                parameters,
+                population,
+                More { flame_graph: self.profile.clone(), open: self.open.clone() },
+            ),
             Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
         }
     }
@@ -131,7 +148,7 @@ impl RunArgs {
             samples: self.verify as usize,
             tier,
         };
-        canonical(parameters, self.world.population_of(parameters.scale.people)?)
+        canonical(parameters, self.world.population_of(parameters.scale.people)?, self.profile.clone())
     }
 
     fn workers(&self) -> usize {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 
-use crate::raw::{Door, Line, post};
+use crate::raw::{Connection, Target, post};
 
 /// An attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +55,18 @@ impl Attack {
     }
 
     /// Begins it on this runtime, from addresses of its own. It ends when the set is dropped.
-    pub(super) fn begin(self, door: &Door, idle: usize) -> JoinSet<()> {
+    pub(super) fn begin(self, target: &Target, idle: usize) -> JoinSet<()> {
         let mut attacking = JoinSet::new();
         let connections = self.connections(idle);
         // Eight at a time for those that are only held.
         let (tasks, each) = if connections == BUSY { (BUSY, 1) } else { (8, connections / 8) };
         for task in 0..tasks {
             let last = 100 + u8::try_from(task * each / PER_ADDRESS).unwrap_or(0);
-            let door = door.from(Ipv4Addr::new(127, 0, 0, last));
+            let target = target.from(Ipv4Addr::new(127, 0, 0, last));
             attacking.spawn(async move {
                 loop {
                     // However it ended: a connection that the service cuts is opened again.
-                    let _ = self.attack(&door, each).await;
+                    let _ = self.attack(&target, each).await;
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             });
@@ -74,35 +74,35 @@ impl Attack {
         attacking
     }
 
-    async fn attack(self, door: &Door, count: usize) -> io::Result<()> {
+    async fn attack(self, target: &Target, count: usize) -> io::Result<()> {
         match self {
             Attack::IdleTcp => {
                 let mut held = Vec::new();
                 for _ in 0..count {
                     // A refusal is what the service may do.
-                    held.extend(door.tcp(None).await.ok());
+                    held.extend(target.tcp(None).await.ok());
                 }
                 std::future::pending().await
             }
             Attack::IdleTls => {
                 let mut held = Vec::new();
                 for _ in 0..count {
-                    held.extend(door.line(None).await.ok());
+                    held.extend(target.connect(None).await.ok());
                 }
                 std::future::pending().await
             }
-            Attack::ZeroWindow => zero_window(door.line(None).await?).await,
-            Attack::NeverReads => never_reads(door.line(Some(RECEIVE_BYTES)).await?).await,
-            Attack::Refused => refused(door.line(None).await?).await,
+            Attack::ZeroWindow => zero_window(target.connect(None).await?).await,
+            Attack::NeverReads => never_reads(target.connect(Some(RECEIVE_BYTES)).await?).await,
+            Attack::Refused => refused(target.connect(None).await?).await,
         }
     }
 }
 
-async fn zero_window(mut line: Line) -> io::Result<()> {
+async fn zero_window(mut connection: Connection) -> io::Result<()> {
     const HEADERS: u8 = 1;
     const SETTINGS: u8 = 4;
     const PING: u8 = 6;
-    let stream = &mut line.stream;
+    let stream = &mut connection.stream;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await?;
     // SETTINGS_INITIAL_WINDOW_SIZE is 0.
     stream.write_all(&frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await?;
@@ -140,17 +140,17 @@ fn literal(name: &str, value: &str) -> Vec<u8> {
     [&[0, name.len() as u8], name.as_bytes(), &[value.len() as u8], value.as_bytes()].concat()
 }
 
-async fn never_reads(mut line: Line) -> io::Result<()> {
+async fn never_reads(mut connection: Connection) -> io::Result<()> {
     let request = format!("GET {PAGE} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     for _ in 0..400 {
-        line.stream.write_all(request.as_bytes()).await?;
+        connection.stream.write_all(request.as_bytes()).await?;
     }
     std::future::pending().await
 }
 
-async fn refused(mut line: Line) -> io::Result<()> {
+async fn refused(mut connection: Connection) -> io::Result<()> {
     let request = post("/v1/authentications", "trefoil_0000000000000000_none", b"{}");
     loop {
-        line.ask(&request).await?;
+        connection.ask(&request).await?;
     }
 }

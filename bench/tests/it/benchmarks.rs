@@ -6,7 +6,7 @@ use std::time::Duration;
 use trefoil_bench::canonical::{Canonical, Scale, canonical};
 use trefoil_bench::day::{Day, day};
 use trefoil_bench::faces::FaceSource;
-use trefoil_bench::run::{Run, run};
+use trefoil_bench::run::{More, Run, run};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
 use trefoil_bench::wiring::CacheChoice;
@@ -70,6 +70,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     tier: Tier::detected(),
                 },
                 Arc::clone(&POPULATION),
+                More { open: vec![0.4], ..More::default() },
             )
             .expect("runs");
             assert_eq!(report.problem, None);
@@ -89,6 +90,7 @@ fn runs_count_what_was_sealed_and_verify_it() {
                     "seal_us",
                     "lanes_per_batch",
                     "worker_time",
+                    "system",
                 ],
             );
             let stages = ["match", "keyholder", "proof_lookup", "digest", "seal", "total"];
@@ -99,6 +101,11 @@ fn runs_count_what_was_sealed_and_verify_it() {
             assert_eq!(number(&report, "/verified/denials"), number(&report, "/verified/expected_denials"));
             let attestations = number(&report, "/verified/attestations");
             assert!((1.0..=8.0).contains(&attestations));
+            let latency = |name: &str| number(&report, &format!("/open/0/latency_us/{name}"));
+            assert!(latency("p50") > number(&report, "/stages_us/match"), "a batch is decided, then sealed");
+            assert!(latency("p50") <= latency("p99") && latency("p99") <= latency("max"));
+            assert_eq!(number(&report, "/open/0/verified/wrong"), 0.0);
+            assert!(number(&report, "/open/0/batches") > 0.0);
             if cadence == Cadence::PerBatch {
                 assert_eq!(number(&report, "/batches_per_seal"), 1.0);
                 assert_eq!(number(&report, "/stages_us/seal"), number(&report, "/seal_us"));
@@ -121,7 +128,7 @@ fn the_canonical_workload_ends_sessions_misses_the_cache_and_explains_its_time()
             samples: 4,
             tier: Tier::detected(),
         };
-        let report = canonical(parameters, Arc::clone(&POPULATION)).expect("runs");
+        let report = canonical(parameters, Arc::clone(&POPULATION), None).expect("runs");
         assert_eq!(report.problem, None);
         assert!(number(&report, "/cache_capacity") < number(&report, "/sessions"));
         assert!(number(&report, "/explained") > 0.9, "{}", report.summary);
@@ -215,7 +222,7 @@ fn a_window_lasts_until_something_was_sealed() {
         slow_seals: Duration::ZERO,
         tier: Tier::detected(),
     };
-    let report = run(parameters, Arc::clone(&POPULATION)).expect("runs");
+    let report = run(parameters, Arc::clone(&POPULATION), More::default()).expect("runs");
     assert_eq!(report.problem, None);
     assert!(number(&report, "/windows/0/seals") >= 1.0 && number(&report, "/windows/1/seals") >= 1.0);
 }

@@ -74,6 +74,7 @@ fn help_teaches_with_examples() {
         "against",
         "compare",
         "history",
+        "replay",
     ] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
@@ -96,6 +97,7 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["stages", "--iters", "0"], "1..=100000"),
         (&["run", "--people", "0"], "multiple of 32"),
         (&["run", "--cadence", "daily"], "group, per-batch"),
+        (&["run", "--open", "3"], "0.01 to 2"),
         (&["run", "--cache", "lru"], "engine, dashmap"),
         (&["run", "--seconds", "0"], "0.01 to 600"),
         (&["run", "--seconds", "NaN"], "0.01 to 600"),
@@ -113,6 +115,8 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["compare", "src", "tests"], "no record of run or stages"),
         (&["compare", "a", "b", "--confidence", "100"], "50 to 99.99"),
         (&["against", "--", "run"], "--other"),
+        (&["replay", "no-such-file"], "no-such-file"),
+        (&["replay", "x", "--speed", "0"], "0.01 to 1000"),
         (&["history", "--figure", "auth_per_s"], "begins with /"),
         (&["history", "--figure", "/no/such"], "no record has a number at /no/such"),
         (&["zkp", "--circuit", "cred/1"], "cred/2 or cred/2u"),
@@ -195,4 +199,32 @@ fn another_reference_fails_the_command() {
     let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&record["equal"], &record["equal_to_plain"]), (&false.into(), &true.into()));
     assert!(record["error"].as_str().expect("text").contains("reference"));
+}
+
+/// Where there is no `perf`, the command says so before it measures anything.
+#[test]
+fn a_profile_is_drawn_and_named_in_the_record_or_refused_at_once() {
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("flame.svg");
+    let run = |path: &str| {
+        let mut command = bench_of_any_build();
+        command.args(["run", "--seconds", "0.5", "--repeats", "1", "--warmup", "0.01", "--workers", "1"]);
+        command.args(["--people", "32", "--users", "32", "--batches", "1", "--json", "--profile"]);
+        command.arg(&file).env("PATH", path).output().expect("trefoil-bench starts")
+    };
+    let refused = run("");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("linux-perf"));
+    let has_perf = Command::new("perf").args(["record", "--quiet", "--output", "/dev/null", "true"]).output();
+    if !has_perf.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let output = run(&std::env::var("PATH").expect("a path"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(record["profile"]["samples"].as_u64() > Some(0), "{}", record["profile"]);
+    assert!(record["profile"]["dearest"][0]["percent"].as_f64() > Some(0.0));
+    assert_eq!(record["profile"]["flame_graph"], "flame.svg");
+    let svg = fs::read_to_string(&file).expect("a flame graph");
+    assert!(svg.contains("<title>worker: "), "workers are one kind of thread");
 }

@@ -5,6 +5,7 @@ mod caches;
 mod command_line;
 #[cfg(all(feature = "cache-engine", feature = "cache-dashmap"))]
 mod laboratory;
+mod replay;
 mod report;
 mod scores;
 mod signing;

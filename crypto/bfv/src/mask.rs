@@ -97,7 +97,7 @@ impl Masker {
         probes: impl Iterator<Item = (usize, &'a Embedding)>,
         basis: &Basis,
     ) -> MaskedBatch {
-        let mut ahead = Ahead::of(sources.get());
+        let mut ahead = Ahead::of(self.scheme.cpu(), sources.get());
         self.prepare_multiplier(probes, &mut ahead);
         let mut masked = MaskedBatch::zero(&self.scheme);
         let (c0, c1) = masked.parts_mut();

@@ -53,7 +53,7 @@ impl Masker {
         probes: &PairCiphertext,
     ) -> MaskedProduct {
         let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        let mut ahead = Ahead::of(sources.get());
+        let mut ahead = Ahead::of(self.scheme.cpu(), sources.get());
         let mut scratch = self.product.take().unwrap_or_else(|| Box::new(Scratch::new(self)));
         self.prepare(&mut scratch, placed, probes, &mut ahead);
         let mut masked = MaskedProduct::zero(&self.scheme);

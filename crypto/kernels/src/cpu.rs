@@ -75,6 +75,7 @@ pub struct UnknownTier(String);
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     token: Token,
+    asks_ahead: bool,
     #[cfg(target_arch = "x86_64")]
     sha_ni: Option<ShaNi>,
     #[cfg(target_arch = "x86_64")]
@@ -110,6 +111,7 @@ impl Cpu {
         };
         Cpu {
             token,
+            asks_ahead: crate::packed::asking_pays(),
             #[cfg(target_arch = "x86_64")]
             sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
             #[cfg(target_arch = "x86_64")]
@@ -133,6 +135,17 @@ impl Cpu {
         return self.sha_ni.is_some();
         #[cfg(not(target_arch = "x86_64"))]
         return false;
+    }
+
+    /// Whether kernels ask for memory ahead of use. They do unless [`calibrate`](crate::packed::calibrate) found that it costs.
+    pub fn asks_ahead(self) -> bool {
+        self.asks_ahead
+    }
+
+    /// The same tier, asking or not. For tests and benchmarks.
+    #[must_use]
+    pub fn with_asking_ahead(self, asks_ahead: bool) -> Cpu {
+        Cpu { asks_ahead, ..self }
     }
 
     /// The tier that this token stands for.

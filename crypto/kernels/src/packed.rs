@@ -1,6 +1,10 @@
 //! Residues below 2^48 packed into six bytes each, little-endian.
 
+mod calibration;
+
 use crate::{Cpu, dispatch};
+pub(crate) use calibration::asking_pays;
+pub use calibration::calibrate;
 
 /// Bytes per packed residue.
 pub const RESIDUE_BYTES: usize = 6;
@@ -33,11 +37,12 @@ pub struct Ahead<'a> {
 impl<'a> Ahead<'a> {
     /// Nothing to ask for.
     pub fn none() -> Ahead<'a> {
-        Ahead::of(&[])
+        Ahead { sources: &[], place: 0, streams: [&[]; ABREAST], at: 0 }
     }
 
-    /// The lines of `sources`, which are equally long.
-    pub fn of(sources: &'a [&'a [u8]]) -> Ahead<'a> {
+    /// The lines of `sources`, which are equally long; none where asking does not help.
+    pub fn of(cpu: Cpu, sources: &'a [&'a [u8]]) -> Ahead<'a> {
+        let sources = if cpu.asks_ahead() { sources } else { &[] };
         Ahead { sources, place: 0, streams: [&[]; ABREAST], at: 0 }
     }
 
@@ -101,7 +106,8 @@ pub fn unpack(cpu: Cpu, bytes: &[u8], values: &mut [u64]) {
 ///
 /// Memory-bound when the sources are in main memory, so it reads eight of them at a time: the prefetchers follow
 /// eight streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
-/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop.
+/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop; not on machines
+/// where that costs more than it brings ([`calibrate`]).
 ///
 /// # Panics
 /// Unless there are at most [`SOURCES_MAX`] sources, each six times as long as `acc`, whose length is a multiple of 8.
@@ -114,6 +120,7 @@ pub fn sum(cpu: Cpu, sources: &[&[u8]], acc: &mut [u64]) {
     }
     for first in (0..sources.len()).step_by(STREAMS) {
         let (group, coming) = sources[first..].split_at(STREAMS.min(sources.len() - first));
+        let coming = cpu.asks_ahead().then_some(coming);
         dispatch!(cpu, add_packed(group, coming, first > 0, acc));
     }
 }

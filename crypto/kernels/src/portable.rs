@@ -29,7 +29,7 @@ pub(crate) fn unpack(bytes: &[u8], values: &mut [u64]) {
 
 /// To what is in `acc` if there is `more`, else to nothing. The coming streams serve tiers that prefetch.
 #[inline(always)]
-pub(crate) fn add_packed(sources: &[&[u8]], _: &[&[u8]], more: bool, acc: &mut [u64]) {
+pub(crate) fn add_packed(sources: &[&[u8]], _: Option<&[&[u8]]>, more: bool, acc: &mut [u64]) {
     if !more {
         acc.fill(0);
     }

@@ -82,6 +82,7 @@ pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
 pub use trefoil_kernels::Tier;
+pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
 pub use trefoil_types::{BatchId, Handle, TenantId};
 pub use vault::{

@@ -88,7 +88,8 @@ pub enum ConfigError {
 /// What the key-holder's variables begin with. Both programs may run in one environment.
 pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
 /// Sections of the service's settings, whose variables the service checks.
-pub const SERVICE_SECTIONS: [&str; 12] = [
+pub const SERVICE_SECTIONS: [&str; 13] = [
+    "capture",
     "server",
     "tls",
     "keys",

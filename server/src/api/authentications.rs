@@ -7,6 +7,7 @@ use super::templates::Face;
 use super::{body, templates};
 use crate::app::App;
 use crate::bodies;
+use crate::capture;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -55,6 +56,7 @@ pub(super) async fn login(
     json: &[u8],
 ) -> Result<Authenticated, Problem> {
     let mut request: Authentication = body::parse(json)?;
+    capture::is_of_subject(Handle::new(request.handle.0));
     policy::check_audience(&tenant.policy, &request.audience)?;
     // Before anything is spent: the same request may come again.
     if app.service.key_holder.unready().is_some() {

@@ -1,6 +1,7 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
 use crate::app::App;
+use crate::capture;
 use crate::problem::{Code, Problem};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -63,6 +64,7 @@ impl FromRequestParts<Arc<App>> for Caller {
         }
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
         let (tenant, scopes, id) = app.service.directory.caller(key, app.service.now())?;
+        capture::is_of_tenant(tenant.id);
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
         Ok(Caller { tenant, scopes, id, place })
     }

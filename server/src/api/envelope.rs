@@ -2,7 +2,9 @@
 
 use super::sizes::HEAD_BYTES_MAX;
 use crate::app::App;
+use crate::capture::{Parties, Shape, with_parties};
 use crate::problem::{Code, Problem};
+use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -22,11 +24,13 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let started = app.service.clock.monotonic_ns();
-    let mut response = match head_bytes(&request) {
-        ..=HEAD_BYTES_MAX => contain(next.run(request)).await,
-        bytes => {
+    let request_bytes = request.body().size_hint().exact().unwrap_or(0);
+    let (mut response, parties) = match (head_bytes(&request), &app.capture) {
+        (..=HEAD_BYTES_MAX, None) => (contain(next.run(request)).await, Parties::default()),
+        (..=HEAD_BYTES_MAX, Some(_)) => with_parties(contain(next.run(request))).await,
+        (bytes, _) => {
             let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
-            Problem::new(Code::HeadTooLarge, detail).into_response()
+            (Problem::new(Code::HeadTooLarge, detail).into_response(), Parties::default())
         }
     };
     let problem = response.extensions_mut().remove::<Problem>();
@@ -46,6 +50,12 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let took_ns = app.service.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
+    if let Some(capture) = &app.capture {
+        let answer_bytes = response.body().size_hint().exact().unwrap_or(0);
+        let method = method.as_str();
+        let shape = Shape { method, route, status, began_ns: started, took_ns, request_bytes, answer_bytes };
+        capture.note(&shape, &parties);
+    }
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);
     match status {
         500.. => tracing::warn!(request_id = id, %method, route, status, code, us, "request failed"),

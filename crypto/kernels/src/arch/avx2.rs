@@ -23,7 +23,15 @@ recompiled! { "avx2":
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]) {
+pub(super) fn add_packed(sources: &[&[u8]], coming: Option<&[&[u8]]>, more: bool, acc: &mut [u64]) {
+    match coming {
+        Some(coming) => add_streams::<true>(sources, coming, more, acc),
+        None => add_streams::<false>(sources, &[], more, acc),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn add_streams<const ASKS: bool>(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]) {
     // Eight vectors at a time: whole lines of the sources.
     let (steps, rest) = acc.as_chunks_mut::<32>();
     for (i, sums) in steps.iter_mut().enumerate() {
@@ -35,7 +43,9 @@ pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &
             }
         }
         for (k, source) in sources.iter().enumerate() {
-            prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
+            if ASKS {
+                prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
+            }
             let step: &[u8; PREFETCH_STEP] =
                 source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
             for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {

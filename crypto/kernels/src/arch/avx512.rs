@@ -20,7 +20,15 @@ recompiled! { "avx512f,avx512bw,avx512dq,avx512vl":
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]) {
+pub(super) fn add_packed(sources: &[&[u8]], coming: Option<&[&[u8]]>, more: bool, acc: &mut [u64]) {
+    match coming {
+        Some(coming) => add_streams::<true>(sources, coming, more, acc),
+        None => add_streams::<false>(sources, &[], more, acc),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn add_streams<const ASKS: bool>(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]) {
     let order = load_bytes(&SPREAD);
     // Four vectors at a time: whole lines of the sources.
     let (steps, rest) = acc.as_chunks_mut::<32>();
@@ -33,7 +41,9 @@ pub(super) fn add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &
             }
         }
         for (k, source) in sources.iter().enumerate() {
-            prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
+            if ASKS {
+                prefetch_ahead(source, coming.get(k), PREFETCH_STEP * i);
+            }
             let step: &[u8; PREFETCH_STEP] =
                 source[PREFETCH_STEP * i..].first_chunk().expect("sources are as long as the sums");
             for (total, packed) in totals.iter_mut().zip(step.as_chunks().0) {

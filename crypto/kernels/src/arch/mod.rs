@@ -41,7 +41,7 @@ macro_rules! crossings {
 macro_rules! all_crossings {
     ($($token:ty, $module:ident;)*) => {
         $(crossings! { $token, $module:
-            add_packed(sources: &[&[u8]], coming: &[&[u8]], more: bool, acc: &mut [u64]);
+            add_packed(sources: &[&[u8]], coming: Option<&[&[u8]]>, more: bool, acc: &mut [u64]);
             pack(values: &[u64], bytes: &mut [u8]);
             unpack(bytes: &[u8], values: &mut [u64]);
             lift(q: u64, x: &[i32], out: &mut [u64]);

@@ -20,10 +20,10 @@ fn packed_sums_agree_with_addition() {
                 .collect();
             let sources: Vec<&[u8]> = packed.iter().map(Vec::as_slice).collect();
             let expected: Vec<u64> = (0..n).map(|i| values.iter().map(|v| v[i]).sum()).collect();
-            for cpu in tiers() {
+            for cpu in tiers().flat_map(|cpu| [true, false].map(|asks| cpu.with_asking_ahead(asks))) {
                 let mut acc = vec![u64::MAX; n];
                 packed::sum(cpu, &sources, &mut acc);
-                assert_eq!(acc, expected, "{:?}, {count} sources of {n}", cpu.tier());
+                assert_eq!(acc, expected, "{cpu:?}, {count} sources of {n}");
             }
         }
     }
@@ -50,7 +50,8 @@ fn every_line_is_asked_for_once_and_first_sources_of_groups_first() {
     for count in [0usize, 1, 7, 8, 9, 31, 32] {
         let sources: Vec<Vec<u8>> = vec![vec![0; 192]; count];
         let sources: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
-        let mut ahead = Ahead::of(&sources);
+        let asks = Cpu::detected().with_asking_ahead(true);
+        let mut ahead = Ahead::of(asks, &sources);
         let mut asked = vec![[0; 3]; count];
         let mut first_of_groups = Vec::new();
         while let Some((streams, at)) = ahead.step() {
@@ -64,6 +65,7 @@ fn every_line_is_asked_for_once_and_first_sources_of_groups_first() {
         assert!(asked.iter().all(|lines| *lines == [1; 3]), "{count}");
         assert!(first_of_groups.is_sorted());
         assert!(ahead.step().is_none());
+        assert!(Ahead::of(asks.with_asking_ahead(false), &sources).step().is_none());
     }
     assert!(Ahead::none().step().is_none());
 }

@@ -11,6 +11,7 @@ mod backup;
 mod batches;
 mod callers;
 mod canary;
+mod capture;
 mod cli;
 mod client;
 mod connections;

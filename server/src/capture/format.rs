@@ -1,0 +1,144 @@
+//! The lines of a capture: one a request, with commas, and remarks that begin with `#`.
+
+use std::fmt;
+use thiserror::Error;
+
+/// The first lines of a file.
+pub(super) const HEAD: &str =
+    "# trefoil-capture/1\n# began_us,took_us,route,status,request_bytes,answer_bytes,tenant,subjects\n";
+
+/// The last line of a file that was ended.
+pub(super) fn end(requests: u64, lost: u64, is_full: bool) -> String {
+    let full = if is_full { "; the file is full" } else { "" };
+    format!("# end: {requests} requests, {lost} lost{full}\n")
+}
+
+/// One request of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// Since the capture began.
+    pub began_us: u64,
+    /// From its head to its answer, in the service.
+    pub took_us: u64,
+    /// Method and pattern, which names no subject.
+    pub route: String,
+    /// Of the answer.
+    pub status: u16,
+    /// Of its body.
+    pub request_bytes: u64,
+    /// Of its body.
+    pub answer_bytes: u64,
+    /// Keyed hash; none where no tenant was known.
+    pub tenant: Option<u64>,
+    /// Keyed hashes, one for each login that could be read.
+    pub subjects: Vec<u64>,
+}
+
+impl fmt::Display for Captured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Captured { began_us, took_us, route, status, request_bytes, answer_bytes, tenant, subjects } =
+            self;
+        write!(f, "{began_us},{took_us},{route},{status},{request_bytes},{answer_bytes},")?;
+        tenant.map_or(Ok(()), |tenant| write!(f, "{tenant:016x}"))?;
+        for (at, subject) in subjects.iter().enumerate() {
+            write!(f, "{}{subject:016x}", if at == 0 { ',' } else { '+' })?;
+        }
+        if subjects.is_empty() { f.write_str(",") } else { Ok(()) }
+    }
+}
+
+/// A line that is none of a capture.
+#[derive(Debug, Error)]
+#[error("line {line} is not one of a capture of this version: {cause}")]
+pub struct FormatError {
+    line: usize,
+    cause: &'static str,
+}
+
+/// The requests of a capture in the order in which they began. The last line of a process that was killed may be cut off; it is left out.
+///
+/// # Errors
+/// When it is no capture, or a line of it is not as it should be.
+pub fn read(text: &str) -> Result<Vec<Captured>, FormatError> {
+    if text.lines().next() != HEAD.lines().next() {
+        return Err(FormatError { line: 1, cause: "it begins with # trefoil-capture/1" });
+    }
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let lines = whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
+    let parsed = lines.map(|(at, line)| parse(line).map_err(|cause| FormatError { line: at + 1, cause }));
+    let mut captured = parsed.collect::<Result<Vec<_>, _>>()?;
+    captured.sort_by_key(|request| request.began_us);
+    Ok(captured)
+}
+
+fn parse(line: &str) -> Result<Captured, &'static str> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let [began_us, took_us, route, status, request_bytes, answer_bytes, tenant, subjects] = fields[..] else {
+        return Err("it has eight fields");
+    };
+    let number = |text: &str| text.parse::<u64>().map_err(|_| "a time, status or size is no number");
+    let hash = |text: &str| u64::from_str_radix(text, 16).map_err(|_| "a hash is not hexadecimal");
+    let hashes =
+        |text: &str| text.split('+').filter(|hash| !hash.is_empty()).map(hash).collect::<Result<_, _>>();
+    Ok(Captured {
+        began_us: number(began_us)?,
+        took_us: number(took_us)?,
+        route: route.to_owned(),
+        status: number(status)?.try_into().map_err(|_| "a status has three digits")?,
+        request_bytes: number(request_bytes)?,
+        answer_bytes: number(answer_bytes)?,
+        tenant: (!tenant.is_empty()).then(|| hash(tenant)).transpose()?,
+        subjects: hashes(subjects)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(subjects: Vec<u64>) -> Captured {
+        Captured {
+            began_us: 12,
+            took_us: 3_400,
+            route: "POST /v1/authentications".to_owned(),
+            status: 200,
+            request_bytes: 1_500,
+            answer_bytes: 0,
+            tenant: (!subjects.is_empty()).then_some(0xab),
+            subjects,
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        for request in [captured(vec![]), captured(vec![1]), captured(vec![u64::MAX, 2, 3])] {
+            assert_eq!(parse(&request.to_string()).unwrap(), request);
+        }
+        let line = captured(vec![1, 2]).to_string();
+        assert_eq!(
+            line,
+            "12,3400,POST /v1/authentications,200,1500,0,00000000000000ab,0000000000000001+0000000000000002"
+        );
+    }
+
+    #[test]
+    fn requests_are_read_in_order_and_a_line_that_was_cut_off_is_left_out() {
+        let [late, early] = [9, 4].map(|began_us| Captured { began_us, ..captured(vec![]) });
+        let text = format!("{HEAD}{late}\n{early}\n{}12,34", end(2, 0, true));
+        assert_eq!(read(&text).unwrap(), [early, late]);
+    }
+
+    #[test]
+    fn what_is_no_capture_is_refused_by_its_line() {
+        assert!(read("").is_err() && read("{}\n").is_err());
+        for (line, cause) in [
+            ("1,2,3", "eight"),
+            ("a,2,r,200,0,0,,", "no number"),
+            ("1,2,r,70000,0,0,,", "three digits"),
+            ("1,2,r,200,0,0,x,", "hexadecimal"),
+        ] {
+            let why = read(&format!("{HEAD}{line}\n")).unwrap_err().to_string();
+            assert!(why.contains("line 3") && why.contains(cause), "{why}");
+        }
+    }
+}
