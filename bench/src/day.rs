@@ -254,7 +254,6 @@ fn tenant() -> Tenant {
         wrapped_key: Vec::new(),
         created_at: WORLD_START_S,
         disabled_at: None,
-        policy_version: 1,
     }
 }
 
