@@ -99,6 +99,19 @@ pub struct Overrides {
     pub capture: Option<PathBuf>,
 }
 
+/// Puts the service's variables over `layers`, and checks those of the key-holder by its own names.
+fn read_variables(
+    layers: &mut Layers<Config>,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<(), ConfigError> {
+    let is_the_key_holders = |(name, _): &(OsString, OsString)| {
+        name.to_str().is_some_and(|name| name.starts_with(KEY_HOLDER_PREFIX))
+    };
+    let (the_key_holders, ours): (Vec<_>, Vec<_>) = environment.partition(is_the_key_holders);
+    layers.environment(ours.into_iter())?;
+    trefoil_key_holder::config::Config::check_variables(the_key_holders.into_iter())
+}
+
 impl Config {
     /// Reads all layers. A variable of `environment` that begins as ours do and names no setting is refused.
     ///
@@ -113,17 +126,22 @@ impl Config {
         if let Some(path) = file {
             layers.file(path)?;
         }
-        let is_the_key_holders = |(name, _): &(OsString, OsString)| {
-            name.to_str().is_some_and(|name| name.starts_with(KEY_HOLDER_PREFIX))
-        };
-        let (the_key_holders, ours): (Vec<_>, Vec<_>) = environment.partition(is_the_key_holders);
-        layers.environment(ours.into_iter())?;
-        trefoil_key_holder::config::Config::check_variables(the_key_holders.into_iter())?;
+        read_variables(&mut layers, environment)?;
         let read = layers.read().map_err(|cause| ConfigError::Range { key: "configuration", cause });
         let mut config: Config = read?;
         config.apply(flags, &mut layers);
         config.check().map_err(|cause| layers.located(cause))?;
         Ok(config)
+    }
+
+    /// Refuses variables of `environment` that begin as ours do and name no setting of either program: for commands that read none.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the variable and the remedy.
+    pub fn check_variables(
+        environment: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Result<(), ConfigError> {
+        read_variables(&mut Layers::<Config>::new(PROGRAM), environment)
     }
 
     /// The embedded defaults.

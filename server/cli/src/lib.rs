@@ -20,6 +20,7 @@ mod wallet;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use trefoil_key_holder::output::while_somebody_reads;
+use trefoil_server::config::Config;
 use trefoil_server::process::VERSION;
 use trefoil_service::time;
 
@@ -86,7 +87,12 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    while_somebody_reads(|| match Cli::parse().command {
+    let command = Cli::parse().command;
+    // A mistyped variable is an error for every command: the next one may read it.
+    if let Err(cause) = Config::check_variables(std::env::vars_os()) {
+        return fail(&cause, 2);
+    }
+    while_somebody_reads(|| match command {
         Command::Serve(serve) => serve.run(),
         Command::Demo(arguments) => demo::main(&arguments),
         Command::KeyHolder(arguments) => arguments.run(),

@@ -165,6 +165,20 @@ const CONFIGURATION: &[Mistake<'static>] = &[
         says("names no setting", "TREFOIL_KEYS_PASPHRASE_FILE", "did you mean TREFOIL_KEYS_PASSPHRASE_FILE?"),
     ),
     (
+        &["demo", "--people", "1"],
+        &[("TREFOIL_SERVER_LISTN", "127.0.0.1:1")],
+        says("names no setting", "TREFOIL_SERVER_LISTN", "did you mean TREFOIL_SERVER_LISTEN?"),
+    ),
+    (
+        &["wallet", "show", "--wallet", "none.wallet"],
+        &[("TREFOIL_KEY_HOLDER_SERVR_LISTEN", "127.0.0.1:1")],
+        says(
+            "names no setting",
+            "TREFOIL_KEY_HOLDER_SERVR_LISTEN",
+            "did you mean TREFOIL_KEY_HOLDER_SERVER_LISTEN?",
+        ),
+    ),
+    (
         &["serve"],
         &[("TREFOIL_PROOFS_CACHE_SAMPLING", "48")],
         says("power of two from 1 to 64", "proofs.cache_sampling", "set by TREFOIL_PROOFS_CACHE_SAMPLING"),
@@ -265,7 +279,7 @@ fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
         answer.check(&format!("{line:?} {variables:?}"), &folder.said(line, variables), &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(CONFIGURATION.len(), 34);
+    assert_eq!(CONFIGURATION.len(), 36);
 }
 
 /// Arguments of `trefoil serve` in a directory that was spoiled.
