@@ -248,6 +248,7 @@ fn tenant() -> Tenant {
         id: TENANT,
         name: "shop".to_owned(),
         policy: "{}".to_owned(),
+        policy_version: 1,
         public_key: Vec::new(),
         next_key: None,
         wrapped_key: Vec::new(),

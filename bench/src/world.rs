@@ -108,7 +108,7 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn without_verdicts(cache: C, ground: &Arc<Ground>, tier: Tier) -> Self {
         let registry = Registry::default();
         let cache = Arc::new(cache);
-        let tenant = tenant(ground.key.clone(), ground.population.root, ground.faces.embedder());
+        let tenant = tenant(ground.key.clone(), ground.population.root, &ground.faces);
         registry.put(tenant, Arc::clone(&cache));
         let key_holder = Arc::clone(&ground.key_holder);
         let pipeline = Pipeline::new(ISSUER.into(), registry, key_holder, tier);
@@ -170,15 +170,16 @@ fn enrol(
     Ok(enrolled_users)
 }
 
-fn tenant(key: PublicKey, root: [u8; 32], embedder: &str) -> Tenant {
+fn tenant(key: PublicKey, root: [u8; 32], faces: &Faces) -> Tenant {
     Tenant {
         id: TENANT,
         keys: vec![key],
         policy: Policy {
             id: POLICY_ID,
             version: 1,
+            threshold: faces.threshold(),
             fmr_class: 3,
-            embedder: embedder.into(),
+            embedder: faces.embedder().into(),
             level_min: LEVEL,
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,

@@ -29,7 +29,7 @@ pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
 pub use door::{Door, Open};
 pub use pool::{Pool, PoolError};
-pub use request::{Batch, BoundLane, LaneRequest, Probe, Refusal, RevealRefused};
+pub use request::{Batch, BoundLane, LaneRequest, Probe, Record, Refusal, RevealRefused};
 pub use sealer::{
     Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,
 };

@@ -133,7 +133,7 @@ impl<C> Round<'_, C> {
         keys: &mut Keys,
         lanes: &[ProvenLane<R>],
     ) -> Result<MatchJob, Obstacle> {
-        let (batch, tenant) = (run.batch_id, self.tenant.id);
+        let (batch, tenant, threshold) = (run.batch_id, self.tenant.id, self.tenant.policy.threshold);
         let fault = |_: MatchError| Obstacle::All(Refusal::KeyHolder);
         let started = self.clock.monotonic_ns();
         let Keys { key, probes, .. } = keys;
@@ -145,7 +145,7 @@ impl<C> Round<'_, C> {
                     Probe::Shared(_) => None,
                 })
                 .collect();
-            let job = self.matcher.mask(batch, tenant, key, &plain).map_err(fault)?;
+            let job = self.matcher.mask(batch, tenant, key, &plain).map_err(fault)?.under(threshold);
             run.times.match_ns += self.clock.monotonic_ns() - started;
             return Ok(job);
         }
@@ -169,7 +169,8 @@ impl<C> Round<'_, C> {
             }
         };
         let encrypted = probes.insert(encrypted);
-        let job = self.matcher.mask_shared(batch, tenant, key, &shared, encrypted).map_err(fault)?;
+        let job =
+            self.matcher.mask_shared(batch, tenant, key, &shared, encrypted).map_err(fault)?.under(threshold);
         run.times.match_ns += self.clock.monotonic_ns() - started - waited;
         Ok(job)
     }
@@ -190,6 +191,7 @@ fn obstacle(cause: KeyHolderError) -> Obstacle {
         KeyHolderError::Contested(lanes) => Obstacle::Lanes(lanes, Refusal::KeyHolderUnavailable),
         KeyHolderError::NoAttempts(spent) => Obstacle::Spent(spent),
         KeyHolderError::TagKey => Obstacle::Keys,
+        KeyHolderError::OtherThreshold(_) => Obstacle::All(Refusal::Threshold),
         KeyHolderError::Unavailable(_) => Obstacle::All(Refusal::KeyHolderUnavailable),
         _ => Obstacle::All(Refusal::KeyHolder),
     }

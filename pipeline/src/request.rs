@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trefoil_attest::{Decision, ProbeMode, Reveal};
+use trefoil_attest::{Decision, ProbeMode, Reveal, statement_digest};
 use trefoil_matching::{Embedding, SharedProbe, Template};
 use trefoil_zkp::chain::ChainError;
 
@@ -64,16 +64,31 @@ pub struct Batch<T> {
     pub lanes: Vec<T>,
 }
 
-/// A lane with its decision, bound to the statement that will be attested.
+/// A statement that needs no decision, to be sealed as it is: that something was changed.
+pub struct Record<R> {
+    /// Where the seal goes.
+    pub reply: R,
+    /// The statement (deterministic CBOR).
+    pub statement: Vec<u8>,
+}
+
+/// A lane with its decision, bound to the statement that will be attested; or a record.
 pub struct BoundLane<R> {
     /// Where the answer goes.
     pub reply: R,
-    /// What was decided.
-    pub decision: Decision,
+    /// What was decided; nothing of a record.
+    pub decision: Option<Decision>,
     /// Canonical statement (deterministic CBOR).
     pub statement: Vec<u8>,
     /// SHA3-256 of `statement`: the leaf of the seal.
     pub digest: [u8; 32],
+}
+
+impl<R> From<Record<R>> for BoundLane<R> {
+    fn from(Record { reply, statement }: Record<R>) -> BoundLane<R> {
+        let digest = statement_digest(&statement);
+        BoundLane { reply, decision: None, statement, digest }
+    }
 }
 
 /// Why a request has no decision. A non-match is a decision and not found here.
@@ -112,6 +127,9 @@ pub enum Refusal {
     /// The key-holder gave no decision; nothing is accepted without one.
     #[error("the key-holder gave no decision")]
     KeyHolder,
+    /// The key-holder decides under another threshold than the policy's; nothing is decided under one that is not attested.
+    #[error("the key-holder has another threshold than the policy")]
+    Threshold,
     /// The key-holder cannot be reached; nothing is accepted without it.
     #[error("the key-holder cannot be reached")]
     KeyHolderUnavailable,

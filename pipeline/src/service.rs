@@ -7,6 +7,7 @@
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
 //! either is reached requests wait in the intake, so overload shows at the door and nowhere else.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -23,9 +24,9 @@ use crate::batcher::{Batcher, Delay};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::pool::{Pool, PoolError};
-use crate::request::{Batch, LaneRequest, Refusal};
-use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
-use crate::steps::{Pipeline, Worker};
+use crate::request::{Batch, LaneRequest, Record, Refusal};
+use crate::sealer::{Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
+use crate::steps::{Pipeline, StageTimes, Worker};
 use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
 
@@ -79,13 +80,23 @@ pub enum SubmitError {
 
 /// A running pipeline.
 pub struct Service<R> {
-    intake: Sender<(TenantId, LaneRequest<R>)>,
+    intake: Sender<Submitted<R>>,
     dispatcher: JoinHandle<()>,
     sealer: Sealer<R>,
 }
 
+/// What comes in.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are logins, which a box would cost an allocation each"
+)]
+enum Submitted<R> {
+    Login(TenantId, LaneRequest<R>),
+    Record(Record<R>),
+}
+
 /// A cloneable way into the service.
-pub struct Intake<R>(Sender<(TenantId, LaneRequest<R>)>);
+pub struct Intake<R>(Sender<Submitted<R>>);
 
 impl<R> Clone for Intake<R> {
     fn clone(&self) -> Self {
@@ -99,7 +110,19 @@ impl<R> Intake<R> {
     /// # Errors
     /// When the service is full or draining; the request is dropped.
     pub fn submit(&self, tenant: TenantId, request: LaneRequest<R>) -> Result<(), SubmitError> {
-        self.0.try_send((tenant, request)).map_err(|error| match error {
+        self.send(Submitted::Login(tenant, request))
+    }
+
+    /// Hands a record over to be sealed, without waiting.
+    ///
+    /// # Errors
+    /// When the service is full or draining; the record is dropped.
+    pub fn record(&self, record: Record<R>) -> Result<(), SubmitError> {
+        self.send(Submitted::Record(record))
+    }
+
+    fn send(&self, submitted: Submitted<R>) -> Result<(), SubmitError> {
+        self.0.try_send(submitted).map_err(|error| match error {
             TrySendError::Full(_) => SubmitError::Busy,
             TrySendError::Disconnected(_) => SubmitError::Draining,
         })
@@ -150,6 +173,7 @@ impl<R: Send + 'static> Service<R> {
         let (intake, submissions) = bounded(config.intake.max(1));
         let dispatcher = Dispatcher {
             batcher: Batcher::default(),
+            records: VecDeque::new(),
             pool: Arc::new(Pool::new(&config.placement)?),
             pipeline,
             delay: config.delay,
@@ -169,8 +193,10 @@ impl<R: Send + 'static> Service<R> {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
                 release.panicked("dispatcher", &*panic);
                 // Without a dispatcher no request gets a decision.
-                for (_, request) in submissions {
-                    release.refused(request.reply, Refusal::Fault);
+                for submitted in submissions {
+                    let (Submitted::Login(_, LaneRequest { reply, .. })
+                    | Submitted::Record(Record { reply, .. })) = submitted;
+                    release.refused(reply, Refusal::Fault);
                 }
                 resume_unwind(panic);
             }
@@ -219,6 +245,8 @@ impl Drop for Sealing {
 
 struct Dispatcher<C: Cache<Verdict>, R: Send> {
     batcher: Batcher<LaneRequest<R>>,
+    /// Wait for nothing but room.
+    records: VecDeque<Record<R>>,
     pool: Arc<Pool<(Worker<C>, Outlet<R>)>>,
     pipeline: Arc<Pipeline<C>>,
     delay: Delay,
@@ -238,49 +266,84 @@ impl<C: Cache<Verdict>, R: Send + 'static> Dispatcher<C, R>
 where
     C::Session: 'static,
 {
-    fn run(mut self, submissions: &Receiver<(TenantId, LaneRequest<R>)>, progress: &Receiver<Event>) {
+    fn run(mut self, submissions: &Receiver<Submitted<R>>, progress: &Receiver<Event>) {
         let closed = never();
         loop {
             let delay = self.delay.at_load(self.computing, self.pool.size());
             let now = self.now_us();
+            while self.has_room() && !self.records.is_empty() {
+                self.dispatch_records();
+            }
             while self.has_room() {
                 let Some(batch) = self.batcher.poll(now, delay) else { break };
                 self.dispatch(batch);
             }
-            let open = if self.batcher.len() < self.intake_max { submissions } else { &closed };
+            let open =
+                if self.batcher.len() + self.records.len() < self.intake_max { submissions } else { &closed };
             let wait = match self.batcher.next_deadline(delay) {
                 Some(at) if self.has_room() => Duration::from_micros(at.saturating_sub(now)),
                 _ => IDLE,
             };
             select! {
                 recv(open) -> request => match request {
-                    Ok((tenant, request)) => self.gather(tenant, request, submissions),
+                    Ok(submitted) => self.gather(submitted, submissions),
                     Err(_) => break,
                 },
                 recv(progress) -> event => self.note(event.ok()),
                 default(wait) => {}
             }
         }
+        while !self.records.is_empty() {
+            self.wait_for_room(progress);
+            self.dispatch_records();
+        }
         while let Some(batch) = self.batcher.flush() {
-            while !self.has_room() {
-                self.note(progress.recv().ok());
-            }
+            self.wait_for_room(progress);
             self.dispatch(batch);
         }
     }
 
-    /// Takes one request and whatever else waits, so that a burst costs one turn of the loop.
-    fn gather(
-        &mut self,
-        tenant: TenantId,
-        request: LaneRequest<R>,
-        submissions: &Receiver<(TenantId, LaneRequest<R>)>,
-    ) {
-        let now = self.now_us();
-        for (tenant, request) in std::iter::once((tenant, request)).chain(submissions.try_iter().take(BURST))
-        {
-            self.batcher.push(tenant, request.template.lane.index(), request, now);
+    fn wait_for_room(&mut self, progress: &Receiver<Event>) {
+        while !self.has_room() {
+            self.note(progress.recv().ok());
         }
+    }
+
+    /// Takes one request and whatever else waits, so that a burst costs one turn of the loop.
+    fn gather(&mut self, first: Submitted<R>, submissions: &Receiver<Submitted<R>>) {
+        let now = self.now_us();
+        for submitted in std::iter::once(first).chain(submissions.try_iter().take(BURST)) {
+            match submitted {
+                Submitted::Login(tenant, request) => {
+                    self.batcher.push(tenant, request.template.lane.index(), request, now);
+                }
+                Submitted::Record(record) => self.records.push_back(record),
+            }
+        }
+    }
+
+    /// Sends records to the seal, on a worker: where workers seal, that takes milliseconds.
+    fn dispatch_records(&mut self) {
+        let count = self.records.len().min(RECORDS_MAX);
+        let records = self.records.drain(..count);
+        if !self.sealing {
+            return records.for_each(|record| self.release.refused(record.reply, Refusal::Fault));
+        }
+        let lanes = records.map(Into::into).collect();
+        let batch = Bound { lanes, refused: Vec::new(), times: StageTimes::default() };
+        self.computing += 1;
+        self.unsealed += 1;
+        let (pool, pipeline, release) =
+            (Arc::clone(&self.pool), Arc::clone(&self.pipeline), Arc::clone(&self.release));
+        let (outlet, events) = (self.outlet.clone(), self.events.clone());
+        self.pool.spawn(move || {
+            let sealed = || pool.worker(|| (pipeline.worker(), outlet)).1.seal(batch);
+            let to_sealer = catch_unwind(AssertUnwindSafe(sealed)).unwrap_or_else(|panic| {
+                release.panicked("worker", &*panic);
+                false
+            });
+            drop(events.send(Event::Computed { to_sealer }));
+        });
     }
 
     fn dispatch(&mut self, batch: Batch<LaneRequest<R>>) {
@@ -343,6 +406,9 @@ where
 
 /// Requests taken per turn of the dispatcher's loop.
 const BURST: usize = 256;
+
+/// Records that go to the seal together.
+const RECORDS_MAX: usize = 32;
 
 /// Longest sleep of the dispatcher when nothing is due; it is woken by any message before that.
 const IDLE: Duration = Duration::from_secs(1);

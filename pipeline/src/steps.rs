@@ -224,7 +224,12 @@ impl<R> Run<R> {
             };
             match statement.encode() {
                 Ok(statement) => {
-                    bound.push(BoundLane { reply: request.reply, decision, statement, digest: [0; 32] });
+                    bound.push(BoundLane {
+                        reply: request.reply,
+                        decision: Some(decision),
+                        statement,
+                        digest: [0; 32],
+                    });
                 }
                 // A field outside its limits is refused at the door; what gets here is this service's fault.
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),

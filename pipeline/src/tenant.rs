@@ -19,6 +19,8 @@ pub struct Policy {
     pub id: u32,
     /// Raised at every change.
     pub version: u32,
+    /// Lowest score that matches. A key-holder with another one decides nothing, so that no attestation names this version for it.
+    pub threshold: i32,
     /// k of the false-match class 10^-k that the threshold was calibrated to.
     pub fmr_class: u8,
     /// Embedding model whose vectors are compared, 1 to 64 bytes.

@@ -250,6 +250,7 @@ mod tests {
         let policy = Policy {
             id: 9 << 8,
             version: 1,
+            threshold: 0,
             fmr_class: 3,
             embedder: "facenet-128".to_owned(),
             level_min: 12,

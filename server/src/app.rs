@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
+use crate::bodies;
 use crate::capture::Capture;
 use crate::config::Config;
 use crate::listener::connections::Connections;
@@ -12,6 +13,8 @@ use crate::refusals::Refusals;
 use crate::tls::Pair;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use trefoil_api::{AttestationForm, Receipt};
+use trefoil_attest::What;
 use trefoil_service::Service;
 use trefoil_service::rotation::Rotations;
 use trefoil_storage::store::TenantId;
@@ -36,6 +39,19 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// The receipt of a change that was made, if it can be sealed now.
+    pub(crate) async fn receipt(
+        &self,
+        tenant: TenantId,
+        changed_at: u64,
+        what: What,
+        form: AttestationForm,
+    ) -> Result<Option<Receipt>, Problem> {
+        let patience = self.config.limits.answer_timeout();
+        let answer = self.service.receipt(tenant, changed_at, what, patience).await;
+        answer.map(|answer| bodies::receipt(answer, form)).transpose()
+    }
+
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         let service = &self.service;

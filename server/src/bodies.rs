@@ -1,13 +1,19 @@
 //! What the service says of its tenants, as bodies of the API.
 
+use crate::problem::Problem;
+use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, Base64, Hex, LoggedKey, LoggedRoot, PublishedRoot, RootLogPage, RotationState,
-    RotationStatus, TenantDetail, TenantSummary,
+    ApiKey, ApiKeyState, AttestationForm, Base64, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage,
+    PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, TenantDetail,
+    TenantSummary,
 };
+use trefoil_attest::statement_digest;
+use trefoil_pipeline::SealedTree;
 use trefoil_service::directory::api_keys::{self, State};
-use trefoil_service::directory::{LoggedRoots, PolicyForm};
+use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::rotation;
-use trefoil_service::tenant::{POLICY_ID, POLICY_VERSION, Scopes, Tenant};
+use trefoil_service::seal_log::Answer;
+use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_wallet::credentials::RootStatement;
 
@@ -32,10 +38,61 @@ pub(crate) fn shown(tenant: &Tenant) -> TenantDetail {
     TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
-        policy_version: POLICY_VERSION,
+        policy_version: tenant.policy_version,
         policy: tenant.policy.clone(),
         root_generation: tenant.roots.last().map(|root| root.generation),
     }
+}
+
+/// A version of a tenant's policy.
+pub(crate) fn policy_version(version: directory::PolicyVersion) -> PolicyVersion {
+    let directory::PolicyVersion { version, made_at, policy } = version;
+    let policy_digest = Hex(policy_digest(&policy));
+    PolicyVersion { policy_id: POLICY_ID, policy_version: version, made_at, policy_digest, policy }
+}
+
+/// SHA3-256 of a policy in canonical JSON (RFC 8785): its members are named in ASCII, and its numbers are whole.
+pub(crate) fn policy_digest(policy: &Policy) -> [u8; 32] {
+    // A value's members are sorted, which a struct's are not.
+    let value = serde_json::to_value(policy).expect("a policy is JSON");
+    statement_digest(canonical(&value).as_bytes())
+}
+
+fn canonical(value: &Value) -> String {
+    let text = |text: &str| Value::from(text).to_string();
+    match value {
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_unstable();
+            let members = names.iter().map(|name| format!("{}:{}", text(name), canonical(&members[*name])));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+/// A receipt, with its seal or with its name.
+pub(crate) fn receipt(answer: Answer, form: AttestationForm) -> Result<Receipt, Problem> {
+    let Answer { digest, ref under, .. } = answer;
+    let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
+    Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+}
+
+/// A statement with its seal, or with the seal's name.
+pub(crate) fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
+    let Answer { statement, leaf_index, under, .. } = answer;
+    let SealedTree { seal, tree } = &**under;
+    let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
+    Ok(match form {
+        AttestationForm::Full => seal.attestation(statement, *leaf_index, &path),
+        AttestationForm::Compact => seal.compact_attestation(statement, *leaf_index, &path),
+    })
+}
+
+/// A page of them.
+pub(crate) fn policies(versions: Vec<directory::PolicyVersion>, next: Option<u32>) -> PolicyPage {
+    PolicyPage { policies: versions.into_iter().map(policy_version).collect(), next }
 }
 
 /// An API key without its secret.
@@ -54,7 +111,7 @@ pub(crate) fn api_key(key: api_keys::ApiKey) -> ApiKey {
 /// A credential root that is published now, or was.
 pub(crate) fn published(statement: &RootStatement) -> PublishedRoot {
     let RootStatement { generation, generation_min, .. } = *statement;
-    PublishedRoot { generation, generation_min, head: Hex(statement.digest()) }
+    PublishedRoot { generation, generation_min, head: Hex(statement.digest()), receipt: None }
 }
 
 /// A page of a tenant's root log.

@@ -314,8 +314,12 @@ mod tests {
                 key_holder_ns: 123_456,
                 digest_ns: n * n,
             };
-            let lane =
-                || BoundLane { reply: (), decision: Decision::Match, statement: vec![], digest: [0; 32] };
+            let lane = || BoundLane {
+                reply: (),
+                decision: Some(Decision::Match),
+                statement: vec![],
+                digest: [0; 32],
+            };
             counters
                 .sealed(&[Bound { lanes: vec![lane(), lane()], refused: Vec::new(), times }], 1_000_000 * n);
         }

@@ -30,6 +30,8 @@ pub enum Code {
     CallerUnauthenticated,
     /// The API key lacks the scope that this route needs.
     ScopeMissing,
+    /// The policy in force is of another version than `If-Match` names.
+    PolicyOvertaken,
     /// The tenant's policy does not list this audience.
     AudienceNotAllowed,
     /// The request MAC does not verify under the session's key.
@@ -118,6 +120,8 @@ pub enum Code {
     Draining,
     /// The key-holder gave no decision.
     Undecided,
+    /// The key-holder decides under another threshold than the tenant's policy: nothing was attempted.
+    PolicyOutOfStep,
     /// The key-holder cannot be reached.
     KeyHolderUnavailable,
     /// The key-holder, which somebody else operates, does not do this for this service.
@@ -170,6 +174,9 @@ impl Code {
             Code::IdempotencyInFlight => {
                 (S::CONFLICT, "idempotency-in-flight", "The same request is still running")
             }
+            Code::PolicyOvertaken => {
+                (S::PRECONDITION_FAILED, "policy-overtaken", "Another version of the policy is in force")
+            }
             Code::RootGenerationStale => {
                 (S::CONFLICT, "root-generation-stale", "The root generation is not newer")
             }
@@ -215,6 +222,9 @@ impl Code {
             Code::DiskLow => (S::SERVICE_UNAVAILABLE, "disk-low", "The service is short of disk space"),
             Code::Unsealed => (S::SERVICE_UNAVAILABLE, "unsealed", "The decision could not be sealed"),
             Code::Draining => (S::SERVICE_UNAVAILABLE, "draining", "The service is shutting down"),
+            Code::PolicyOutOfStep => {
+                (S::SERVICE_UNAVAILABLE, "policy-out-of-step", "The key-holder has another threshold")
+            }
             Code::Undecided => (S::SERVICE_UNAVAILABLE, "undecided", "No decision could be made"),
             Code::KeyHolderUnavailable => {
                 (S::SERVICE_UNAVAILABLE, "key-holder-unavailable", "The key-holder cannot be reached")
@@ -237,8 +247,8 @@ impl Code {
         self.describe().1
     }
 
-    /// Seconds after which a retry makes sense. Nothing was attempted but for [`Code::Unsealed`], [`Code::Undecided`] and
-    /// [`Code::KeyHolderUnavailable`], where an attempt may have been counted or a nonce spent.
+    /// Seconds after which a retry makes sense. Nothing was attempted but for [`Code::Unsealed`], [`Code::Undecided`],
+    /// [`Code::PolicyOutOfStep`] and [`Code::KeyHolderUnavailable`], where an attempt may have been counted or a nonce spent.
     fn retry_after_s(self) -> Option<u32> {
         match self {
             Code::QuotaExceeded
@@ -246,6 +256,7 @@ impl Code {
             | Code::BeforeRestart
             | Code::Draining
             | Code::Undecided
+            | Code::PolicyOutOfStep
             | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
             // Somebody has to make room.

@@ -32,7 +32,7 @@ use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVa
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::directory::Directory;
-use trefoil_service::door::{FrontDoor, Login};
+use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::pace;
@@ -128,7 +128,7 @@ pub enum StartError {
 /// A running service. Call [`Server::shutdown`]: dropping it abandons requests in flight.
 pub struct Server {
     app: Arc<App>,
-    pipeline: trefoil_pipeline::Service<Login>,
+    pipeline: trefoil_pipeline::Service<Asker>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
     death: watch::Receiver<Option<Death>>,
@@ -287,7 +287,7 @@ impl Server {
     async fn listen(
         [public_socket, admin_socket]: [Option<TcpListener>; 2],
         app: Arc<App>,
-        pipeline: trefoil_pipeline::Service<Login>,
+        pipeline: trefoil_pipeline::Service<Asker>,
         seal_log: std::thread::JoinHandle<()>,
         pruner: Option<Pruner>,
         certificate: Arc<Pair>,
@@ -616,7 +616,7 @@ fn start_pipeline(
     clock: &Arc<dyn Clock>,
     (door, release): (FrontDoor, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
-) -> Result<trefoil_pipeline::Service<Login>, StartError> {
+) -> Result<trefoil_pipeline::Service<Asker>, StartError> {
     let config::Pipeline {
         workers,
         cadence,

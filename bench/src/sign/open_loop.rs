@@ -221,7 +221,7 @@ fn batch(number: usize) -> Bound<Sent> {
         let mut digest = [0; 32];
         digest[..8].copy_from_slice(&number.to_be_bytes());
         digest[8] = lane as u8;
-        BoundLane { reply: [0; 2], decision: Decision::Match, statement: Vec::new(), digest }
+        BoundLane { reply: [0; 2], decision: Some(Decision::Match), statement: Vec::new(), digest }
     };
     Bound { lanes: (0..LANES).map(lane).collect(), refused: Vec::new(), times: StageTimes::default() }
 }

@@ -21,6 +21,7 @@ extern crate alloc;
 
 mod attestation;
 mod cbor;
+mod change;
 mod contradiction;
 mod error;
 mod family;
@@ -46,6 +47,10 @@ mod verify_error;
 pub mod witness;
 
 pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
+pub use change::{
+    CHANGE_FORMAT, Change, SALT_BYTES, VerifiedChange, What, consent_digest, verify_change,
+    verify_change_with_pruned_seal, verify_change_with_seal,
+};
 pub use contradiction::{Contradicted, Relation, compare, compare_statements};
 pub use error::{DecodeError, Problem};
 pub use family::{

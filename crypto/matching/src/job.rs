@@ -7,10 +7,12 @@ use trefoil_bfv::threshold::{PIECES, Witness};
 use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Tag};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ5";
+const MAGIC: [u8; 4] = *b"TFJ6";
 
-/// Bytes before the subjects: magic, tenant, batch id, epoch, kind, occupied lanes.
-const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4;
+/// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, threshold.
+const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + 4;
+/// In the place of a threshold where there is none. No score is as low.
+const NO_THRESHOLD: i32 = i32::MIN;
 /// Bytes per subject: handle and generation.
 const SUBJECT_BYTES: usize = 32 + 4;
 /// Bytes of the 32 coefficients of `c0`: 2 primes, 6 bytes.
@@ -27,6 +29,9 @@ pub struct MatchJob {
     pub epoch: u32,
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
+    /// The threshold that the decision will be said to be under. A key-holder with another one decides nothing. Nothing where nobody
+    /// will say one: the key-holder decides under its own.
+    pub threshold: Option<i32>,
     pub(crate) masked: Masked,
 }
 
@@ -65,7 +70,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version, or the kind does not exist.
-    #[error("these bytes are not a match job of version 5")]
+    #[error("these bytes are not a match job of version 6")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -151,9 +156,9 @@ impl MatchJob {
     pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES + FOLDED_BYTES + 2 * POLYNOMIAL_BYTES;
 
     /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
-    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, masked batch.
+    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, threshold, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, epoch, subjects, masked } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, threshold, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant.as_bytes());
@@ -165,6 +170,7 @@ impl MatchJob {
             bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
         }
+        bytes.extend_from_slice(&threshold.unwrap_or(NO_THRESHOLD).to_le_bytes());
         bytes.extend_from_slice(&masked.to_bytes());
         bytes
     }
@@ -191,6 +197,7 @@ impl MatchJob {
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
             subjects[lane.index()] = Some((Handle::new(handle), generation));
         }
+        let threshold = i32::from_le_bytes(take(&mut rest).ok_or(length)?);
         if rest.len() != masked_bytes {
             return Err(length);
         }
@@ -200,10 +207,17 @@ impl MatchJob {
             batch_id: BatchId::new(batch_id),
             epoch,
             subjects,
+            threshold: (threshold != NO_THRESHOLD).then_some(threshold),
             masked,
         };
         job.check_subjects()?;
         Ok(job)
+    }
+
+    /// The same job, to be decided under this threshold or not at all.
+    #[must_use]
+    pub fn under(self, threshold: i32) -> MatchJob {
+        MatchJob { threshold: Some(threshold), ..self }
     }
 
     /// The lanes that have a subject.

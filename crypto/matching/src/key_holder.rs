@@ -77,7 +77,7 @@ impl KeyHolder {
             Masked::Product(_) => None,
         };
         let vault = &*self.vault;
-        let admitted = tenant.admit(vault, &job.subjects, job.epoch, version, now)?;
+        let admitted = tenant.admit(vault, job, version, now)?;
         let occupied = job.occupied();
         self.threads.count(|counts| counts.attempted(occupied));
         let matched = self.threads.scratch(|scratch| compare(&mut scratch.decryptor, &admitted, job));

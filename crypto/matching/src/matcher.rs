@@ -93,7 +93,7 @@ impl Matcher {
         } else {
             self.mask_for_quorum(key, placed)?
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, threshold: None, masked })
     }
 
     /// A batch with what each seat of a quorum needs to check the other two and the matcher.
@@ -162,7 +162,8 @@ impl Matcher {
         })?;
         self.refresh();
         let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, masked: Masked::Product(masked) })
+        let (epoch, masked) = (key.epoch(), Masked::Product(masked));
+        Ok(MatchJob { tenant, batch_id, epoch, subjects, threshold: None, masked })
     }
 }
 

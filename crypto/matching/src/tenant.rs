@@ -12,7 +12,7 @@ use crate::epoch::Epoch;
 use crate::key_holder::KeyHolderError;
 use crate::names::Name;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MALFORMED_MAX};
-use crate::{PublicKey, TenantId, TenantRecord, Vault};
+use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
 use register::Register;
 use std::sync::Arc;
@@ -152,17 +152,20 @@ impl Tenant {
     }
 
     /// Charges a failed attempt to every subject of a batch, if all may try, and puts the attempts on record. `version` is that of the tag
-    /// key that the batch is tagged for.
+    /// key that the batch is tagged for. Refuses a batch for another threshold than the one in force.
     pub(crate) fn admit(
         &self,
         vault: &dyn Vault,
-        subjects: &[Option<Name>; LANES],
-        epoch: u32,
+        job: &MatchJob,
         version: Option<u32>,
         now: u64,
     ) -> Result<Admitted, KeyHolderError> {
         let state = self.state.load();
-        let found = self.find(&state, subjects, epoch)?;
+        let found = self.find(&state, &job.subjects, job.epoch)?;
+        let in_force = state.policy.threshold;
+        if job.threshold.is_some_and(|threshold| threshold != in_force) {
+            return Err(KeyHolderError::OtherThreshold(in_force));
+        }
         if version.is_some_and(|version| version != state.malformed) {
             return Err(KeyHolderError::TagKey);
         }

@@ -106,6 +106,7 @@ fn tenant(key: PublicKey) -> Tenant {
         policy: Policy {
             id: POLICY,
             version: 1,
+            threshold: THRESHOLD,
             fmr_class: 3,
             embedder: "facenet-128".into(),
             level_min: LEVEL,

@@ -53,8 +53,12 @@ fn keys(seed: u64) -> SigningKeys {
 
 /// A batch of one lane.
 fn batch(reply: u64) -> Bound<u64> {
-    let lane =
-        BoundLane { reply, decision: Decision::Match, statement: Vec::new(), digest: [reply as u8; 32] };
+    let lane = BoundLane {
+        reply,
+        decision: Some(Decision::Match),
+        statement: Vec::new(),
+        digest: [reply as u8; 32],
+    };
     Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     for (i, lane) in outcome.lanes.iter().enumerate() {
         assert_eq!(lane.reply, i);
         let expected = if i.is_multiple_of(2) { Decision::Match } else { Decision::NoMatch };
-        assert_eq!(lane.decision, expected, "lane {i}");
+        assert_eq!(lane.decision, Some(expected), "lane {i}");
         let statement = Statement::decode(&lane.statement).expect("canonical");
         let person = &PEOPLE_ONCE.0[i];
         assert_eq!(statement.decision, expected);
@@ -102,7 +102,7 @@ pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) 
         for (leaf, lane) in outcome.lanes.iter().enumerate() {
             let place = Statement::decode(&lane.statement).expect("canonical").place;
             assert!(usize::from(place) < PEOPLE && places.insert(place), "everybody has a place");
-            assert_eq!(lane.decision, Decision::Match, "everybody gets the own decision");
+            assert_eq!(lane.decision, Some(Decision::Match), "everybody gets the own decision");
             if lane.reply == 0 {
                 places_of_one.insert(place);
                 leaves_of_one.insert(leaf);
@@ -232,7 +232,7 @@ pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(4, Refusal::Template)]);
     assert_eq!(outcome.lanes.len(), 7);
-    assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
+    assert!(outcome.lanes.iter().all(|lane| lane.decision == Some(Decision::Match)));
 }
 
 /// While keys are rotated there are two matches, and each answers for its own lanes.
@@ -251,7 +251,8 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
     let lanes = |reply: usize| world.request(reply, if reply < 2 { reply } else { reply + 1 }, reply);
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert!(outcome.refused.is_empty());
-    let answered: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    let answered: Vec<_> =
+        outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
     let expected = |i| (i, if i < 2 { Decision::Match } else { Decision::NoMatch });
     assert_eq!(answered, (0..6).map(expected).collect::<Vec<_>>());
     // The rotation ends while requests wait: only what is under the keys that are left is matched.
@@ -274,7 +275,7 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
     let outcome = run(&world.pipeline(), &clock(), lanes);
     assert_eq!(refusals(&outcome), [(1, Refusal::ProbeMode)]);
-    assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
+    assert!(outcome.lanes.iter().all(|lane| lane.decision == Some(Decision::Match)));
     assert_eq!(outcome.lanes.len(), 2);
 }
 
@@ -344,7 +345,8 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
         let lanes = people.map(|i| world.request(i, i, i)).collect();
         let outcome = pipeline.run(Batch { tenant: TENANT, lanes }, &mut worker, &*clock, &Open);
         assert!(outcome.refused.is_empty());
-        let mut replies: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
+        let mut replies: Vec<_> =
+            outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
         replies.sort_by_key(|(reply, _)| *reply);
         replies
     };
@@ -375,7 +377,7 @@ pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdic
     for jobs_so_far in [2, 3] {
         let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
         let outcome = run(&pipeline, &clock(), lanes);
-        assert!(outcome.lanes.iter().all(|lane| lane.decision == Decision::Match));
+        assert!(outcome.lanes.iter().all(|lane| lane.decision == Some(Decision::Match)));
         assert_eq!((outcome.lanes.len(), jobs.len()), (3, jobs_so_far), "once, for everybody");
     }
 }
@@ -435,7 +437,8 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
     send.send(LaneSet::from_bits(0b10)).expect("the receiver is here");
     let outcome = run(&pipeline, &clock(), (0..4).map(&mut shared).collect());
     assert_eq!(refusals(&outcome), [(1, Refusal::Template)]);
-    let decided: Vec<_> = outcome.lanes.iter().map(|lane| (lane.reply, lane.decision)).collect();
+    let decided: Vec<_> =
+        outcome.lanes.iter().map(|lane| (lane.reply, lane.decision.expect("a login"))).collect();
     assert_eq!(decided, [0, 2, 3].map(|i| (i, Decision::Match)));
 }
 
@@ -466,7 +469,7 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
     world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
-    let decisions: Vec<Decision> = outcome.lanes.iter().map(|lane| lane.decision).collect();
+    let decisions: Vec<Decision> = outcome.lanes.iter().map(|lane| lane.decision.expect("a login")).collect();
     assert_eq!(decisions, [Decision::NoMatch, Decision::Match, Decision::NoMatch]);
 }
 

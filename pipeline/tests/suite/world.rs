@@ -183,6 +183,7 @@ impl<C: Cache<Verdict>> World<C> {
             policy: Policy {
                 id: 1,
                 version: 4,
+                threshold: THRESHOLD,
                 fmr_class: 3,
                 embedder: "facenet-128".into(),
                 level_min,

@@ -194,8 +194,30 @@ const RUNS: [Smoke; 17] = [
     },
 ];
 
+/// The examples that readers start from, as their first lines say to run them.
+const EXAMPLES: [(&str, &str, &[&str]); 3] = [
+    (
+        "trefoil-attest",
+        "verify",
+        &[
+            "crypto/attest/testdata/full.cbor",
+            "crypto/attest/testdata/trust-root.json",
+            "https://shop.example",
+            "0303030303030303030303030303030303030303030303030303030303030303",
+            "1800000010",
+        ],
+    ),
+    ("trefoil-sign", "seal", &[]),
+    ("trefoil-pipeline", "batch", &[]),
+];
+
 /// Adds one step per run.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
+    for (package, example, arguments) in EXAMPLES {
+        let run =
+            [&["run", "--locked", "--package", package, "--example", example, "--"], arguments].concat();
+        steps.command(&format!("example {example}"), repo.cargo(&run));
+    }
     for run in &RUNS {
         steps.step(&format!("{} {}", run.binary, run.arguments.join(" ")), || run.check(repo));
     }

@@ -47,6 +47,18 @@ pub struct Enrolment {
     pub consent_ref: String,
 }
 
+/// That something was changed, sealed in the same log as decisions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Receipt {
+    /// SHA3-256 of the change: its leaf.
+    pub id: Hex<32>,
+    /// The change and its seal, or the seal's name, CBOR.
+    pub attestation: Base64,
+    /// The seal's number.
+    pub seal_number: u64,
+}
+
 /// Answer to [`Enrolment`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -55,6 +67,77 @@ pub struct Enrolled {
     pub handle: Hex<32>,
     /// Which of the subject's templates is now active.
     pub generation: u32,
+    /// That it was enrolled; `null` where that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
+}
+
+/// `GET /v1/subjects/{handle}`: a subject with a template, of which nothing is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Subject {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Which of the subject's templates is active.
+    pub generation: u32,
+    /// When it was enrolled, Unix seconds.
+    pub enrolled_at: u64,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+}
+
+/// `GET /v1/subjects`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SubjectPage {
+    /// The subjects, by their handles.
+    pub subjects: Vec<Subject>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<32>>,
+}
+
+/// A session that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LiveSession {
+    /// Digest of the proven statement.
+    pub session_id: Hex<32>,
+    /// Unix seconds at which it ends by itself.
+    pub expires_at: u64,
+}
+
+/// `GET /v1/proof-sessions`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SessionPage {
+    /// The sessions, by their identifiers.
+    pub sessions: Vec<LiveSession>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<Hex<32>>,
+}
+
+/// Answer to `DELETE /v1/proof-sessions/{session_id}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct EndedSession {
+    /// Digest of the proven statement.
+    pub session_id: Hex<32>,
+    /// That it was ended; `null` where that could not be sealed.
+    pub receipt: Option<Receipt>,
+}
+
+/// Answer to `DELETE /v1/subjects/{handle}/templates`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Erased {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// The newest of the subject's templates that was destroyed; none is left.
+    pub generation: u32,
+    /// When, Unix seconds.
+    pub erased_at: u64,
+    /// That it was destroyed; `null` where that could not be sealed, as on a full disk.
+    pub receipt: Option<Receipt>,
 }
 
 /// `POST /v1/credentials/roots`: a `trefoil_client::credentials::SignedRoot`.
@@ -124,7 +207,7 @@ pub struct LoggedRoot {
 }
 
 /// Answer to [`PublishRoot`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct PublishedRoot {
     /// The newest generation.
@@ -133,16 +216,22 @@ pub struct PublishedRoot {
     pub generation_min: u32,
     /// The end of the root log: what the next statement names as its predecessor.
     pub head: Hex<32>,
+    /// That it was published; `null` where that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 /// Answer to an upload to `POST /v1/proof-sessions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProofSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
     /// Unix seconds at which the session ends, if not withdrawn before.
     pub expires_at: u64,
+    /// That it was opened, compact; `null` where it was open already, or that could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 /// How much of the attestation an answer carries.
@@ -476,6 +565,52 @@ pub struct TenantDetail {
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
+}
+
+/// `PUT /v1/tenants/{tenant}/policy` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SetPolicy {
+    /// What the tenant's requests are decided under from now on.
+    pub policy: Policy,
+}
+
+/// A version of a tenant's policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PolicyVersion {
+    /// The policy's number.
+    pub policy_id: u32,
+    /// Its version, as attestations say it.
+    pub policy_version: u32,
+    /// When it was made, Unix seconds.
+    pub made_at: u64,
+    /// SHA3-256 of the policy in canonical JSON (RFC 8785), as receipts name it.
+    pub policy_digest: Hex<32>,
+    /// The policy.
+    pub policy: Policy,
+}
+
+/// Answer to [`SetPolicy`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ChangedPolicy {
+    /// The version in force.
+    #[serde(flatten)]
+    pub version: PolicyVersion,
+    /// That it is in force; `null` where that could not be sealed.
+    pub receipt: Option<Receipt>,
+}
+
+/// `GET /v1/tenants/{tenant}/policies` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PolicyPage {
+    /// The versions, oldest first.
+    pub policies: Vec<PolicyVersion>,
+    /// Where the next page begins; `null` at the end.
+    pub next: Option<u32>,
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {

@@ -12,14 +12,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use table::table;
-use trefoil_api::{ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, RotationStatus, TenantSummary};
+use trefoil_api::{
+    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, RotationStatus, TenantSummary,
+};
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
 use trefoil_service::tenant::{Policy, Probe, Scope, Threshold};
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, API keys, key rotation",
+    about = "Operate a running service: tenants, policies, API keys, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -44,6 +46,9 @@ enum Command {
     /// Tenants: create, list, show, disable, enable.
     #[command(subcommand)]
     Tenant(Tenant),
+    /// A tenant's policy: set, list its versions.
+    #[command(subcommand)]
+    Policy(PolicyOf),
     /// API keys of a tenant: create, list, revoke.
     #[command(subcommand)]
     ApiKey(Key),
@@ -110,6 +115,40 @@ enum Tenant {
     /// Take the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
     Enable {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
+}
+
+#[derive(Subcommand)]
+enum PolicyOf {
+    /// Change a tenant's policy: the next version, which attestations name from then on. What no flag names stays as it is.
+    #[command(after_help = "Examples:\n  trefoil admin policy set 0011... --fmr-class 4\n  \
+        trefoil admin policy set 0011... --audience https://shop.example --audience https://pay.example --level-min 2\n  \
+        trefoil admin policy set 0011... --policy policy.json     the `policy` of PUT /v1/tenants/TENANT/policy\n  \
+        trefoil admin policy set 0011...                          the same again, for a key-holder that has another threshold")]
+    Set {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+        /// A relying party that attestations may be made for; may be given again. Replaces all that there are.
+        #[arg(long, value_name = "NAME", conflicts_with = "policy")]
+        audience: Vec<String>,
+        /// k of the false-match rate 10^-k: 2, 3 or 4.
+        #[arg(long, value_name = "K", conflicts_with = "policy")]
+        fmr_class: Option<u8>,
+        /// Lowest credential level that a session must prove.
+        #[arg(long, value_name = "N", conflicts_with = "policy")]
+        level_min: Option<u8>,
+        /// JSON file with the whole policy, for what has no flag here.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+        /// Only if this version is in force.
+        #[arg(long, value_name = "VERSION")]
+        if_version: Option<u32>,
+    },
+    /// All versions of a tenant's policy.
+    #[command(after_help = "Example:\n  trefoil admin policy list 00112233445566778899aabbccddeeff --json")]
+    List {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
     },
@@ -202,6 +241,23 @@ impl AdminCommand {
             }
             Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
+            Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
+                let whole = policy.as_deref().map(read_policy).transpose()?;
+                let version = self.place.call(async |admin| {
+                    let shown = admin.tenant(tenant).await?;
+                    // Another change in between must not be undone by what was read before it.
+                    let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
+                    let policy = whole
+                        .clone()
+                        .unwrap_or_else(|| changed(shown.policy, audience.clone(), fmr_class, level_min));
+                    admin.set_policy(tenant, &policy, if_version).await
+                })?;
+                show(json, &version, || policies(std::slice::from_ref(&version.version)))
+            }
+            Command::Policy(PolicyOf::List { tenant }) => {
+                let all = self.place.call(async |admin| all_policies(admin, tenant).await)?;
+                show(json, &all, || policies(&all))
+            }
             Command::ApiKey(Key::Create { tenant, scope, label, expires, output }) => {
                 let request = CreateApiKey { scopes: scope, label, expires_at: expires };
                 let file = output.as_deref().map(new_file).transpose()?;
@@ -258,6 +314,16 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
     }
 }
 
+/// A policy with what the flags say instead.
+fn changed(present: Policy, audiences: Vec<String>, fmr_class: Option<u8>, level_min: Option<u8>) -> Policy {
+    Policy {
+        audiences: if audiences.is_empty() { present.audiences } else { audiences },
+        threshold: fmr_class.map_or(present.threshold, Threshold::FmrClass),
+        level_min: level_min.unwrap_or(present.level_min),
+        ..present
+    }
+}
+
 fn read_policy(path: &Path) -> Result<Policy, String> {
     let bytes = super::remote::read(path)?;
     serde_json::from_slice(&bytes).map_err(|cause| {
@@ -287,6 +353,16 @@ async fn all_tenants(admin: &Admin) -> Result<Vec<TenantSummary>, ClientError> {
     Ok(all)
 }
 
+async fn all_policies(admin: &Admin, tenant: Hex<16>) -> Result<Vec<PolicyVersion>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(0));
+    while let Some(from) = next {
+        let page = admin.policies(tenant, from).await?;
+        all.extend(page.policies);
+        next = page.next;
+    }
+    Ok(all)
+}
+
 async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
     let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
     while let Some(from) = next {
@@ -310,6 +386,16 @@ fn tenants(all: &[TenantSummary]) -> String {
         [hex::encode(tenant_id.0), when(Some(*created_at)), when(*disabled_at), name.clone()]
     };
     table(["TENANT", "CREATED", "DISABLED", "NAME"], all.iter().map(row))
+}
+
+fn policies(all: &[PolicyVersion]) -> String {
+    let row = |version: &PolicyVersion| {
+        let PolicyVersion { policy_version, made_at, policy, .. } = version;
+        let class = policy.threshold_score().map_or("-".to_owned(), |(_, class)| class.to_string());
+        let level = policy.level_min.to_string();
+        [policy_version.to_string(), when(Some(*made_at)), class, level, policy.audiences.join(",")]
+    };
+    table(["VERSION", "MADE", "FMR CLASS", "LEVEL", "AUDIENCES"], all.iter().map(row))
 }
 
 fn api_keys(all: &[ApiKey]) -> String {

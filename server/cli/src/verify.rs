@@ -1,6 +1,7 @@
 //! `trefoil verify`: an attestation against a trust root, offline.
 
 mod proof;
+mod receipt;
 
 use super::time;
 use base64::Engine as _;
@@ -37,10 +38,11 @@ pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
     Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n  \
     trefoil verify answer.json --trust-root trust-root.json --audience shop.example --proof session.proof\n  \
     trefoil verify --proof session.proof\n  \
+    trefoil verify erased.json --trust-root trust-root.json --tenant 0011...     the receipt of an erasure\n  \
     trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"
 )]
 pub(super) struct Verify {
-    /// The attestation: CBOR, base64, or the JSON answer of the service.
+    /// The attestation or the receipt of a change: CBOR, base64, or the JSON answer of the service.
     #[arg(required_unless_present = "proof", requires = "trust_root")]
     file: Option<PathBuf>,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
@@ -149,6 +151,10 @@ impl Verify {
         };
         let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
         let now = self.at.unwrap_or_else(|| trefoil_service::clock::SystemClock::default().unix_s());
+        if receipt::is_one(&bytes) {
+            let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));
+            return Ok(receipt::verify(&bytes, seal.as_ref(), &root, tenant.as_ref(), now));
+        }
         let policy = match self.policy(root, &bytes) {
             Ok(policy) => policy,
             Err(cause) => return Ok(refused(&cause)),
@@ -252,10 +258,19 @@ fn refused(cause: &VerifyError) -> Outcome {
     }
 }
 
+/// What every answer to a change has.
+#[derive(serde::Deserialize)]
+struct Changed {
+    receipt: trefoil_api::Receipt,
+}
+
 /// The attestation inside a file; what is not recognised is left for the verifier to refuse.
 pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
     if let Ok(answer) = serde_json::from_slice::<Authenticated>(file) {
         return answer.attestation.0;
+    }
+    if let Ok(Changed { receipt }) = serde_json::from_slice(file) {
+        return receipt.attestation.0;
     }
     BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
 }

@@ -2,15 +2,17 @@
 //!
 //! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
-//! client pins. What the service answers is believed only as far as TLS goes; attestations are verified with
-//! `trefoil-attest`, which needs nothing from here.
+//! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before there is a [`Login`]; what the other
+//! calls answer is believed only as far as TLS goes.
 
 mod error;
+mod login;
 mod public_log;
 mod standing;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
+pub use login::{Login, LoginError};
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
 pub use trefoil_wallet::{
@@ -22,9 +24,10 @@ use transport::{Outgoing, Transport};
 use trefoil_api::trust;
 use trefoil_api::{
     ApiKey, ApiKeyPage, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX,
-    Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment, FheKeys, Hex,
-    Outcome, ProofSession, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage,
-    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary,
+    Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Enrolled, Enrolment,
+    Erased, FheKeys, Hex, Outcome, Policy, PolicyPage, ProofSession, PublishRoot, PublishedRoot,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationStatus, Scope, SetPolicy, TenantDetail,
+    TenantPage, TenantSummary,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -111,6 +114,32 @@ impl Admin {
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn tenant(&self, tenant: Hex<16>) -> Result<TenantDetail, ClientError> {
         self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
+    }
+
+    /// Makes a policy the next version of a tenant's; with `if_version` only where that is the version in force.
+    ///
+    /// # Errors
+    /// `policy-overtaken`, `tenant-unknown`, `field-invalid`, and [`ClientError`] in general.
+    pub async fn set_policy(
+        &self,
+        tenant: Hex<16>,
+        policy: &Policy,
+        if_version: Option<u32>,
+    ) -> Result<ChangedPolicy, ClientError> {
+        let body = SetPolicy { policy: policy.clone() };
+        let mut outgoing = Outgoing::put_json(of_tenant(tenant, "/policy"), &body);
+        if let Some(version) = if_version {
+            outgoing = outgoing.header("if-match", &format!("\"{version}\""))?;
+        }
+        self.0.json(outgoing).await
+    }
+
+    /// A page of the versions of a tenant's policy, from one on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn policies(&self, tenant: Hex<16>, from: u32) -> Result<PolicyPage, ClientError> {
+        self.0.json(Outgoing::get(of_tenant(tenant, &format!("/policies?from={from}")))).await
     }
 
     /// Disables a tenant, so that its API keys are refused, or enables it.
@@ -232,6 +261,15 @@ impl Client {
         self.0.json(outgoing).await
     }
 
+    /// Destroys a subject's template and its key. Needs [`Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `subject-unknown`, also where an earlier call did it, and [`ClientError`] in general.
+    pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        self.0.json(Outgoing::delete(path)).await
+    }
+
     /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator
     /// prints.
     ///
@@ -257,7 +295,8 @@ impl Client {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }
 
-    /// Authenticates. A denial is an answer, not an error. Needs [`Scope::Authenticate`].
+    /// Authenticates, and hands on the attestation unverified: for those who only carry it. [`Client::login`] verifies it. A denial is an
+    /// answer, not an error. Needs [`Scope::Authenticate`].
     ///
     /// # Errors
     /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.

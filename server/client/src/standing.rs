@@ -1,12 +1,13 @@
 //! A session that is open whenever it is needed: proven again before it ends, and when the service says that it has ended.
 
-use super::{Client, ClientError, Holder, HolderError, HolderSession};
+use super::{Client, ClientError, Holder, HolderError, HolderSession, Login, LoginError};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
-use trefoil_api::{AttestationForm, Authenticated, Nonce, Vector};
+use trefoil_api::{AttestationForm, Nonce, Vector};
+use trefoil_attest::TrustRoot;
 use trefoil_types::Account;
 
 /// How often a request is made again, with a later time, that a service may have answered before it was restarted.
@@ -27,6 +28,7 @@ struct Standing {
     holder: Holder,
     audience: String,
     chain: Option<u32>,
+    trust_root: TrustRoot,
     clock: Clock,
     current: ArcSwapOption<Opened>,
     /// Held by the one that opens.
@@ -49,6 +51,9 @@ pub enum StandingError {
     /// The service refused, or did not answer.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// There was an answer, and it is not to be accepted.
+    #[error(transparent)]
+    Login(LoginError),
     /// The service opened something else.
     #[error("the service opened another session than the one that was proven")]
     OtherSession,
@@ -57,19 +62,30 @@ pub enum StandingError {
     Stopped(String),
 }
 
+impl From<LoginError> for StandingError {
+    fn from(cause: LoginError) -> StandingError {
+        match cause {
+            LoginError::Client(cause) => StandingError::Client(cause),
+            other => StandingError::Login(other),
+        }
+    }
+}
+
 impl StandingSession {
-    /// A session of `holder` towards `audience`, each time with a hash chain for `chain` requests if that is given. Nothing is proven
-    /// before the first request.
+    /// A session of `holder` towards `audience`, each time with a hash chain for `chain` requests if that is given. Attestations are
+    /// verified under `trust_root`, the pinned one. Nothing is proven before the first request.
     #[must_use]
     pub fn new(
         client: Client,
         holder: Holder,
         audience: &str,
         chain: Option<u32>,
+        trust_root: TrustRoot,
         clock: Clock,
     ) -> StandingSession {
         let (audience, current, opening) = (audience.to_owned(), ArcSwapOption::empty(), Mutex::new(()));
-        StandingSession(Arc::new(Standing { client, holder, audience, chain, clock, current, opening }))
+        let standing = Standing { client, holder, audience, chain, trust_root, clock, current, opening };
+        StandingSession(Arc::new(standing))
     }
 
     /// The holder towards the audience: the `account` of every attestation.
@@ -78,20 +94,20 @@ impl StandingSession {
         self.0.holder.account(&self.0.audience)
     }
 
-    /// Authenticates. Where the session is about to end, another is opened meanwhile; where it has ended, first; where the service says
+    /// Authenticates, and verifies the attestation. Where the session is about to end, another is opened meanwhile; where it has ended, first; where the service says
     /// so, the request is made once more in the new one, which spends nothing: a request that is refused so was not attempted.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate`], of [`Client::open_session`] and of [`Holder::open`].
+    /// Those of [`Client::login`], of [`Client::open_session`] and of [`Holder::open`].
     pub async fn authenticate(
         &self,
         probe: &Vector,
         nonce: &Nonce,
         form: AttestationForm,
-    ) -> Result<Authenticated, StandingError> {
+    ) -> Result<Login, StandingError> {
         let opened = self.session().await?;
         match self.request(&opened, probe, nonce, form).await {
-            Err(cause) if cause.is_session_over() => {
+            Err(LoginError::Client(cause)) if cause.is_session_over() => {
                 let opened = self.0.open(Some(&opened)).await?;
                 Ok(self.request(&opened, probe, nonce, form).await?)
             }
@@ -105,13 +121,15 @@ impl StandingSession {
         probe: &Vector,
         nonce: &Nonce,
         form: AttestationForm,
-    ) -> Result<Authenticated, ClientError> {
+    ) -> Result<Login, LoginError> {
         let mut repeats = 0;
         loop {
             let now = (self.0.clock)();
             let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
-            match self.0.client.authenticate(&request).await {
-                Err(cause) if cause.is_before_restart() && repeats < RESTART_REPEATS_MAX => {
+            match self.0.client.login(&opened.session, &request, &self.0.trust_root, now).await {
+                Err(LoginError::Client(cause))
+                    if cause.is_before_restart() && repeats < RESTART_REPEATS_MAX =>
+                {
                     tokio::time::sleep(RESTART_PAUSE).await;
                     repeats += 1;
                 }

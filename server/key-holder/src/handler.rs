@@ -76,11 +76,15 @@ impl Handler {
         }
         match &request {
             Request::CreateTenant(tenant, _, policy) => self.claim(client, tenant, policy)?,
+            Request::SetPolicy(..) if client.right == Right::Peer => {
+                return Err(KeyHolderError::forbidden("this connection has no right to this"));
+            }
             _ if client.right != Right::Match => {}
             // One that the client does not own looks like one that does not exist.
             _ if request.tenant().is_some_and(|tenant| !self.vault.owns(&tenant, &client.name)) => {
                 return Err(KeyHolderError::UnknownTenant);
             }
+            Request::SetPolicy(_, policy) => self.within_limits(policy)?,
             _ => {}
         }
         if fills(&request)
@@ -112,6 +116,10 @@ impl Handler {
         reply.map_err(for_others)
     }
 
+    fn within_limits(&self, policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
+        self.limits.check(policy).map_err(|why| KeyHolderError::Forbidden(why.into()))
+    }
+
     /// The owner is on record before the tenant exists: a crash between the two leaves a name that nobody uses.
     fn claim(
         &self,
@@ -119,7 +127,7 @@ impl Handler {
         tenant: &TenantId,
         policy: &DecisionPolicy,
     ) -> Result<(), KeyHolderError> {
-        self.limits.check(policy).map_err(|why| KeyHolderError::Forbidden(why.into()))?;
+        self.within_limits(policy)?;
         self.vault.claim(*tenant, &client.name).map_err(|cause| match cause {
             StoreError::Conflict => KeyHolderError::TenantExists,
             cause => {
@@ -219,6 +227,7 @@ fn outcome(reply: &Result<Reply, KeyHolderError>) -> &'static str {
         KeyHolderError::Structure => "structure",
         KeyHolderError::Rotation => "rotation",
         KeyHolderError::Threshold(_) => "threshold",
+        KeyHolderError::OtherThreshold(_) => "other-threshold",
         KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) => "unavailable",
         KeyHolderError::OneAway(_) => "one-away",
         KeyHolderError::Forbidden(_) => "forbidden",

@@ -17,7 +17,7 @@ use trefoil_matching::{
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/5";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/6";
 /// Bytes that say how long a frame is, and of a request its kind.
 pub(crate) const HEADER_BYTES: usize = 4 + 1;
 /// What names, numbers and lengths add to the longest part of a request or reply.
@@ -68,7 +68,8 @@ static KINDS: [Kind; 19] = [
     public("sealing-key"),
     // Of what a client does not own it says nothing: see `handler`.
     public("status"),
-    kind("set-policy", Right::Operate, 0),
+    // An operator, and within its limits the gateway that owns the tenant: see `handler`.
+    public("set-policy"),
     kind("reset-malformed", Right::Operate, 0),
     kind("decide", Right::Match, *SeatJob::BYTES.end()),
     kind("contribute", Right::Match, 0),

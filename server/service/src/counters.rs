@@ -82,13 +82,14 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A seal was made over these batches in `seal_ns`.
+    /// A seal was made over these batches in `seal_ns`. Records are no batch of logins.
     pub fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
         let [proof_lookup, r#match, key_holder, digest, seal, total] = &self.stages;
         seal.record(seal_ns);
-        for Bound { lanes, times, .. } in batches {
+        let decided = |batch: &&Bound<R>| batch.lanes.iter().any(|lane| lane.decision.is_some());
+        for Bound { lanes, times, .. } in batches.iter().filter(decided) {
             let StageTimes { proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, lanes.len() as u64);

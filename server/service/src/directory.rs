@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
 pub mod api_keys;
+mod policies;
 mod tenants;
 
 use crate::counters::Apart;
@@ -53,6 +54,8 @@ pub struct PolicyForm {
     /// Writes one.
     pub write: fn(&Policy) -> Result<String, String>,
 }
+
+pub use policies::PolicyVersion;
 
 /// A page of a tenant's root log.
 pub struct LoggedRoots {
@@ -131,6 +134,7 @@ impl Directory {
             id: TenantId::new(id),
             name,
             policy,
+            policy_version: 1,
             public_key,
             next_key: None,
             wrapped_key,
@@ -146,14 +150,14 @@ impl Directory {
         Ok(TenantId::new(id))
     }
 
-    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation. The root that is
-    /// the newest already may come again.
+    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation; and when that was done. The root
+    /// that is the newest already may come again.
     pub fn publish_root(
         &self,
         tenant: &TenantId,
         signed: SignedRoot,
         now: u64,
-    ) -> Result<RootStatement, Refused> {
+    ) -> Result<(RootStatement, u64), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         if let Some(newest) = current.roots.last()
@@ -262,8 +266,8 @@ impl Directory {
         roots: &[Root],
         issuer_keys: &[IssuerKey],
     ) -> Result<Tenant, String> {
-        let store::Tenant { id, policy, public_key, next_key, wrapped_key, name, created_at, disabled_at } =
-            record;
+        let store::Tenant { id, policy, policy_version, public_key, next_key, .. } = record;
+        let store::Tenant { wrapped_key, name, created_at, disabled_at, .. } = record;
         let policy: Policy = (self.policies.read)(policy)
             .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
         let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
@@ -283,6 +287,7 @@ impl Directory {
             created_at: *created_at,
             disabled_at: *disabled_at,
             policy,
+            policy_version: *policy_version,
             key: Arc::new(key),
             keys,
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
@@ -344,8 +349,9 @@ fn next_root(current: &Tenant, signed: SignedRoot, now: u64) -> Result<Root, Ref
     })
 }
 
-fn published(root: &Root) -> Result<RootStatement, Refused> {
-    RootStatement::decode(&root.statement).map_err(Refused::fault)
+fn published(root: &Root) -> Result<(RootStatement, u64), Refused> {
+    let statement = RootStatement::decode(&root.statement).map_err(Refused::fault)?;
+    Ok((statement, root.published_at))
 }
 
 fn stale(cause: StoreError) -> Refused {

@@ -19,6 +19,24 @@ pub struct Claim {
     mac: [u8; 32],
 }
 
+/// Who waits for a seal.
+pub enum Asker {
+    /// A login, through the door and the match.
+    Login(Login),
+    /// A change that is done and recorded, which passes no door.
+    Change(Reply),
+}
+
+impl Asker {
+    /// Where the answer goes.
+    pub(crate) fn into_reply(self) -> Reply {
+        match self {
+            Asker::Login(login) => login.reply,
+            Asker::Change(reply) => reply,
+        }
+    }
+}
+
 /// What goes through the pipeline with a login.
 pub struct Login {
     /// What its client says.
@@ -54,9 +72,9 @@ impl Claim {
     }
 }
 
-impl Door<Login> for FrontDoor {
-    fn is_holders(&self, request: &LaneRequest<Login>, verdict: &Verdict) -> bool {
-        let claim = &request.reply.claim;
+impl Door<Asker> for FrontDoor {
+    fn is_holders(&self, request: &LaneRequest<Asker>, verdict: &Verdict) -> bool {
+        let Asker::Login(Login { claim, .. }) = &request.reply else { return false };
         let header = RequestHeader {
             session_id: request.session,
             handle: request.template.handle,
@@ -70,11 +88,12 @@ impl Door<Login> for FrontDoor {
     }
 
     /// A value of a chain that was accepted is used, even if the request is refused afterwards: the holder then reveals the next one.
-    fn spend(&self, request: &LaneRequest<Login>, now: u64) -> Result<(), Refusal> {
-        if request.reply.is_spent {
+    fn spend(&self, request: &LaneRequest<Asker>, now: u64) -> Result<(), Refusal> {
+        let Asker::Login(Login { claim, is_spent, .. }) = &request.reply else { return Err(Refusal::Fault) };
+        if *is_spent {
             return Ok(());
         }
-        match self.replay.note(&request.session, &request.nonce, request.reply.claim.issued_at, now) {
+        match self.replay.note(&request.session, &request.nonce, claim.issued_at, now) {
             Use::First => {}
             Use::Repeated => return Err(Refusal::NonceUsed),
             Use::Full => return Err(Refusal::NoncesFull),

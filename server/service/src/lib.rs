@@ -22,6 +22,7 @@ pub mod log_audit;
 pub mod log_store;
 pub mod pace;
 pub mod proofs;
+mod receipts;
 mod refused;
 pub mod replay;
 pub mod retention;

@@ -27,10 +27,18 @@ pub enum Refused {
     /// A field of a policy is out of its range.
     #[error(transparent)]
     Policy(OutOfRange),
+    /// A policy that was to follow another version than the present one.
+    #[error(
+        "version {present} of the policy is in force; read it, and send yours again if it is still what you want"
+    )]
+    PolicyOvertaken {
+        /// The version in force.
+        present: u32,
+    },
     /// Attestations for this audience are not made.
     #[error(
-        "the tenant's policy allows the audiences {allowed}; use one of them as it is written, or a tenant made for the other one, \
-         because a policy cannot be changed"
+        "the tenant's policy allows the audiences {allowed}; use one of them as it is written, or have the operator add the other one \
+         to the policy"
     )]
     Audience {
         /// Some that are made.
@@ -68,6 +76,9 @@ pub enum Refused {
     /// A credential root that would leave too many accepted.
     #[error("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min")]
     TooManyRoots,
+    /// The tenant has no such session, or it ended.
+    #[error("no session with this identifier goes on")]
+    SessionUnknown,
     /// The session carries no requests any more.
     #[error("the session has ended or its credential root was withdrawn; prove again")]
     SessionEnded,
@@ -100,6 +111,13 @@ pub enum Refused {
     /// One of three key-holders is away, and this needs all of them.
     #[error("{0}")]
     SeatAway(String),
+    /// The key-holder decides under another threshold than the tenant's policy.
+    #[error(
+        "the key-holder decides under another threshold than the tenant's policy, so nothing was decided and no attempt was counted; \
+         the operator sets the policy again (`trefoil admin policy set`), or the key-holder's operator sets its threshold back \
+         (`trefoil key-holder set-policy`)"
+    )]
+    OtherThreshold,
     /// A vault is an older copy than one that was seen.
     #[error("{0}")]
     OlderVault(String),

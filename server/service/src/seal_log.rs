@@ -14,7 +14,7 @@
 //! long the log, so that proofs for any two sizes can be answered from stored nodes.
 
 use crate::counters::Counters;
-use crate::door::Login;
+use crate::door::Asker;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -43,6 +43,9 @@ const PATIENCE: u32 = 4;
 /// Where an authentication's answer goes.
 pub(crate) type Reply = oneshot::Sender<Result<Answer, Unanswered>>;
 
+/// Where it comes from.
+pub(crate) type Answered = oneshot::Receiver<Result<Answer, Unanswered>>;
+
 /// Why a lane has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswered {
@@ -65,10 +68,10 @@ impl Standing {
     }
 }
 
-/// A decided, sealed lane.
+/// A sealed lane.
 pub struct Answer {
-    /// What was decided.
-    pub decision: Decision,
+    /// What was decided; nothing of a change.
+    pub decision: Option<Decision>,
     /// The attested statement, CBOR.
     pub statement: Vec<u8>,
     /// Its SHA3-256.
@@ -81,7 +84,7 @@ pub struct Answer {
 
 /// The pipeline's way out.
 pub struct SealLog {
-    queue: Sender<Sealed<Login>>,
+    queue: Sender<Sealed<Asker>>,
     supervisor: Supervisor,
 }
 
@@ -107,14 +110,14 @@ impl SealLog {
     }
 }
 
-impl Release<Login> for SealLog {
-    fn sealed(&self, sealed: Sealed<Login>) {
+impl Release<Asker> for SealLog {
+    fn sealed(&self, sealed: Sealed<Asker>) {
         // The thread outlives the sender; if it panicked the replies are dropped, which their owners see as a fault.
         let _ = self.queue.send(sealed);
     }
 
-    fn refused(&self, login: Login, why: Refusal) {
-        let _ = login.reply.send(Err(Unanswered::Refused(why)));
+    fn refused(&self, asker: Asker, why: Refusal) {
+        let _ = asker.into_reply().send(Err(Unanswered::Refused(why)));
     }
 
     fn panicked(&self, thread: &str, panic: &(dyn Any + Send)) {
@@ -130,7 +133,7 @@ struct Unstored {
 }
 
 struct Writer<'a, F> {
-    queue: &'a Receiver<Sealed<Login>>,
+    queue: &'a Receiver<Sealed<Asker>>,
     frontier: Frontier,
     store: F,
     counters: Arc<Counters>,
@@ -155,7 +158,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     }
 
     /// What is stored of a seal, which is the next one of the log.
-    fn next(&mut self, sealed: &Sealed<Login>) -> Unstored {
+    fn next(&mut self, sealed: &Sealed<Asker>) -> Unstored {
         let seal = &sealed.under.seal;
         self.counters.sealed(&sealed.batches, sealed.seal_ns);
         let completed = self.frontier.push(&seal.header.digest());
@@ -170,7 +173,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     /// door is closed meanwhile, so no more seals come than requests were in flight.
     fn wait_for_store(
         &mut self,
-        sealed: Sealed<Login>,
+        sealed: Sealed<Asker>,
         seal: Unstored,
         cause: StoreError,
     ) -> Result<(), StoreError> {
@@ -219,19 +222,19 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         Ok(())
     }
 
-    fn answer(&self, Sealed { under, batches, .. }: Sealed<Login>) {
+    fn answer(&self, Sealed { under, batches, .. }: Sealed<Asker>) {
         for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
             let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
-            self.counters.decided(decision);
+            decision.into_iter().for_each(|decision| self.counters.decided(decision));
             let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
-            let _ = reply.reply.send(Ok(answer));
+            let _ = reply.into_reply().send(Ok(answer));
         }
     }
 }
 
-fn refuse(sealed: Sealed<Login>) {
+fn refuse(sealed: Sealed<Asker>) {
     for lane in sealed.batches.into_iter().flat_map(|batch| batch.lanes) {
-        let _ = lane.reply.reply.send(Err(Unanswered::Unstored));
+        let _ = lane.reply.into_reply().send(Err(Unanswered::Unstored));
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
-use crate::door::Login;
+use crate::door::Asker;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::log_store::LogError;
 use crate::pace::Pace;
@@ -66,7 +66,7 @@ pub struct Service {
     /// Templates in memory.
     pub templates: Templates,
     /// Empty once the service drains, so that the pipeline can end.
-    pub intake: ArcSwapOption<Intake<Login>>,
+    pub intake: ArcSwapOption<Intake<Asker>>,
     /// What is counted.
     pub counters: Arc<Counters>,
     /// What relying parties pin.

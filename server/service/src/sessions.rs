@@ -15,6 +15,7 @@ use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::RwLock;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
@@ -29,6 +30,9 @@ const SPREAD: u64 = 10;
 /// Words of a verdict in a row.
 type Words = <Verdict as trefoil_cache::Value>::Words;
 const VERDICT_BYTES: usize = size_of::<Words>();
+
+/// Sessions in one page of the list.
+const PAGE: usize = 256;
 
 /// Rows that are read at a time when it starts.
 const ROWS_PER_READ: usize = 1000;
@@ -52,6 +56,8 @@ pub enum Kept {
     Live(Verdict),
     /// It ended, its root was withdrawn, or its row does not open.
     Over,
+    /// The tenant ended it: its proof opens it no more.
+    Ended,
     /// There is none.
     Unknown,
 }
@@ -61,6 +67,16 @@ pub struct Sessions {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
     rows: Arc<Rows>,
+    /// Held to read from the look at a row until its verdict is in the cache, and to write while one is ended.
+    ending: Arc<RwLock<()>>,
+}
+
+/// A session that goes on.
+pub struct LiveSession {
+    /// Its identifier.
+    pub id: SessionId,
+    /// When it ends by itself, Unix seconds.
+    pub expires_at: u64,
 }
 
 /// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
@@ -80,6 +96,7 @@ enum Asker {
 struct Reading {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
+    ending: Arc<RwLock<()>>,
     tenant: Arc<Tenant>,
     id: SessionId,
     now: u64,
@@ -95,18 +112,66 @@ struct Reader {
 impl Sessions {
     /// Those in this store, whose places are in these chains while they are open.
     pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
-        Sessions { store, chains, rows: Arc::default() }
+        Sessions { store, chains, rows: Arc::default(), ending: Arc::default() }
     }
 
-    /// Keeps the session of an accepted proof.
-    pub async fn keep(&self, tenant: &Tenant, id: SessionId, verdict: &Verdict) -> Result<(), Refused> {
-        put(&self.store, seal(tenant, id, verdict, None)).await
+    /// Keeps the session of an accepted proof, in the store and in the cache, unless the tenant ended it meanwhile.
+    pub async fn keep(
+        &self,
+        tenant: &Tenant,
+        id: SessionId,
+        verdict: &Verdict,
+        now: u64,
+        missed_at: Instant,
+    ) -> Result<(), Refused> {
+        let _open = self.ending.read().await;
+        let (store, tenant_id) = (Arc::clone(&self.store), tenant.id);
+        let row = blocking(move || store.session(&tenant_id, &id)).await?;
+        if row.is_some_and(|row| is_ended(&row)) {
+            return Err(Refused::SessionEnded);
+        }
+        put(&self.store, seal(tenant, id, verdict, None)).await?;
+        tenant.verdicts.fill(id, *verdict, now, missed_at);
+        Ok(())
+    }
+
+    /// Ends a session: no request is taken in it from now on, and its proof opens it no more. One that ended already is unknown.
+    pub async fn end(&self, tenant: &Tenant, id: SessionId, now: u64) -> Result<(), Refused> {
+        let _alone = self.ending.write().await;
+        let (store, tenant_id) = (Arc::clone(&self.store), tenant.id);
+        blocking(move || {
+            let row = store.session(&tenant_id, &id)?.filter(|row| now < row.expires_at && !is_ended(row));
+            let Some(row) = row else { return Ok(None) };
+            // The row stays until its time is over, so that the proof is known to be used up.
+            store.put_sessions(vec![Session { wrapped: Vec::new(), ..row }]).map(Some)
+        })
+        .await?
+        .ok_or(Refused::SessionUnknown)?;
+        tenant.verdicts.remove(&id);
+        Ok(())
+    }
+
+    /// A page of a tenant's sessions that go on, by their identifiers from one on, and where the next page begins.
+    pub fn list(
+        &self,
+        tenant: &Tenant,
+        from: &SessionId,
+        now: u64,
+    ) -> Result<(Vec<LiveSession>, Option<SessionId>), Refused> {
+        let rows = self.store.live_sessions(&tenant.id, before(from).as_ref(), now, PAGE + 1)?;
+        let next = rows.get(PAGE).map(|row| row.id);
+        let live = rows.into_iter().take(PAGE).filter(|row| {
+            open(tenant, row).is_some_and(|(verdict, _)| tenant.accepts(verdict.root_generation))
+        });
+        let live = live.map(|Session { id, expires_at, .. }| LiveSession { id, expires_at });
+        Ok((live.collect(), next))
     }
 
     /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
     pub async fn revive(&self, tenant: &Arc<Tenant>, id: &SessionId, now: u64) -> Result<Kept, Refused> {
         let (store, chains) = (Arc::clone(&self.store), Arc::clone(&self.chains));
-        let reading = Reading { store, chains, tenant: Arc::clone(tenant), id: *id, now };
+        let ending = Arc::clone(&self.ending);
+        let reading = Reading { store, chains, ending, tenant: Arc::clone(tenant), id: *id, now };
         once(&self.rows, (tenant.id, *id), move || reading.clone().read()).await
     }
 
@@ -209,13 +274,17 @@ impl Drop for Reader {
 
 impl Reading {
     async fn read(self) -> Result<Kept, Refused> {
-        let Reading { store, chains, tenant, id, now } = self;
+        let Reading { store, chains, ending, tenant, id, now } = self;
         let missed_at = Instant::now();
+        let _open = ending.read().await;
         let (from, tenant_id) = (Arc::clone(&store), tenant.id);
         let row = blocking(move || from.session(&tenant_id, &id)).await?;
         let Some(row) = row else { return Ok(Kept::Unknown) };
         if now >= row.expires_at {
             return Ok(Kept::Over);
+        }
+        if is_ended(&row) {
+            return Ok(Kept::Ended);
         }
         let Some((verdict, tip)) = open(&tenant, &row) else {
             tracing::warn!(
@@ -234,6 +303,24 @@ impl Reading {
         tenant.verdicts.fill(id, verdict, now, missed_at);
         Ok(Kept::Live(verdict))
     }
+}
+
+/// Whether a tenant ended the session of this row.
+fn is_ended(row: &Session) -> bool {
+    row.wrapped.is_empty()
+}
+
+/// The identifier before this one, if there is one.
+fn before(id: &SessionId) -> Option<SessionId> {
+    let mut bytes = id.to_bytes();
+    for byte in bytes.iter_mut().rev() {
+        let borrowed;
+        (*byte, borrowed) = byte.overflowing_sub(1);
+        if !borrowed {
+            return Some(SessionId::new(bytes));
+        }
+    }
+    None
 }
 
 async fn put(store: &Arc<dyn Store>, row: Session) -> Result<(), Refused> {

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 pub mod policy;
 
-pub use policy::{POLICY_ID, POLICY_VERSION};
+pub use policy::POLICY_ID;
 pub use trefoil_api::{Attempts, Policy, Probe, Scope, Threshold};
 
 /// A set of [`Scope`]s as stored.
@@ -61,6 +61,8 @@ pub struct Tenant {
     pub disabled_at: Option<u64>,
     /// Policy.
     pub policy: Policy,
+    /// Its version, from 1.
+    pub policy_version: u32,
     /// Wraps the tenant's templates and sessions.
     pub key: Arc<WrapKey>,
     /// Public keys of its templates, oldest first: two while they are rotated.
@@ -91,7 +93,7 @@ impl Tenant {
         trefoil_pipeline::Tenant {
             id: self.id,
             keys: self.keys.clone(),
-            policy: policy::attested(&self.policy),
+            policy: policy::attested(&self.policy, self.policy_version),
             roots: self.roots.iter().rev().map(|root| (root.generation, root.root)).collect(),
         }
     }

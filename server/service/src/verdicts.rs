@@ -48,6 +48,11 @@ impl Verdicts {
         self.session().insert(id.to_bytes(), verdict, verdict.not_after, now);
     }
 
+    /// Forgets the verdict of a session.
+    pub(crate) fn remove(&self, id: &SessionId) {
+        self.session().remove(id.as_bytes());
+    }
+
     /// As [`Verdicts::insert`], after a look-up that missed at `missed_at`.
     pub fn fill(&self, id: SessionId, verdict: Verdict, now: u64, missed_at: Instant) {
         self.insert(id, verdict, now);

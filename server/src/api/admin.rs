@@ -6,12 +6,16 @@ use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
 use crate::metrics;
-use crate::problem::Problem;
-use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use crate::problem::{Code, Problem};
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use trefoil_api::{ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, TenantPage};
+use trefoil_api::{
+    ApiKeyPage, AttestationForm, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    Hex, PolicyVersion, SetPolicy, TenantPage,
+};
+use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
 use trefoil_service::Refused;
 use trefoil_service::tenant::POLICY_ID;
@@ -100,7 +104,76 @@ pub(super) async fn tenant(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    body::answer(StatusCode::OK, &bodies::shown(&*app.service.directory.tenant(&TenantId::new(tenant))?))
+    let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
+    Ok(tagged(tenant.policy_version, body::answer(StatusCode::OK, &bodies::shown(&tenant))?))
+}
+
+/// `PUT /v1/tenants/{tenant}/policy`: the next version of its policy, at the key-holder too.
+pub(super) async fn set_policy(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+    request: Request,
+) -> Result<Response, Problem> {
+    app.service.check_room()?;
+    let if_version = if_match(request.headers())?;
+    let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
+    let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
+    let version = blocking(move || {
+        let service = &at_work.service;
+        service.check_vaults()?;
+        Ok(service.directory.set_policy(&tenant, policy, if_version, service.now())?)
+    })
+    .await?;
+    let version = bodies::policy_version(version);
+    let PolicyVersion { policy_id: id, policy_version, policy_digest: Hex(digest), made_at, .. } = version;
+    let what = What::PolicyChanged { id, version: policy_version, digest };
+    let receipt = app.receipt(tenant, made_at, what, AttestationForm::Full).await?;
+    Ok(tagged(policy_version, body::answer(StatusCode::OK, &ChangedPolicy { version, receipt })?))
+}
+
+/// What `GET /v1/tenants/{tenant}/policies` takes.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FromVersion {
+    #[serde(default)]
+    from: u32,
+}
+
+/// `GET /v1/tenants/{tenant}/policies?from={version}`: every version of its policy.
+pub(super) async fn policies(
+    State(app): State<Arc<App>>,
+    _: Operator,
+    PathBytes(tenant): PathBytes<16>,
+    page: Result<Query<FromVersion>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(FromVersion { from }) = page
+        .map_err(|_| Problem::new(Code::MalformedRequest, "the query is `from` and a version, or nothing"))?;
+    let (versions, next) =
+        blocking(move || Ok(app.service.directory.policies(&TenantId::new(tenant), from)?)).await?;
+    body::answer(StatusCode::OK, &bodies::policies(versions, next))
+}
+
+/// With the version of a policy as `ETag`.
+fn tagged(version: u32, mut response: Response) -> Response {
+    let tag = HeaderValue::try_from(format!("\"{version}\"")).expect("a number in quotes is a header value");
+    response.headers_mut().insert(header::ETAG, tag);
+    response
+}
+
+/// The version that `If-Match` names, as [`tagged`] wrote it.
+fn if_match(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+    let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let text = value.to_str().unwrap_or("").trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let version =
+        text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse().ok());
+    version.map(Some).ok_or_else(|| {
+        let detail = "expected one `ETag` of this policy in `If-Match`, such as `\"3\"`, or `*`";
+        Problem::new(Code::MalformedRequest, detail)
+    })
 }
 
 /// `POST /v1/tenants/{tenant}/disable`: all of its API keys are refused with `tenant-disabled`. Nothing is deleted.

@@ -6,6 +6,7 @@ use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use super::templates::Face;
 use super::{body, templates};
 use crate::app::App;
+use crate::bodies;
 use crate::capture;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
@@ -16,11 +17,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Base64, Hex};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
-use trefoil_pipeline::{
-    AudienceId, LaneRequest, Probe, Refusal, RevealRefused, SealedTree, Stale, SubmitError, Verdict,
-};
+use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, RevealRefused, Stale, SubmitError, Verdict};
 use trefoil_service::Refused;
-use trefoil_service::door::{Claim, Login};
+use trefoil_service::door::{Asker, Claim, Login};
 use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};
 use trefoil_service::seal_log::{Answer, Unanswered};
 use trefoil_service::sessions::Kept;
@@ -106,7 +105,7 @@ async fn revived(
 ) -> Result<Verdict, Problem> {
     match app.service.sessions.revive(tenant, &SessionId::new(request.session_id.0), now).await? {
         Kept::Live(verdict) => Ok(verdict),
-        Kept::Over => Err(Refused::SessionEnded.into()),
+        Kept::Over | Kept::Ended => Err(Refused::SessionEnded.into()),
         Kept::Unknown => Err(Problem::new(Code::SessionUnknown, "open a proof session first")),
     }
 }
@@ -178,11 +177,11 @@ async fn decide(
             request_digest,
             reveal: request.reveal(),
             revived: revived_verdict.take(),
-            reply: Login {
+            reply: Asker::Login(Login {
                 claim: Claim::new(request.issued_at, probe_digest, request.mac.0),
                 is_spent,
                 reply,
-            },
+            }),
         };
         submit(app, tenant, lane)?;
         app.service.counters.submitted();
@@ -215,7 +214,7 @@ async fn decide(
     ))
 }
 
-fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Login>) -> Result<(), Problem> {
+fn submit(app: &App, tenant: &Tenant, lane: LaneRequest<Asker>) -> Result<(), Problem> {
     let draining = || Problem::new(Code::Draining, "retry at another instance");
     let intake = app.service.intake.load();
     let intake = intake.as_ref().ok_or_else(draining)?;
@@ -264,26 +263,21 @@ fn refusal(why: Refusal) -> Problem {
             Code::Undecided,
             "the key-holder gave no decision, and nothing is accepted without one",
         ),
+        Refusal::Threshold => Refused::OtherThreshold.into(),
         Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }
 }
 
 fn authenticated(answer: Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
-    let Answer { decision, statement, digest, leaf_index, under } = answer;
-    let SealedTree { seal, tree } = &*under;
-    let path = tree.path(leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    let attestation = match form {
-        AttestationForm::Full => seal.attestation(&statement, leaf_index, &path),
-        AttestationForm::Compact => seal.compact_attestation(&statement, leaf_index, &path),
-    };
     Ok(Authenticated {
-        id: Hex(digest),
-        decision: match decision {
-            trefoil_attest::Decision::Match => trefoil_api::Decision::Match,
-            trefoil_attest::Decision::NoMatch => trefoil_api::Decision::NoMatch,
+        id: Hex(answer.digest),
+        decision: match answer.decision {
+            Some(trefoil_attest::Decision::Match) => trefoil_api::Decision::Match,
+            Some(trefoil_attest::Decision::NoMatch) => trefoil_api::Decision::NoMatch,
+            None => return Err(Problem::internal("a login was sealed without a decision")),
         },
-        attestation: Base64(attestation),
-        seal_number: seal.header.seal_number,
+        attestation: Base64(bodies::attestation(&answer, form)?),
+        seal_number: answer.under.seal.header.seal_number,
     })
 }

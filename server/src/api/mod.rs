@@ -3,7 +3,7 @@
 //! | method, path | scope | body | success |
 //! |---|---|---|---|
 //! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
-//! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 204 |
+//! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 200 and a receipt |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
@@ -42,6 +42,7 @@ mod reference;
 mod roots;
 pub(crate) mod routes;
 mod sizes;
+mod subjects;
 mod templates;
 
 pub(crate) use sizes::HEAD_BYTES_MAX;

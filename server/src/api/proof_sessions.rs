@@ -4,8 +4,9 @@
 //! form and bindings (context and scope are recomputed), tenant, audience, policy, level, epoch and root, then the
 //! sessions that are open, and last the proof itself in its own pool.
 
-use super::{body, caller::Caller};
-use crate::app::App;
+use super::body;
+use super::caller::{Caller, Cursor, PathBytes};
+use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -13,8 +14,12 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
-use trefoil_api::{Hex, PROOF_MEDIA_TYPE, ProofSession};
+use trefoil_api::{
+    AttestationForm, EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage,
+};
+use trefoil_attest::What;
 use trefoil_pipeline::Verdict;
+use trefoil_service::Refused;
 use trefoil_service::proofs::counters::Event;
 use trefoil_service::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
 use trefoil_service::sessions::{self, Kept};
@@ -99,9 +104,12 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
         Some(verdict) => Kept::Live(verdict),
         None => app.service.sessions.revive(tenant, &SessionId::new(id), now).await?,
     };
+    if let Kept::Ended = known {
+        return Err(Refused::SessionEnded.into());
+    }
     if let Kept::Live(verdict) = known {
         app.service.counters.proofs.count(Event::Known);
-        return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after });
+        return Ok(ProofSession { session_id: Hex(id), expires_at: verdict.not_after, receipt: None });
     }
     let tip = chain_tip(&envelope);
     let expires_at =
@@ -110,9 +118,41 @@ async fn session(app: &Arc<App>, caller: &Caller, envelope: ProofEnvelope) -> Re
     if let Some(tip) = tip {
         app.service.chains.open(&tenant.id, &SessionId::new(id), tip, expires_at)?;
     }
-    app.service.sessions.keep(tenant, SessionId::new(id), &verdict).await?;
-    tenant.verdicts.fill(SessionId::new(id), verdict, now, missed_at);
-    Ok(ProofSession { session_id: Hex(id), expires_at })
+    app.service.sessions.keep(tenant, SessionId::new(id), &verdict, now, missed_at).await?;
+    let what = What::SessionOpened { session: SessionId::new(id), expires_at };
+    let receipt = app.receipt(tenant.id, now, what, AttestationForm::Compact).await?;
+    Ok(ProofSession { session_id: Hex(id), expires_at, receipt })
+}
+
+/// `GET /v1/proof-sessions?from={session}`: those that go on.
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Cursor(from): Cursor<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let page = blocking(move || {
+        Ok(app.service.sessions.list(&caller.tenant, &SessionId::new(from), app.service.now())?)
+    });
+    let (sessions, next) = page.await?;
+    let session =
+        |sessions::LiveSession { id, expires_at }| LiveSession { session_id: Hex(id.to_bytes()), expires_at };
+    let sessions = sessions.into_iter().map(session).collect();
+    body::answer(StatusCode::OK, &SessionPage { sessions, next: next.map(|id| Hex(id.to_bytes())) })
+}
+
+/// `DELETE /v1/proof-sessions/{session_id}`: no request is taken in it from the answer on.
+pub(super) async fn end(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(id): PathBytes<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let (session, now) = (SessionId::new(id), app.service.now());
+    app.service.sessions.end(&caller.tenant, session, now).await?;
+    let what = What::SessionEnded { session };
+    let receipt = app.receipt(caller.tenant.id, now, what, AttestationForm::Full).await?;
+    body::answer(StatusCode::OK, &EndedSession { session_id: Hex(id), receipt })
 }
 
 /// Where the session's hash chain begins, if it has one. Its values are keyed with the context without the chain.

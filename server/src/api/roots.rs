@@ -10,11 +10,14 @@ use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{Base64, Hex, PublishRoot, RegisterIssuerKey, RegisteredIssuerKey};
+use trefoil_api::{
+    AttestationForm, Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey,
+};
+use trefoil_attest::What;
 use trefoil_service::Refused;
 use trefoil_service::tenant::Scope;
 use trefoil_types::TenantId;
-use trefoil_wallet::credentials::SignedRoot;
+use trefoil_wallet::credentials::{RootStatement, SignedRoot};
 
 /// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at
 /// their next look-up.
@@ -28,14 +31,21 @@ pub(super) async fn publish(
         body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
     let tenant = caller.tenant.id;
     // It may revoke somebody, which a full disk must not prevent.
+    let at_work = Arc::clone(&app);
     let publish = move || {
+        let app = at_work;
         let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
         let failed = |refused: &Refused| *refused == Refused::Fault;
         let publish = || app.service.directory.publish_root(&tenant, root(), app.service.now());
         Ok(app.service.disk.with_reserve(publish, failed)?)
     };
-    let published = blocking(publish).await?;
-    body::answer(StatusCode::CREATED, &bodies::published(&published))
+    let (published, published_at) = blocking(publish).await?;
+    let RootStatement { generation, generation_min, root, .. } = &published;
+    let (generation, generation_min) = (*generation, *generation_min);
+    let (root, head) = (root.to_bytes(), published.digest());
+    let what = What::RootPublished { generation, generation_min, root, head };
+    let receipt = app.receipt(tenant, published_at, what, AttestationForm::Full).await?;
+    body::answer(StatusCode::CREATED, &PublishedRoot { receipt, ..bodies::published(&published) })
 }
 
 /// What `GET /v1/credentials/roots/{tenant}` takes.

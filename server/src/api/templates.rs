@@ -9,10 +9,11 @@ use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, InFlight, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
 use std::sync::{Arc, PoisonError};
-use trefoil_api::{Enrolled, Enrolment as Body, Hex, Shares, Vector};
+use trefoil_api::{AttestationForm, Enrolled, Enrolment as Body, Erased, Hex, Shares, Vector};
+use trefoil_attest::{What, consent_digest};
 use trefoil_matching::{
     Blind, Embedding, Enrolment, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, Lane, SealedShare,
     SealedTemplate, TemplateName, split, unblind,
@@ -55,10 +56,12 @@ pub(super) async fn enrol(
     let digest = app.service.directory.keyed_digest(b"trefoil/enrolment/1", &[&handle, &bytes]);
     drop(bytes);
     let running = InFlight::claim(&app, tenant.id, &key)?;
-    let (body, replayed) = blocking(move || {
-        let _running = running;
+    let (consent, tenant_id) = (consent_digest(&consent_ref), tenant.id);
+    let at_work = Arc::clone(&app);
+    let (answer, replayed) = blocking(move || {
+        let (_running, app) = (running, at_work);
         match app.service.store.idempotency(&tenant.id, &key)? {
-            Some(answer) if answer.request_digest == digest => Ok((answer.body, true)),
+            Some(answer) if answer.request_digest == digest => Ok((answer, true)),
             Some(_) => Err(Problem::new(
                 Code::IdempotencyKeyReused,
                 "this Idempotency-Key was used with another request; use a fresh one",
@@ -66,13 +69,16 @@ pub(super) async fn enrol(
             None => {
                 app.service.check_vaults()?;
                 store(&app, &tenant, Handle::new(handle), face, consent_ref, (key, digest))
-                    .map(|body| (body, false))
+                    .map(|answer| (answer, false))
             }
         }
     })
     .await?;
-    let mut response =
-        (StatusCode::CREATED, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let enrolled: Enrolled = serde_json::from_str(&answer.body).map_err(Problem::internal)?;
+    let (handle, generation) = (Handle::new(handle), enrolled.generation);
+    let what = What::Enrolled { handle, generation, consent };
+    let receipt = app.receipt(tenant_id, answer.created_at, what, AttestationForm::Full).await?;
+    let mut response = body::answer(StatusCode::CREATED, &Enrolled { receipt, ..enrolled })?;
     if replayed {
         response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     }
@@ -85,10 +91,11 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     caller: Caller,
     PathBytes(handle): PathBytes<32>,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
-    let tenant = caller.tenant.id;
-    blocking(move || {
+    let (tenant, at_work) = (caller.tenant.id, Arc::clone(&app));
+    let (generation, erased_at) = blocking(move || {
+        let app = at_work;
         app.service.check_vaults()?;
         let template = app.service.store.template(&tenant, &Handle::new(handle))?.ok_or_else(unknown)?;
         let name = |generation| TemplateName { tenant, handle: Handle::new(handle), generation };
@@ -99,15 +106,18 @@ pub(super) async fn delete(
         shred(template.generation)?;
         // A rotation may have renewed it in the meantime.
         let delete = || app.service.store.delete_template(&tenant, &Handle::new(handle));
-        if let Some(deleted) = app.service.disk.with_reserve(delete, StoreError::is_fault)?
-            && deleted != template.generation
-        {
+        let deleted = app.service.disk.with_reserve(delete, StoreError::is_fault)?;
+        let deleted = deleted.unwrap_or(template.generation);
+        if deleted != template.generation {
             shred(deleted)?;
         }
         app.service.templates.remove(&tenant, &Handle::new(handle));
-        Ok(StatusCode::NO_CONTENT)
+        Ok((deleted, app.service.now()))
     })
-    .await
+    .await?;
+    let what = What::Erased { handle: Handle::new(handle), generation };
+    let receipt = app.receipt(tenant, erased_at, what, AttestationForm::Full).await?;
+    body::answer(StatusCode::OK, &Erased { handle: Hex(handle), generation, erased_at, receipt })
 }
 
 /// The template of a subject, from memory or from the store.
@@ -191,7 +201,7 @@ fn store(
     (for_key_holder, blind): (ForKeyHolder, Blind),
     consent_ref: String,
     (key, request_digest): (String, [u8; 32]),
-) -> Result<String, Problem> {
+) -> Result<Idempotency, Problem> {
     let exists = |cause: StoreError| match cause {
         StoreError::Conflict => {
             Problem::new(Code::TemplateExists, "the subject has an active template; delete it to enrol again")
@@ -225,16 +235,16 @@ fn store(
         consent_ref,
         created_at: now,
     };
-    let body = serde_json::to_string(&Enrolled { handle: Hex(handle.to_bytes()), generation })
-        .map_err(Problem::internal)?;
-    let answer = Idempotency { tenant: tenant.id, key, request_digest, body: body.clone(), created_at: now };
-    if let Err(cause) = app.service.store.enrol(record, answer) {
+    let enrolled = Enrolled { handle: Hex(handle.to_bytes()), generation, receipt: None };
+    let body = serde_json::to_string(&enrolled).map_err(Problem::internal)?;
+    let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at: now };
+    if let Err(cause) = app.service.store.enrol(record, answer.clone()) {
         // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
         app.service.key_holder.shred(name)?;
         return Err(exists(cause));
     }
     app.service.templates.insert(template);
-    Ok(body)
+    Ok(answer)
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<String, Problem> {

@@ -192,9 +192,13 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         Place::Path => ("path", true),
         Place::Query => ("query", false),
         Place::Header => ("header", true),
+        Place::Condition => ("header", false),
     };
     let schema = match shape {
-        // The one header that requests have.
+        _ if parameter.place == Place::Condition => {
+            json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
+        }
+        // The one header that requests must have.
         _ if place == "header" => {
             json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" })
         }

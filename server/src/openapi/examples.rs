@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
-    AuthenticationBatch, Base64, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Decision,
-    Enrolled, Enrolment, FheKeys, Hex, LoggedKey, LoggedRoot, Nonce, Policy, Probe, ProofSession,
-    PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState,
-    RotationStatus, Scope, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot,
+    Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SessionPage,
+    SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -28,7 +29,32 @@ pub(crate) fn enrolment() -> Enrolment {
 }
 
 pub(crate) fn enrolled() -> Enrolled {
-    Enrolled { handle: HANDLE, generation: 1 }
+    Enrolled { handle: HANDLE, generation: 1, receipt: Some(receipt()) }
+}
+
+fn receipt() -> Receipt {
+    Receipt { id: DIGEST, attestation: Base64(b"CBOR, longer than this".to_vec()), seal_number: 7 }
+}
+
+pub(crate) fn erased() -> Erased {
+    Erased { handle: HANDLE, generation: 1, erased_at: NOW, receipt: Some(receipt()) }
+}
+
+pub(crate) fn subject() -> Subject {
+    Subject { handle: HANDLE, generation: 1, enrolled_at: NOW, consent_ref: "form 7".to_owned() }
+}
+
+pub(crate) fn subjects() -> SubjectPage {
+    SubjectPage { subjects: vec![subject()], next: None }
+}
+
+pub(crate) fn sessions() -> SessionPage {
+    let session = LiveSession { session_id: SESSION, expires_at: NOW + 3_300 };
+    SessionPage { sessions: vec![session], next: None }
+}
+
+pub(crate) fn ended_session() -> EndedSession {
+    EndedSession { session_id: SESSION, receipt: Some(receipt()) }
 }
 
 pub(crate) fn publish_root() -> PublishRoot {
@@ -36,7 +62,7 @@ pub(crate) fn publish_root() -> PublishRoot {
 }
 
 pub(crate) fn published_root() -> PublishedRoot {
-    PublishedRoot { generation: 5, generation_min: 4, head: DIGEST }
+    PublishedRoot { generation: 5, generation_min: 4, head: DIGEST, receipt: Some(receipt()) }
 }
 
 pub(crate) fn root_log() -> RootLogPage {
@@ -47,7 +73,7 @@ pub(crate) fn root_log() -> RootLogPage {
 }
 
 pub(crate) fn session() -> ProofSession {
-    ProofSession { session_id: SESSION, expires_at: NOW + 3_300 }
+    ProofSession { session_id: SESSION, expires_at: NOW + 3_300, receipt: Some(receipt()) }
 }
 
 pub(crate) fn authentication() -> Authentication {
@@ -111,6 +137,24 @@ fn policy() -> Policy {
         probe: Probe::Plain,
         sessions_in_memory: None,
     }
+}
+
+pub(crate) fn set_policy() -> SetPolicy {
+    SetPolicy { policy: Policy { level_min: 1, ..policy() } }
+}
+
+pub(crate) fn policy_version() -> PolicyVersion {
+    let SetPolicy { policy } = set_policy();
+    PolicyVersion { policy_id: 1, policy_version: 2, made_at: NOW + 60, policy_digest: DIGEST, policy }
+}
+
+pub(crate) fn changed_policy() -> ChangedPolicy {
+    ChangedPolicy { version: policy_version(), receipt: Some(receipt()) }
+}
+
+pub(crate) fn policies() -> PolicyPage {
+    let first = PolicyVersion { policy_version: 1, made_at: NOW, policy: policy(), ..policy_version() };
+    PolicyPage { policies: vec![first, policy_version()], next: None }
 }
 
 pub(crate) fn create_tenant() -> CreateTenant {

@@ -41,6 +41,8 @@ pub(crate) enum Place {
     Path,
     Query,
     Header,
+    /// A header that may be absent: the ETag that the request depends on.
+    Condition,
 }
 
 /// A parameter.
@@ -196,6 +198,13 @@ impl Operation {
             "`true` where the answer is that of an earlier request with this Idempotency-Key",
         ));
         self.fails(&[Code::IdempotencyKeyMissing, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
+    }
+
+    /// The header `If-Match`, which may be absent.
+    pub(crate) fn conditional(self, about: &'static str) -> Operation {
+        let (name, place) = ("If-Match", Place::Condition);
+        let (shape, example) = (Shape::Like(Value::Null), json!("\"1\""));
+        self.parameter(Parameter { name, place, about, shape, example }).fails(&[Code::MalformedRequest])
     }
 
     /// A JSON body.

@@ -751,32 +751,32 @@ return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do no
 f,Object.freeze(this)}static{Ro=(...t)=>new e(...t)}};function Fo(e,t,n){Mo(t,n);let r=Br(()=>cn(e)),{evidence:f}=r;if(f.form==="full")return Co(r,f.seal,t,n);let{
 sealNumber:o}=f.reference,c=`compact attestation; fetch seal ${o} from the issuer and pass it too`;throw new Me("seal-needed",c,{seal:f.reference})}function No(e,t,n,r){
 if(Mo(n,r),!(t instanceof ut))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Br(()=>cn(e)),{evidence:o}=f,c=o.form==="full"?o.seal.
-reference():o.reference;if(wa(c,t.reference()))return Co(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Me(
+reference():o.reference;if(xa(c,t.reference()))return Co(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Me(
 "other-seal",s,{seal:c})}function ma(e,t){if(!(e instanceof ut))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(t instanceof rt))throw new TypeError(
-"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Ho(n.issuer);let{publicKeys:r}=Ta(n,t);for(let f of ga)if(!e.isSignedBy(f,r[f.id]))
-throw Me.signature(f)}function Mo(e,t){if(!(e instanceof $t))throw new TypeError("policy must be a Policy");if(!Number.isSafeInteger(t)||t<0)throw new RangeError(
-"now must be whole Unix seconds")}function Br(e){try{return e()}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function wa(e,t){return e.sealNumber===t.sealNumber&&
-je(e.digest,t.digest)}function Be(e,t,n){if(e)throw new Me(t,n)}function Co(e,t,n,r){let f=Br(()=>Rn(e.statement)),{header:o}=t;xa(f,n),Ea(f,n),Aa(f,o,n.clockSkew,
-BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;Be(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; do not accept"),Be(o.treeSize!==
-s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let h=oo(e.statement);return Be(!io(h,c,s,i,o.root),"not-in-tree","the s\
-tatement is not in the sealed tree; do not accept"),ma(t,n.trustRoot),Ro(f,h,c,o)}function Ho(e){return new Me("issuer",`issued by ${e}, not by the trust root's\
- issuer; do not accept`)}function xa(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.issuer)throw Ho(n);Be(r!==
-t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),Be(f!==Or&&!je(f,e.nonce),"nonce","the nonce is not the one issued; treat as a\
- replay"),Be(o!==void 0&&!je(o,e.tenant),"tenant","another tenant than required; do not accept"),Be(c!==void 0&&!je(c,e.account),"account","another account than\
- required; do not accept"),Be(s!==void 0&&!je(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ea(e,t){let{decision:n,probeMode:r,
-proof:f,policyId:o,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:h}=t;Be(t.decision!==void 0&&t.decision!==n,"decision",`the decision is ${n}; nobod\
-y was authenticated`),Be(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),Be(i!==void 0&&(f===void 0||f.level<i),"p\
-roof-level","no credential proof of the required level; ask for a step-up"),Be(h!==void 0&&(o!==h.id||c<h.version),"policy-version","made under another policy o\
-r an older version; authenticate again"),Be(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function Aa(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,
-c=r+n;Be(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),Be(r>=o+n,"expired",`expired at ${o}; authenticate again`),Be(t.time>c||t.time+n<
-f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Ta(e,t){let{keySetId:n,time:r}=e,f=`key set ${$e(n)}`,o=t.keySet(n);if(o===
-void 0){let h=`${f} is not in the trust root; update it from the issuer`;throw new Me("unknown-key-set",h)}let{status:c,notBefore:s,notAfter:i}=o;if(c.state!=="\
-active"){let{state:h,since:E}=c;Be(h==="revoked","revoked-key-set",`${f} is revoked since ${E}; do not accept`),Be(r>=E,"retired-key-set",`${f} was retired at ${E}\
-, before this seal; do not accept`)}return Be(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the validity of ${f}`),o}var Ve=class extends Error{name="InputError"};function Po(e){let t=vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Sa(t,"attestation"),r=typeof n==
+"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Ho(n.issuer);let{publicKeys:r}=Sa(n,t);for(let f of ga)if(!e.isSignedBy(f,r[f.id]))
+throw Me.signature(f)}function Mo(e,t){if(!(e instanceof $t))throw new TypeError("policy must be a Policy");wa(t)}function wa(e){if(!Number.isSafeInteger(e)||e<
+0)throw new RangeError("now must be whole Unix seconds")}function Br(e){try{return e()}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function xa(e,t){return e.
+sealNumber===t.sealNumber&&je(e.digest,t.digest)}function Be(e,t,n){if(e)throw new Me(t,n)}function Co(e,t,n,r){let f=Br(()=>Rn(e.statement)),{header:o}=t;Ea(f,
+n),Aa(f,n),Ta(f,o,n.clockSkew,BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;Be(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; d\
+o not accept"),Be(o.treeSize!==s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let h=oo(e.statement);return Be(!io(h,c,s,
+i,o.root),"not-in-tree","the statement is not in the sealed tree; do not accept"),ma(t,n.trustRoot),Ro(f,h,c,o)}function Ho(e){return new Me("issuer",`issued by\
+ ${e}, not by the trust root's issuer; do not accept`)}function Ea(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.
+issuer)throw Ho(n);Be(r!==t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),Be(f!==Or&&!je(f,e.nonce),"nonce","the nonce is not \
+the one issued; treat as a replay"),Be(o!==void 0&&!je(o,e.tenant),"tenant","another tenant than required; do not accept"),Be(c!==void 0&&!je(c,e.account),"acco\
+unt","another account than required; do not accept"),Be(s!==void 0&&!je(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Aa(e,t){
+let{decision:n,probeMode:r,proof:f,policyId:o,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:h}=t;Be(t.decision!==void 0&&t.decision!==n,"decision",`\
+the decision is ${n}; nobody was authenticated`),Be(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),Be(i!==void 0&&
+(f===void 0||f.level<i),"proof-level","no credential proof of the required level; ask for a step-up"),Be(h!==void 0&&(o!==h.id||c<h.version),"policy-version","m\
+ade under another policy or an older version; authenticate again"),Be(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function Ta(e,t,n,r){
+let{issuedAt:f,expiresAt:o}=e,c=r+n;Be(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),Be(r>=o+n,"expired",`expired at ${o}; authenticate\
+ again`),Be(t.time>c||t.time+n<f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Sa(e,t){let{keySetId:n,time:r}=e,f=`key set ${$e(
+n)}`,o=t.keySet(n);if(o===void 0){let h=`${f} is not in the trust root; update it from the issuer`;throw new Me("unknown-key-set",h)}let{status:c,notBefore:s,notAfter:i}=o;
+if(c.state!=="active"){let{state:h,since:E}=c;Be(h==="revoked","revoked-key-set",`${f} is revoked since ${E}; do not accept`),Be(r>=E,"retired-key-set",`${f} wa\
+s retired at ${E}, before this seal; do not accept`)}return Be(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the validity of ${f}`),o}var Ve=class extends Error{name="InputError"};function Po(e){let t=vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=_a(t,"attestation"),r=typeof n==
 "string"?jo(n):void 0;if(r===void 0)throw new Ve("This JSON has no field \u201Cattestation\u201D with base64 in it.");return r}return jo(t)??e}function Do(e){let t=e.
 trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ve("The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.");return Uint8Array.
 from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function vr(e){try{return new TextDecoder("utf-8",{fatal:!0}).decode(e).trim()}catch{return}}
-function Sa(e,t){try{return JSON.parse(e)[t]}catch{throw new Ve("This begins like JSON and is not JSON: copy all of it.")}}function jo(e){let t=e.replace(/\s/g,
+function _a(e,t){try{return JSON.parse(e)[t]}catch{throw new Ve("This begins like JSON and is not JSON: copy all of it.")}}function jo(e){let t=e.replace(/\s/g,
 "").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return bn(t)}function Ko(e,t){let{statement:n,seal:r}=e,f=n.decision==="match",o=Ce("div","",`outcome ${f?"good":"attested-denial"}`);o.append(Ce("h2",f?"Verified: match":"V\
 erified: no match"),Ce("p",f?"The holder of this account was authenticated.":"The service attests a denial: nobody was authenticated."));let c=Ce("ul","");c.append(
 ...Tt.map(({name:h})=>Ce("li",`${h} signature verifies`))),o.append(c),t&&o.append(Ce("p","The trust root came from this server. That shows consistency, not who\
@@ -786,21 +786,21 @@ i("Expires",kr(n.expiresAt)),i("Sealed",`${kr(r.time)}, seal ${r.sealNumber}`),i
 "Key set",$e(r.keySetId),"bytes"),o.append(s,Ce("p","Keep the account: it is the same at every login of this person here. Session and nonce are not.")),o}function an(e,t,n){
 let r=Ce("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Ce("h2",e),Ce("p",t)),n!==void 0&&r.append(Ce("p",`Code: ${n}`)),r}function kr(e){
 let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Ce(e,t,n=""){let r=document.createElement(
-e);return r.textContent=t,n!==""&&(r.className=n),r}var _a=512*1024,Ir=Ge("form",HTMLFormElement),Nn=Ge("outcome",HTMLElement),Rr=Ge("attestation",HTMLTextAreaElement),zo=Ge("attestation-state",HTMLElement),Mn=Ge(
+e);return r.textContent=t,n!==""&&(r.className=n),r}var La=512*1024,Ir=Ge("form",HTMLFormElement),Nn=Ge("outcome",HTMLElement),Rr=Ge("attestation",HTMLTextAreaElement),zo=Ge("attestation-state",HTMLElement),Mn=Ge(
 "trust-root",HTMLTextAreaElement),Fr,Cn;function Ge(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Ur(e){return String(new FormData(Ir).get(e))}async function La(){let e=Fr??new TextEncoder().encode(Rr.value);if(e.length===0)throw new Ve("Paste an at\
+function Ur(e){return String(new FormData(Ir).get(e))}async function Oa(){let e=Fr??new TextEncoder().encode(Rr.value);if(e.length===0)throw new Ve("Paste an at\
 testation, or drop a file.");let t=Ge("audience",HTMLInputElement).value.trim();if(t==="")throw new Ve("Enter the audience: the relying party that the attestati\
-on must be for.");let n=Do(Ge("nonce",HTMLInputElement).value),r=Ur("root")==="served",f=r?await Ba():va(),o=Po(e),c=new $t({trustRoot:f,audience:t,nonce:n,decision:"\
-any"}),s=Ur("time")==="issued"?ka(o):Math.floor(Date.now()/1e3);return Ko(await Oa(o,c,s),r)}async function Oa(e,t,n){try{return Fo(e,t,n)}catch(r){if(!(r instanceof
+on must be for.");let n=Do(Ge("nonce",HTMLInputElement).value),r=Ur("root")==="served",f=r?await va():ka(),o=Po(e),c=new $t({trustRoot:f,audience:t,nonce:n,decision:"\
+any"}),s=Ur("time")==="issued"?Ua(o):Math.floor(Date.now()/1e3);return Ko(await Ba(o,c,s),r)}async function Ba(e,t,n){try{return Fo(e,t,n)}catch(r){if(!(r instanceof
 Me)||r.code!=="seal-needed"||r.seal===void 0)throw r;let f=await qo(`/v1/seals/${r.seal.sealNumber}`,`seal ${r.seal.sealNumber}`);return No(e,ut.decode(new Uint8Array(
-await f.arrayBuffer())),t,n)}}async function Ba(){let e=await qo("/v1/keys","the trust root");return rt.fromJson(await e.text())}function va(){if(Cn!==void 0)return rt.
+await f.arrayBuffer())),t,n)}}async function va(){let e=await qo("/v1/keys","the trust root");return rt.fromJson(await e.text())}function ka(){if(Cn!==void 0)return rt.
 decode(Cn);if(Mn.value.trim()==="")throw new Ve("Paste your trust root, or choose its file.");return rt.fromJson(Mn.value)}async function qo(e,t){let n=await fetch(
-e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ve(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function ka(e){
+e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ve(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Ua(e){
 try{return Number(Rn(cn(e).statement).issuedAt)}catch(t){throw t instanceof ot?Me.undecodable(t):t}}function Nr(e){return e instanceof Me?an("Not verified",e.message,
 e.code):e instanceof Te||e instanceof ot?an("The trust root cannot be read",e.message):e instanceof Ve?an("Nothing was verified yet",e.message):an("Nothing was \
-verified",`Unexpected: ${String(e)}`)}async function Vo(e,t){if(e.size>_a)throw new Ve(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
+verified",`Unexpected: ${String(e)}`)}async function Vo(e,t){if(e.size>La)throw new Ve(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
 arrayBuffer()),r=vr(n),f=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=f?r:"",f?void 0:n}async function Go(e){if(e!==void 0)try{Fr=await Vo(e,Rr),zo.textContent=
-`${e.name}, ${e.size} bytes`}catch(t){Nn.replaceChildren(Nr(t))}}Ir.addEventListener("submit",async e=>{e.preventDefault(),Nn.replaceChildren(await La().catch(Nr)),
+`${e.name}, ${e.size} bytes`}catch(t){Nn.replaceChildren(Nr(t))}}Ir.addEventListener("submit",async e=>{e.preventDefault(),Nn.replaceChildren(await Oa().catch(Nr)),
 Nn.focus()});Ir.addEventListener("change",()=>{let e=Ur("root")==="own";Ge("own-root",HTMLElement).hidden=!e,Ge("served-note",HTMLElement).hidden=e});Rr.addEventListener(
 "input",()=>{Fr=void 0,zo.textContent=""});Mn.addEventListener("input",()=>{Cn=void 0});Ge("attestation-file",HTMLInputElement).addEventListener("change",e=>{Go(
 e.currentTarget.files?.[0])});Ge("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(Cn=await Vo(

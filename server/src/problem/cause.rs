@@ -54,12 +54,13 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 53] = [
+    pub const ALL: [Code; 55] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
         Code::CallerUnauthenticated,
         Code::ScopeMissing,
+        Code::PolicyOvertaken,
         Code::AudienceNotAllowed,
         Code::RequestMacInvalid,
         Code::SessionScope,
@@ -104,6 +105,7 @@ impl Code {
         Code::Unsealed,
         Code::Draining,
         Code::Undecided,
+        Code::PolicyOutOfStep,
         Code::KeyHolderUnavailable,
         Code::KeyHolderForbids,
         Code::TimedOut,
@@ -142,7 +144,7 @@ impl Code {
             | Code::Draining
             | Code::Undecided
             | Code::KeyHolderUnavailable => Retry::Same,
-            Code::NonceReplayed | Code::Unsealed | Code::TimedOut => Retry::New,
+            Code::NonceReplayed | Code::Unsealed | Code::TimedOut | Code::PolicyOutOfStep => Retry::New,
             Code::RequestNotFresh | Code::BeforeRestart => Retry::Sign,
             Code::Internal => Retry::Once,
             _ => Retry::No,
@@ -157,6 +159,7 @@ impl Code {
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",
             Code::ScopeMissing => "the API key lacks the route's scope",
+            Code::PolicyOvertaken => "`If-Match` names another version of the policy than the one in force",
             Code::AudienceNotAllowed => "the policy does not list the audience",
             Code::RequestMacInvalid => "the MAC is not that of the request under the session's key",
             Code::SessionScope => "the session is for another handle, audience, policy or level",
@@ -206,6 +209,9 @@ impl Code {
             Code::Draining => "the service stops or is not ready; nothing was attempted",
             Code::Undecided => {
                 "the key-holder gave no decision; the attempt may have been counted, and the nonce spent"
+            }
+            Code::PolicyOutOfStep => {
+                "the key-holder has another threshold than the tenant's policy; no decision, no attempt counted, the nonce spent"
             }
             Code::KeyHolderUnavailable => {
                 "the key-holder is away; no decision. A login may have spent its nonce: then `nonce-replayed` follows"

@@ -20,6 +20,9 @@ impl Code {
             Code::ScopeMissing => {
                 "Use an API key with that scope; `trefoil admin api-key create --scope` makes one."
             }
+            Code::PolicyOvertaken => {
+                "Read the policy in force (GET /v1/tenants/TENANT), and send yours with its ETag in If-Match."
+            }
             Code::AudienceNotAllowed => "Name an audience of the tenant's policy, spelled as it is there.",
             Code::RequestMacInvalid => {
                 "Compute the MAC over exactly the fields that you send, under the key of the session that you name."
@@ -76,6 +79,10 @@ impl Code {
             Code::Overloaded | Code::Draining => "Repeat after Retry-After; nothing was attempted.",
             Code::Undecided => {
                 "Repeat after Retry-After; where `nonce-replayed` follows, sign a new request. An attempt may have been counted."
+            }
+            Code::PolicyOutOfStep => {
+                "The operator sets the policy again (`trefoil admin policy set`), or the key-holder's operator its threshold \
+                 (`trefoil key-holder set-policy`); then sign a new request. During a change of the policy it is over in a moment."
             }
             Code::BeforeRestart => "Sign the request again with a later issued_at.",
             Code::StorageDamaged => {

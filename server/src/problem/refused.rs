@@ -26,6 +26,8 @@ impl From<Refused> for Problem {
             Refused::Policy(OutOfRange { pointer, .. }) => {
                 return field(&format!("/policy{pointer}"), &refused);
             }
+            Refused::PolicyOvertaken { .. } => Code::PolicyOvertaken,
+            Refused::OtherThreshold => Code::PolicyOutOfStep,
             Refused::NoScope => return field("/scopes", &refused),
             Refused::Over { .. } => return field("/expires_at", &refused),
             Refused::IssuerKey => return field("/ml_dsa_65", &refused),
@@ -36,6 +38,7 @@ impl From<Refused> for Problem {
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,
             Refused::RootOvertaken => Code::RootGenerationStale,
+            Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
             Refused::TooManyChains
@@ -121,8 +124,8 @@ mod tests {
             (
                 Refused::Audience { allowed: "a, b and others".to_owned() },
                 "audience-not-allowed",
-                "the tenant's policy allows the audiences a, b and others; use one of them as it is written, or a tenant made for \
-                 the other one, because a policy cannot be changed",
+                "the tenant's policy allows the audiences a, b and others; use one of them as it is written, or have the \
+                 operator add the other one to the policy",
             ),
             (
                 Refused::ApiKeyUnknown,

@@ -1,6 +1,7 @@
 //! Python bindings of `trefoil-attest`: types and errors, no logic of verification. Bytes are copied on the way in, and
 //! requirements that are malformed are refused when the policy is made.
 
+mod change;
 mod log;
 mod policy;
 mod time;
@@ -198,6 +199,11 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Policy>()?;
     module.add_class::<Statement>()?;
     module.add_class::<Verified>()?;
+    module.add_class::<change::Change>()?;
+    module.add_class::<change::VerifiedChange>()?;
+    module.add_function(wrap_pyfunction!(change::consent_digest, module)?)?;
+    module.add_function(wrap_pyfunction!(change::verify_change, module)?)?;
+    module.add_function(wrap_pyfunction!(change::verify_change_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify_seal, module)?)?;

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from service import ANOTHERS, AUDIENCE, OWN, Member, Service
-from trefoil_attest import VerifyError, verify_same_log, verify_seal
+from trefoil_attest import VerifyError, consent_digest, verify_same_log, verify_seal
 from trefoil_attest.client import Admin, Attempt, Problem, Proof, Session, Tenant, TenantPolicy, UnexpectedAnswer, Unreachable
 from trefoil_attest.client import _login, _tenant
 from trefoil_attest.client._transport import Request, Transport
@@ -260,6 +260,14 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
             assert call() == expected
             assert len(sent) == 2 and sent[0] == sent[1]
     refused("subject-unknown", tenant.delete, other)
+    enrolled, erased = tenant.enrol(other, OWN, "form 9"), tenant.delete(other)
+    assert erased is not None and (enrolled.generation, erased.generation) == (2, 2)
+    for answer, kind in ((enrolled, "enrolled"), (erased, "erased")):
+        assert answer.receipt is not None
+        change = answer.receipt.verified.change
+        assert (change.kind, change.handle.hex(), change.generation) == (kind, other, 2)
+    assert enrolled.receipt.verified.change.consent == consent_digest("form 9")
+    assert erased.receipt.verified.change.changed_at == erased.erased_at
     with monkeypatch.context() as patch:
         sent = answers_lost(patch)
         problem = refused("nonce-replayed", tenant.authenticate, session, OWN, nonce())

@@ -89,10 +89,14 @@ export function verifySeal(seal: Seal, trustRoot: TrustRoot): void {
 /** Mistakes of the caller, not of the attestation. */
 function checkArguments(policy: Policy, now: number): void {
   if (!(policy instanceof Policy)) throw new TypeError("policy must be a Policy");
+  checkNow(now);
+}
+
+export function checkNow(now: number): void {
   if (!Number.isSafeInteger(now) || now < 0) throw new RangeError("now must be whole Unix seconds");
 }
 
-function decoded<T>(decode: () => T): T {
+export function decoded<T>(decode: () => T): T {
   try {
     return decode();
   } catch (error) {
@@ -100,11 +104,11 @@ function decoded<T>(decode: () => T): T {
   }
 }
 
-function isSame(a: SealReference, b: SealReference): boolean {
+export function isSame(a: SealReference, b: SealReference): boolean {
   return a.sealNumber === b.sealNumber && equal(a.digest, b.digest);
 }
 
-function refuseIf(refused: boolean, code: VerifyErrorCode, message: string): void {
+export function refuseIf(refused: boolean, code: VerifyErrorCode, message: string): void {
   if (refused) throw new VerifyError(code, message);
 }
 
@@ -135,7 +139,7 @@ function verifyDecoded(attestation: Attestation, seal: Seal, policy: Policy, now
   return newVerified(statement, digest, leafIndex, header);
 }
 
-function otherIssuer(found: string): VerifyError {
+export function otherIssuer(found: string): VerifyError {
   return new VerifyError("issuer", `issued by ${found}, not by the trust root's issuer; do not accept`);
 }
 

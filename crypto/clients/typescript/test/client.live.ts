@@ -265,6 +265,12 @@ test("a lost answer is asked for again where that is safe", async () => {
     assert(sent.length === 2 && sent[0] === sent[1]);
   }
   await refused("subject-unknown", tenant.delete(other));
+  const enrolled = await tenant.enrol(other, OWN, "form 9");
+  const erased = await tenant.delete(other);
+  assert.deepEqual([enrolled.generation, erased?.generation], [2, 2]);
+  assert.equal(enrolled.receipt?.verified.change.what.kind, "enrolled");
+  assert.equal(erased?.receipt?.verified.change.what.kind, "erased");
+  assert.equal(erased?.receipt?.verified.change.changedAt, BigInt(erased?.erasedAt ?? 0));
   const sent: string[] = [];
   const problem = await refused("nonce-replayed", as(apiKey, losing(sent)).authenticate(session, OWN, nonce()));
   assert(problem.resent && problem.message.includes("its answer is lost") && sent.length === 2);

@@ -23,6 +23,14 @@ export function bytes(name: string): Uint8Array {
   return new Uint8Array(readFileSync(new URL(name, TESTDATA)));
 }
 
+export function json(name: string): unknown {
+  return JSON.parse(text(name));
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
 export function hex(digits: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits, "hex"));
 }

@@ -57,6 +57,9 @@ pub enum KeyHolderError {
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
+    /// The job is to be decided under another threshold than the tenant's, which is this one. Nothing was decided or counted.
+    #[error("the tenant's threshold at the key-holder is {0}, and not that of the batch")]
+    OtherThreshold(i32),
     /// A key-holder elsewhere cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
     /// counted.
     #[error("the key-holder gives no answer: {0}")]

@@ -59,7 +59,7 @@ impl QuorumHolder {
         let tenants = self.key_holder.tenants();
         let tenant = known(&tenants, &job.job.tenant)?;
         let (vault, version) = (self.key_holder.vault(), Some(job.own.stamp.version));
-        let admitted = tenant.admit(vault, &job.job.subjects, job.job.epoch, version, now)?;
+        let admitted = tenant.admit(vault, &job.job, version, now)?;
         let (threads, occupied) = (self.key_holder.threads(), job.job.occupied());
         threads.count(|counts| counts.attempted(occupied));
         let vouched = admitted.tag_key().is_some_and(|key| {

@@ -127,7 +127,7 @@ impl Job {
 
     fn admit(&self) -> Result<Admitted, KeyHolderError> {
         let vault = self.key_holder.vault();
-        self.key_holder.tenants()[&ID].admit(vault, &self.job.subjects, 0, Some(0), NOW)
+        self.key_holder.tenants()[&ID].admit(vault, &self.job, Some(0), NOW)
     }
 
     /// Ends the job as if all of its lanes had matched.

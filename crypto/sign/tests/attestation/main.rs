@@ -1,6 +1,7 @@
 //! Attestations end to end: signed by this crate, verified by `trefoil-attest` with public inputs only.
 
 mod accepted;
+mod changes;
 mod contradictions;
 mod fixture;
 mod forged;

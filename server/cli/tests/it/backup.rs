@@ -166,7 +166,9 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         assert_eq!(refused.status, 404, "sessions have ended: {}", refused.text());
         open_session(&service, &person).await;
         let first = login(&service, &person, &mut nonce).await;
-        assert_eq!((first.restored, first.seal_number), (Some(restored), restored.first));
+        // Before it were the receipts of what was done to get there.
+        assert_eq!(first.restored, Some(restored));
+        assert!(first.seal_number > restored.first);
         assert_eq!(first.vaults[0].unwrap().restored, round as u64 + 1, "old budgets are shown");
         let second = login(&service, &person, &mut nonce).await;
         assert_eq!(second.restored, Some(restored));

@@ -172,9 +172,10 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
         include_str!("../../../storage/src/store/schema.sql"),
         include_str!("../../../storage/src/store/schema_3.sql"),
         include_str!("../../../storage/src/store/schema_4.sql"),
+        include_str!("../../../storage/src/store/schema_5.sql"),
     );
     let store = fork.join("store.sqlite");
-    let cut = Database::open(&store, 4, schema, Some(key), &Supervisor::default()).unwrap();
+    let cut = Database::open(&store, 5, schema, Some(key), &Supervisor::default()).unwrap();
     cut.write(|connection| {
         let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
         connection.execute_batch(sql).map_err(fault)
@@ -191,7 +192,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let mut forked = Service { server, trust_root, customer };
     let bearer = forked.api_key(&["enrol", "authenticate", "issue"]).await;
     forked.public = forked.public.with_bearer(&bearer);
-    seal(&forked, &people[0], 20, 4).await;
+    seal(&forked, &people[0], 20, 8).await;
     let url = format!("https://{}", forked.public.address);
     let certificate = text(&forked.server.certificate_path());
     let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];

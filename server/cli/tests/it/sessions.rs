@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
-use trefoil_attest::Attestation;
-use trefoil_client::{Clock, HolderError, StandingSession};
+use trefoil_attest::{Attestation, TrustRoot};
+use trefoil_client::{Clock, HolderError, LoginError, StandingError, StandingSession};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::server::Server;
 use trefoil_types::SessionId;
@@ -298,14 +298,16 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
         let (holder, face) = (members.holder(member, 1), Vector::new(members.face(member)));
         let client = members.client(&service, 4);
         let clock = clock_of(&service);
-        let standing = StandingSession::new(client, holder, AUDIENCE, chain, clock);
+        let root = service.trust_root.clone();
+        let standing = StandingSession::new(client, holder, AUDIENCE, chain, root, clock);
         let mut sessions: Vec<(SessionId, usize)> = Vec::new();
         // Three hours, a login every four minutes.
         for login in 0..45_u8 {
             let nonce = Nonce::new(vec![login; 16]).unwrap();
-            let answered = standing.authenticate(&face, &nonce, AttestationForm::Full).await.unwrap();
-            assert_eq!(answered.decision, Decision::Match);
-            let attestation = Attestation::decode(&answered.attestation.0).unwrap();
+            let form = if login % 2 == 0 { AttestationForm::Full } else { AttestationForm::Compact };
+            let answered = standing.authenticate(&face, &nonce, form).await.unwrap();
+            assert_eq!((answered.decision, answered.account), (Decision::Match, standing.account()));
+            let attestation = Attestation::decode(&answered.attestation).unwrap();
             let statement = trefoil_attest::Statement::decode(attestation.statement).unwrap();
             assert_eq!(statement.account, standing.account());
             let session = statement.proof.unwrap().session;
@@ -327,7 +329,8 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     service.publish(members.root(), 2).await;
     let standing = |holder| {
-        StandingSession::new(members.client(&service, 1), holder, AUDIENCE, None, Arc::clone(&clock))
+        let (client, root) = (members.client(&service, 1), service.trust_root.clone());
+        StandingSession::new(client, holder, AUDIENCE, None, root, Arc::clone(&clock))
     };
     let refused = standing(old).authenticate(&face, &nonce(100), AttestationForm::Full).await;
     assert!(
@@ -340,6 +343,26 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     let error = renewed.authenticate(&face, &nonce(102), AttestationForm::Full).await.unwrap_err();
     assert!(error.to_string().contains("proof-stale"), "{error}");
     assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, members) = service_with(&directory.path().join("data"), 1).await;
+    let other = Service::new(service::config(&directory.path().join("other"))).await;
+    let face = Vector::new(members.face(0));
+    let standing = |root: &TrustRoot| {
+        let (client, holder) = (members.client(&service, 1), members.holder(0, 1));
+        StandingSession::new(client, holder, AUDIENCE, None, root.clone(), clock_of(&service))
+    };
+    let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
+    for (byte, form) in [(1, AttestationForm::Full), (2, AttestationForm::Compact)] {
+        let refused = standing(&other.trust_root).authenticate(&face, &nonce(byte), form).await.unwrap_err();
+        assert!(matches!(refused, StandingError::Login(LoginError::Attestation(_))), "{refused}");
+        standing(&service.trust_root).authenticate(&face, &nonce(byte + 10), form).await.unwrap();
+    }
+    assert!(service.server.shutdown().await);
+    assert!(other.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -453,8 +476,15 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let (service, members) = service_with(&data, 1).await;
     let face = Vector::new(members.face(0));
     let standing = |service: &Service| {
-        let clock = clock_of(service);
-        StandingSession::new(members.client(service, 1), members.holder(0, 1), AUDIENCE, Some(20), clock)
+        let (clock, root) = (clock_of(service), service.trust_root.clone());
+        StandingSession::new(
+            members.client(service, 1),
+            members.holder(0, 1),
+            AUDIENCE,
+            Some(20),
+            root,
+            clock,
+        )
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();

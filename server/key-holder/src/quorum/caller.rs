@@ -73,6 +73,7 @@ pub(super) enum Answer {
     Frozen,
     Malformed,
     TagKey,
+    OtherThreshold(i32),
 }
 
 /// What can be said to the one who asked.
@@ -244,6 +245,7 @@ impl Holder {
                 self.note_stale(round.tenant);
                 (Some(Answer::TagKey), nobody)
             }
+            Err(KeyHolderError::OtherThreshold(in_force)) => (Some(Answer::OtherThreshold(in_force)), nobody),
             Err(KeyHolderError::UnknownTenant) => (Some(Answer::UnknownTenant), nobody),
             Err(KeyHolderError::Frozen) => (Some(Answer::Frozen), nobody),
             Err(KeyHolderError::Malformed) => (Some(Answer::Malformed), nobody),

@@ -126,6 +126,7 @@ impl Quorum {
             Outcome::Agreed(Answer::Frozen) => KeyHolderError::Frozen,
             Outcome::Agreed(Answer::Malformed) => KeyHolderError::Malformed,
             Outcome::Agreed(Answer::TagKey) => KeyHolderError::TagKey,
+            Outcome::Agreed(Answer::OtherThreshold(in_force)) => KeyHolderError::OtherThreshold(in_force),
             Outcome::Contested(lanes) => KeyHolderError::Contested(lanes),
             Outcome::Nothing => KeyHolderError::Unavailable("no two of three key-holders agree".to_owned()),
         })

@@ -98,7 +98,15 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     let forbidden = |outcome: Result<(), KeyHolderError>| {
         assert!(matches!(outcome, Err(KeyHolderError::Forbidden(_))), "{outcome:?}");
     };
-    forbidden(gateway.remote.set_policy(TENANT, lenient(-32_768)));
+    // Its own tenant's policy it may change, within the operator's limits: it made the tenant within them too.
+    gateway.remote.set_policy(TENANT, lenient(32_768)).unwrap();
+    assert_eq!(gateway.decide(&gateway.honest(5)).unwrap(), 0, "the gateway's threshold is in force");
+    let elsewhere = gateway.decide(&gateway.honest(6).under(15_000));
+    assert!(matches!(elsewhere, Err(KeyHolderError::OtherThreshold(32_768))), "{elsewhere:?}");
+    gateway.remote.set_policy(TENANT, lenient(15_000)).unwrap();
+    assert_eq!(gateway.decide(&gateway.honest(7).under(15_000)).unwrap(), 0b11);
+    let foreign = gateway.remote.set_policy(TenantId::new([9; 16]), lenient(15_000));
+    assert!(matches!(foreign, Err(KeyHolderError::UnknownTenant)), "{foreign:?}");
     forbidden(gateway.remote.forgive_malformed(TENANT));
     let operator = running.connected(house.operator());
     forbidden(operator.decide(job.clone()).map(drop));

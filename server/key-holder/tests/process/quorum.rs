@@ -275,3 +275,27 @@ fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
     let Ok(Reply::DecidedSeat(decided)) = raw.receive() else { panic!("a decision") };
     assert_eq!(decided.decisions.map(|decisions| decisions.lanes().bits()), Some(expected(batch)));
 }
+
+#[test]
+fn two_of_three_decide_under_the_threshold_of_a_batch_and_one_alone_does_not() {
+    let seats = KeyHolders::new();
+    let holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
+    let decide = |batch: u32, threshold: i32| {
+        let [job, _] = gateway.jobs(batch);
+        gateway.quorum.decide(job.under(threshold)).map(|decisions| decisions.lanes().bits())
+    };
+    assert_eq!(decide(1, 15_000).unwrap(), expected(1));
+    let to_one = |seat: usize, threshold: i32| {
+        let one = holders[seat].connected(seats.identity());
+        one.set_policy(TENANT, lenient(threshold)).unwrap();
+    };
+    to_one(2, 32_768);
+    assert_eq!(decide(2, 15_000).unwrap(), expected(2), "two have it");
+    to_one(1, 32_768);
+    let refused = decide(3, 15_000);
+    assert!(matches!(refused, Err(KeyHolderError::OtherThreshold(32_768))), "{refused:?}");
+    assert_eq!(decide(4, 32_768).unwrap(), 0, "the two that have the other one");
+    gateway.quorum.set_policy(TENANT, lenient(15_000)).unwrap();
+    assert_eq!(decide(5, 15_000).unwrap(), expected(5));
+}

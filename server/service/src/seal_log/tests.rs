@@ -1,7 +1,7 @@
 //! The seal log under stores that fail, wait and are killed.
 
 use super::*;
-use crate::door::Claim;
+use crate::door::{Claim, Login};
 use crate::log_store;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
 use trefoil_storage::store::{Memory, Sqlite, Store};
 use trefoil_types::KeySetId;
 
-fn sealed(seal_number: u64) -> (Sealed<Login>, oneshot::Receiver<Result<Answer, Unanswered>>) {
+fn sealed(seal_number: u64) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {
     with_header(header(seal_number, [2; 32], [2; 32]))
 }
 
@@ -32,13 +32,13 @@ fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
     }
 }
 
-fn with_header(header: SealHeader) -> (Sealed<Login>, oneshot::Receiver<Result<Answer, Unanswered>>) {
+fn with_header(header: SealHeader) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {
     let (reply, answer) = oneshot::channel();
     let signatures = Family::ALL.map(|family| vec![5; family.signature_bytes()]);
     let seal = Seal { header, signatures };
     let tree = MerkleTree::new(&[[9; 32]]).expect("a leaf");
-    let reply = Login { claim: Claim::default(), is_spent: true, reply };
-    let lane = BoundLane { reply, decision: Decision::Match, statement: vec![8], digest: [9; 32] };
+    let reply = Asker::Login(Login { claim: Claim::default(), is_spent: true, reply });
+    let lane = BoundLane { reply, decision: Some(Decision::Match), statement: vec![8], digest: [9; 32] };
     let batches = vec![Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }];
     (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, seal_ns: 0 }, answer)
 }
@@ -102,7 +102,7 @@ fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Arc<Memory>, Receiver<(
 }
 
 /// Seals that follow one another, and their answers.
-fn chain(count: u64) -> (Vec<Sealed<Login>>, Vec<Waiting>, ChainHead) {
+fn chain(count: u64) -> (Vec<Sealed<Asker>>, Vec<Waiting>, ChainHead) {
     let mut head = ChainHead::GENESIS;
     let next = |_| {
         let header = header(head.next_number(), head.previous, head.log.root());

@@ -44,6 +44,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
             probe: Probe::Plain,
             sessions_in_memory: None,
         },
+        policy_version: 1,
         key: Arc::new(WrapKey::new(&[key; 32])),
         keys: Vec::new(),
         roots: Vec::new(),

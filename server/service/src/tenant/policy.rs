@@ -1,13 +1,11 @@
 //! What the service makes of a tenant's policy.
 
 use crate::refused::Refused;
-use trefoil_api::{Attempts, Policy, Probe, SCORE_MAX};
+use trefoil_api::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
 
-/// Number of a tenant's only policy so far.
+/// Number of a tenant's policy: it has one, in versions that count from 1. Sessions are bound to the number, not to the version.
 pub const POLICY_ID: u32 = 1;
-/// Its version.
-pub const POLICY_VERSION: u32 = 1;
 
 /// Audiences that a refusal names.
 const AUDIENCES_NAMED: usize = 4;
@@ -32,15 +30,37 @@ pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
 
 /// What the key-holder decides under. To be called on a checked policy.
 pub fn decision(policy: &Policy) -> DecisionPolicy {
-    let threshold = policy.threshold_score().map_or(SCORE_MAX, |(score, _)| score);
-    DecisionPolicy { threshold, attempts: attempts(policy.attempts) }
+    DecisionPolicy { threshold: threshold(policy), attempts: attempts(policy.attempts) }
+}
+
+fn threshold(policy: &Policy) -> i32 {
+    policy.threshold_score().map_or(SCORE_MAX, |(score, _)| score)
+}
+
+/// Refuses a new version of a policy that is out of range, or that changes what a tenant has for good: its templates are vectors of one
+/// model, encrypted for one probe mode.
+pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRange> {
+    new.check()?;
+    let fixed = |pointer: &str, is: &str| {
+        let detail = format!("the tenant has `{is}` for good, because its templates do; make another tenant");
+        Err(OutOfRange { pointer: pointer.to_owned(), detail })
+    };
+    if new.embedder != present.embedder {
+        return fixed("/embedder", &present.embedder);
+    }
+    match (present.probe, new.probe) {
+        (Probe::Plain, Probe::Shared) => fixed("/probe", "plain"),
+        (Probe::Shared, Probe::Plain) => fixed("/probe", "shared"),
+        (Probe::Plain, Probe::Plain) | (Probe::Shared, Probe::Shared) => Ok(()),
+    }
 }
 
 /// What attestations say.
-pub(super) fn attested(policy: &Policy) -> trefoil_pipeline::Policy {
+pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Policy {
     trefoil_pipeline::Policy {
         id: POLICY_ID,
-        version: POLICY_VERSION,
+        version,
+        threshold: threshold(policy),
         fmr_class: policy.threshold_score().map_or(0, |(_, class)| class),
         embedder: policy.embedder.clone(),
         level_min: policy.level_min,

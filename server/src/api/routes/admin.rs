@@ -6,15 +6,18 @@ use crate::api::{admin, reference, roots};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use trefoil_api::{
-    ApiKey, ApiKeyPage, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, RegisterIssuerKey,
-    RegisteredIssuerKey, RotationStatus, TenantDetail, TenantPage, TenantSummary,
+    ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
+    PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail, TenantPage,
+    TenantSummary,
 };
 
 /// Routes of the admin listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Admin);
-    reference::routes(health(keys(tenants(routes))), reference::admin_document)
+    reference::routes(health(keys(policies(tenants(routes)))), reference::admin_document)
 }
+
+const ETAG: &str = "The version of the policy, in quotes.";
 
 fn of_tenant(operation: Operation) -> Operation {
     operation
@@ -28,7 +31,7 @@ fn tenants(routes: Routes) -> Routes {
     routes
         .route(
             Operation::post("/v1/tenants", "createTenant")
-                .says("Create a tenant.", "Each creates another one; the policy cannot be changed.")
+                .says("Create a tenant.", "Each creates another one, with version 1 of its policy.")
                 .for_operators()
                 .takes::<CreateTenant>(16 * JSON_BYTES_MAX, &examples::create_tenant())
                 .answers::<CreatedTenant>(201, "The tenant's identifier.", &examples::created_tenant())
@@ -52,7 +55,8 @@ fn tenants(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::get(path, "showTenant"))
                 .says("Show a tenant.", "With its policy and the generation of its newest credential root.")
-                .answers::<TenantDetail>(200, "The tenant.", &examples::shown_tenant()),
+                .answers::<TenantDetail>(200, "The tenant.", &examples::shown_tenant())
+                .header("ETag", ETAG),
             admin::tenant,
         )
         .route(
@@ -81,6 +85,34 @@ fn tenants(routes: Routes) -> Routes {
                 .answers_nothing()
                 .asks_key_holder(),
             admin::reset_malformed,
+        )
+}
+
+fn policies(routes: Routes) -> Routes {
+    routes
+        .route(
+            of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/policy", "setPolicy"))
+                .says(
+                    "Change a tenant's policy.",
+                    "Makes the next version, which attestations name from then on, and tells the key-holder first. `embedder` and `probe` stay. \
+                     The policy in force makes no version, and the key-holder is told it again: the cure for `policy-out-of-step`.",
+                )
+                .conditional("Makes the version only if this `ETag` is that of the policy in force.")
+                .takes::<SetPolicy>(16 * JSON_BYTES_MAX, &examples::set_policy())
+                .answers::<ChangedPolicy>(200, "The version, with its receipt.", &examples::changed_policy())
+                .header("ETag", ETAG)
+                .writes()
+                .asks_key_holder()
+                .fails(&[Code::PolicyOvertaken]),
+            admin::set_policy,
+        )
+        .route(
+            of_tenant(Operation::get("/v1/tenants/{tenant}/policies", "listPolicies"))
+                .says("List the versions of a tenant's policy.", "Oldest first, at most 8 at a time; none is ever deleted.")
+                .query::<u32>("from", "Where the page begins: `next` of the page before.", 2)
+                .answers::<PolicyPage>(200, "A page of versions.", &examples::policies())
+                .reads(),
+            admin::policies,
         )
 }
 

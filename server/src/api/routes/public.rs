@@ -4,17 +4,18 @@ use super::Routes;
 use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
-    templates,
+    subjects as subject_routes, templates,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use serde_json::json;
 use trefoil_api::{
-    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Enrolled, Enrolment, FheKeys,
-    Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage, Scope,
+    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, EndedSession, Enrolled,
+    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
+    Scope, SessionPage, Subject, SubjectPage,
 };
 
-const DECIDED: [Code; 20] = [
+const DECIDED: [Code; 21] = [
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
     Code::SessionScope,
@@ -29,6 +30,7 @@ const DECIDED: [Code; 20] = [
     Code::RequestNotFresh,
     Code::BeforeRestart,
     Code::Undecided,
+    Code::PolicyOutOfStep,
     Code::Unsealed,
     Code::TimedOut,
     Code::TenantUnknown,
@@ -77,11 +79,31 @@ fn subjects(routes: Routes) -> Routes {
             templates::enrol,
         )
         .route(
+            Operation::get("/v1/subjects", "listSubjects")
+                .says("List the subjects.", "Those with a template, by their handles, at most 256 at a time. Nothing of a template is told.")
+                .for_tenants(Scope::Enrol)
+                .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::HANDLE)
+                .answers::<SubjectPage>(200, "A page of subjects.", &examples::subjects())
+                .reads(),
+            subject_routes::list,
+        )
+        .route(
+            Operation::get("/v1/subjects/{handle}", "showSubject")
+                .says("Show a subject.", "When and with which consent it was enrolled.")
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .answers::<Subject>(200, "The subject.", &examples::subject())
+                .header("ETag", "The template's generation, in quotes.")
+                .reads()
+                .fails(&[Code::SubjectUnknown]),
+            subject_routes::show,
+        )
+        .route(
             Operation::new(Method::Delete, templates, "deleteTemplate")
                 .says("Delete a subject's template.", "Destroys it and its key. Repeated, it answers 404: it is done.")
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
-                .answers_nothing()
+                .answers::<Erased>(200, "What was destroyed, with its receipt.", &examples::erased())
                 .writes()
                 .asks_key_holder()
                 .fails(&[Code::SubjectUnknown]),
@@ -126,8 +148,27 @@ fn logins(routes: Routes) -> Routes {
                 .takes_body(envelope)
                 .answers::<ProofSession>(201, "The session is open.", &examples::session())
                 .writes()
-                .fails(&[Code::AudienceNotAllowed, Code::ProofRejected, Code::ProofStale]),
+                .fails(&[Code::AudienceNotAllowed, Code::ProofRejected, Code::ProofStale, Code::SessionExpired]),
             proof_sessions::open,
+        )
+        .route(
+            Operation::get("/v1/proof-sessions", "listSessions")
+                .says("List the sessions.", "Those that go on, by their identifiers, at most 256 at a time.")
+                .for_tenants(Scope::Authenticate)
+                .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::SESSION)
+                .answers::<SessionPage>(200, "A page of sessions.", &examples::sessions())
+                .reads(),
+            proof_sessions::list,
+        )
+        .route(
+            Operation::new(Method::Delete, "/v1/proof-sessions/{session_id}", "endSession")
+                .says("End a session.", "No request is taken in it from the answer on, and its proof opens it no more. Repeated, it answers 404.")
+                .for_tenants(Scope::Authenticate)
+                .path::<Hex<32>>("session_id", "The session.", examples::SESSION)
+                .answers::<EndedSession>(200, "It ended, with its receipt.", &examples::ended_session())
+                .writes()
+                .fails(&[Code::SessionUnknown]),
+            proof_sessions::end,
         )
         .route(
             Operation::post("/v1/authentications", "authenticate")

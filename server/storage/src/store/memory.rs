@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_types, reason = "a store for tests")]
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
-    StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
+    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,6 +21,7 @@ pub struct Memory(Mutex<Tables>);
 #[derive(Default)]
 struct Tables {
     tenants: BTreeMap<TenantId, Tenant>,
+    policies: BTreeMap<(TenantId, u32), PolicyVersion>,
     api_keys: BTreeMap<ApiKeyId, ApiKey>,
     roots: BTreeMap<(TenantId, u32), Root>,
     issuer_keys: BTreeMap<(TenantId, u32), IssuerKey>,
@@ -69,7 +70,26 @@ impl Store for Memory {
     }
 
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
-        insert(&mut self.tables().tenants, tenant.id, tenant)
+        let mut tables = self.tables();
+        let Tenant { id, policy_version: version, ref policy, created_at: made_at, .. } = tenant;
+        let first = PolicyVersion { tenant: id, version, policy: policy.clone(), made_at };
+        insert(&mut tables.tenants, id, tenant)?;
+        insert(&mut tables.policies, (id, version), first)
+    }
+
+    fn put_policy(&self, new: PolicyVersion) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        insert(&mut tables.policies, (new.tenant, new.version), new.clone())?;
+        if let Some(tenant) = tables.tenants.get_mut(&new.tenant) {
+            (tenant.policy, tenant.policy_version) = (new.policy, new.version);
+        }
+        Ok(())
+    }
+
+    fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError> {
+        let tables = self.tables();
+        let range = tables.policies.range((*tenant, from)..=(*tenant, u32::MAX));
+        Ok(range.take(count).map(|(_, version)| version.clone()).collect())
     }
 
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
@@ -186,6 +206,18 @@ impl Store for Memory {
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         Ok(self.tables().templates.get(&(*tenant, *handle)).cloned())
+    }
+
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
+        let tables = self.tables();
+        let range = tables.templates.range((*tenant, *from)..=(*tenant, Handle::new([u8::MAX; 32])));
+        let subject = |template: &Template| Subject {
+            handle: template.handle,
+            generation: template.generation,
+            consent_ref: template.consent_ref.clone(),
+            created_at: template.created_at,
+        };
+        Ok(range.take(count).map(|(_, template)| subject(template)).collect())
     }
 
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {

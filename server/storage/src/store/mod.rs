@@ -35,6 +35,8 @@ pub struct Tenant {
     pub name: String,
     /// The policy as JSON; its type is `trefoil_api::Policy`.
     pub policy: String,
+    /// Counts the tenant's policies from 1.
+    pub policy_version: u32,
     /// Public key of the tenant's templates, see [`trefoil_matching::PublicKey`].
     pub public_key: Vec<u8>,
     /// The one that follows it, while the keys are rotated.
@@ -45,6 +47,19 @@ pub struct Tenant {
     pub created_at: u64,
     /// Since when its API keys are refused, Unix seconds.
     pub disabled_at: Option<u64>,
+}
+
+/// A version of a tenant's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Counts from 1.
+    pub version: u32,
+    /// As [`Tenant::policy`].
+    pub policy: String,
+    /// Unix seconds.
+    pub made_at: u64,
 }
 
 /// An API key without its secret.
@@ -131,6 +146,19 @@ pub struct Template {
     pub created_at: u64,
 }
 
+/// A subject with a template, without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Who.
+    pub handle: Handle,
+    /// Of the template.
+    pub generation: u32,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
 /// A proof session, kept so that neither eviction of its verdict nor a restart ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -140,7 +168,7 @@ pub struct Session {
     pub id: SessionId,
     /// Unix seconds.
     pub expires_at: u64,
-    /// The session, its key too, under the tenant's key; see [`wrap::SessionName`].
+    /// The session, its key too, under the tenant's key; see [`wrap::SessionName`]. Empty once it was ended.
     pub wrapped: Vec<u8>,
 }
 
@@ -178,8 +206,12 @@ pub trait Store: Send + Sync + 'static {
     fn checkpoint(&self) -> Result<(), StoreError>;
     /// Tenants, API keys and accepted roots.
     fn registry(&self) -> Result<Registry, StoreError>;
-    /// Adds a tenant; `Conflict` if it exists.
+    /// Adds a tenant with the version of its policy; `Conflict` if it exists.
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
+    /// Adds a version of a policy and makes it the tenant's, both or neither; `Conflict` if the version exists.
+    fn put_policy(&self, version: PolicyVersion) -> Result<(), StoreError>;
+    /// Versions of a tenant's policy from one on, in order, at most `count`.
+    fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError>;
     /// Adds an API key; `Conflict` if its id exists.
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
     /// Revokes an API key; the first revocation stays.
@@ -220,6 +252,8 @@ pub trait Store: Send + Sync + 'static {
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
     /// The active template.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
+    /// Subjects of a tenant with a template, by handle from one on, at most `count`.
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
     /// Deletes template and data key and overwrites their bytes; the generation that was active.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions, all or none.

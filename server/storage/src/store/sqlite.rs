@@ -1,8 +1,8 @@
 //! The store of a single node: SQLite.
 
 use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, Registry, Root, Session, SessionId, Store,
-    StoreError, Template, Tenant, TenantId,
+    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
+    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
@@ -64,8 +64,14 @@ impl Sqlite {
 }
 
 /// The version of the schema.
-pub const VERSION: i64 = 4;
-const SCHEMA: &str =
+pub const VERSION: i64 = 5;
+const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql")
+);
+const SCHEMA_4: &str =
     concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
 const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
 
@@ -74,6 +80,7 @@ const STEPS: &[Step] = &[
     Step { from: 1, tables: include_str!("schema.sql"), apart: APART_IN_1, sql: "" },
     Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
     Step { from: 3, tables: SCHEMA_3, apart: &[], sql: include_str!("schema_4.sql") },
+    Step { from: 4, tables: SCHEMA_4, apart: &[], sql: include_str!("schema_5.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -116,10 +123,41 @@ impl Store for Sqlite {
     }
 
     fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
-        let Tenant { id, name, policy, public_key, next_key, wrapped_key, created_at, disabled_at } = tenant;
-        let values =
-            (id.to_bytes(), name, policy, public_key, next_key, wrapped_key, created_at, disabled_at);
-        self.change("INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        let Tenant { id, name, policy, policy_version, public_key, next_key, .. } = tenant;
+        let Tenant { wrapped_key, created_at, disabled_at, .. } = tenant;
+        let first = PolicyVersion { tenant: id, version: policy_version, policy, made_at: created_at };
+        self.0.write(move |connection| {
+            let values = params![
+                id.as_bytes(),
+                name,
+                first.policy,
+                public_key,
+                next_key,
+                wrapped_key,
+                created_at,
+                disabled_at,
+                policy_version
+            ];
+            execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;
+            insert_policy(connection, &first)
+        })
+    }
+
+    fn put_policy(&self, new: PolicyVersion) -> Result<(), StoreError> {
+        self.0.write(move |connection| {
+            insert_policy(connection, &new)?;
+            let PolicyVersion { tenant, version, policy, .. } = new;
+            let sql = "UPDATE tenants SET policy = ?, policy_version = ? WHERE id = ?";
+            execute(connection, sql, (policy, version, tenant.as_bytes())).map(drop)
+        })
+    }
+
+    fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError> {
+        self.0.read(|connection| {
+            let sql = "SELECT * FROM policies WHERE tenant = ? AND version >= ? ORDER BY version LIMIT ?";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map((tenant.as_bytes(), from, count as u64), read_policy)?.collect()
+        })
     }
 
     fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
@@ -326,6 +364,15 @@ impl Store for Sqlite {
         )
     }
 
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
+        let sql = "SELECT handle, generation, consent_ref, created_at FROM templates
+                   WHERE tenant = ? AND handle >= ? ORDER BY handle LIMIT ?";
+        self.0.read(|connection| {
+            let values = (tenant.as_bytes(), from.as_bytes(), count as u64);
+            connection.prepare_cached(sql)?.query_map(values, read_subject)?.collect()
+        })
+    }
+
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
         let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.shred(move |connection| {
@@ -518,11 +565,27 @@ fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
         id: TenantId::new(row.get("id")?),
         name: row.get("name")?,
         policy: row.get("policy")?,
+        policy_version: row.get("policy_version")?,
         public_key: row.get("public_key")?,
         next_key: row.get("next_key")?,
         wrapped_key: row.get("wrapped_key")?,
         created_at: row.get("created_at")?,
         disabled_at: row.get("disabled_at")?,
+    })
+}
+
+fn insert_policy(connection: &Connection, new: &PolicyVersion) -> Result<(), StoreError> {
+    let PolicyVersion { tenant, version, policy, made_at } = new;
+    let values = (tenant.as_bytes(), version, policy, made_at);
+    execute(connection, "INSERT INTO policies VALUES (?, ?, ?, ?)", values).map(drop)
+}
+
+fn read_policy(row: &Row<'_>) -> rusqlite::Result<PolicyVersion> {
+    Ok(PolicyVersion {
+        tenant: TenantId::new(row.get("tenant")?),
+        version: row.get("version")?,
+        policy: row.get("policy")?,
+        made_at: row.get("made_at")?,
     })
 }
 
@@ -558,6 +621,15 @@ fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
         number: row.get("number")?,
         key: row.get("key")?,
         registered_at: row.get("registered_at")?,
+    })
+}
+
+fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
+    Ok(Subject {
+        handle: Handle::new(row.get("handle")?),
+        generation: row.get("generation")?,
+        consent_ref: row.get("consent_ref")?,
+        created_at: row.get("created_at")?,
     })
 }
 

@@ -14,6 +14,7 @@ fn tenant(id: TenantId) -> Tenant {
         id,
         name: "a".to_owned(),
         policy: "{}".to_owned(),
+        policy_version: 1,
         public_key: vec![4; 37],
         next_key: None,
         wrapped_key: vec![5; 60],
@@ -72,6 +73,7 @@ fn holds(store: &dyn Store) {
     store.create_tenant(tenant(T)).unwrap();
     store.create_tenant(tenant(U)).unwrap();
     assert_eq!(store.create_tenant(tenant(T)), Err(StoreError::Conflict));
+    policies_are_kept(store);
     let key = api_keys_live_and_end(store);
     tenants_are_disabled(store);
 
@@ -124,8 +126,50 @@ fn holds(store: &dyn Store) {
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
     let registry = store.registry().unwrap();
-    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T), tenant(U)], vec![key, api_key(2)]));
+    let changed = Tenant { policy_version: 3, ..tenant(T) };
+    assert_eq!((registry.tenants, registry.api_keys), (vec![changed, tenant(U)], vec![key, api_key(2)]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+/// Leaves the tenants as they were.
+fn policies_are_kept(store: &dyn Store) {
+    const W: TenantId = TenantId::new([9; 16]);
+    let version = |version, policy: &str, made_at| PolicyVersion {
+        tenant: T,
+        version,
+        policy: policy.to_owned(),
+        made_at,
+    };
+    let all = [version(1, "{}", 6), version(2, "{2}", 7), version(3, "{}", 8)];
+    assert_eq!(store.policies(&T, 0, 9).unwrap(), all[..1]);
+    store.put_policy(all[1].clone()).unwrap();
+    assert_eq!(store.put_policy(version(2, "{3}", 9)), Err(StoreError::Conflict));
+    let present = |store: &dyn Store| {
+        let tenant = store.registry().unwrap().tenants.remove(0);
+        (tenant.policy, tenant.policy_version)
+    };
+    assert_eq!(present(store), ("{2}".to_owned(), 2), "a conflict changes nothing");
+    store.put_policy(all[2].clone()).unwrap();
+    assert_eq!(present(store), ("{}".to_owned(), 3));
+    assert_eq!(store.policies(&T, 0, 9).unwrap(), all);
+    assert_eq!(store.policies(&T, 2, 1).unwrap(), all[1..2]);
+    assert_eq!((store.policies(&U, 2, 9), store.policies(&W, 0, 9)), (Ok(vec![]), Ok(vec![])));
+}
+
+/// With one template, of `H`.
+fn subjects_are_listed(store: &dyn Store) {
+    let subject = |template: &Template| Subject {
+        handle: template.handle,
+        generation: template.generation,
+        consent_ref: template.consent_ref.clone(),
+        created_at: template.created_at,
+    };
+    let all = store.subjects(&T, &Handle::new([0; 32]), 9).unwrap();
+    let own = store.template(&T, &H).unwrap().unwrap();
+    assert_eq!(all, [subject(&own)]);
+    assert_eq!(store.subjects(&T, &H, 9).unwrap(), all);
+    assert_eq!(store.subjects(&T, &Handle::new([4; 32]), 9), Ok(vec![]));
+    assert_eq!((store.subjects(&U, &H, 9), store.subjects(&T, &H, 0)), (Ok(vec![]), Ok(vec![])));
 }
 
 /// The key whose life ended; another one goes on.
@@ -193,6 +237,7 @@ fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.template(&T, &H), Ok(Some(template(2))));
     assert_eq!(store.template(&U, &H), Ok(None), "a template belongs to its tenant");
     templates_are_renewed(store);
+    subjects_are_listed(store);
     assert_eq!(store.delete_template(&U, &H), Ok(None));
     assert_eq!(store.delete_template(&T, &H), Ok(Some(3)));
     assert_eq!((store.template(&T, &H), store.delete_template(&T, &H)), (Ok(None), Ok(None)));
@@ -272,10 +317,10 @@ fn sqlite_refuses_a_newer_schema() {
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 5).unwrap();
+    connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
-    assert!(text.contains("schema version 5"), "{text}");
+    assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
 }
 
 /// A file of version 1, whose sum left seals and templates out.
@@ -342,7 +387,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 4 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 5 });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
@@ -393,10 +438,12 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
         Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
     };
     let old = std::fs::read(&path).unwrap();
-    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 4 }));
+    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 5 }));
     let store = open(true).unwrap();
     let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
+    let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
+    assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");
     assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
     assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
     store.revoke_api_key(&ApiKeyId::new([1; 8]), 7).unwrap();

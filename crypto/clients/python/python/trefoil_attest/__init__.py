@@ -7,6 +7,7 @@ uses no network and holds no secret.
 
 from ._native import (
     DANGEROUS_ANY_NONCE,
+    Change,
     DecodeError,
     JsonError,
     LogError,
@@ -16,9 +17,13 @@ from ._native import (
     TrustRoot,
     UpdateError,
     Verified,
+    VerifiedChange,
     VerifyError,
     compare,
+    consent_digest,
     verify,
+    verify_change,
+    verify_change_with_seal,
     verify_consistency,
     verify_same_log,
     verify_seal,
@@ -27,6 +32,7 @@ from ._native import (
 
 __all__ = [
     "DANGEROUS_ANY_NONCE",
+    "Change",
     "DecodeError",
     "JsonError",
     "LogError",
@@ -36,9 +42,13 @@ __all__ = [
     "TrustRoot",
     "UpdateError",
     "Verified",
+    "VerifiedChange",
     "VerifyError",
     "compare",
+    "consent_digest",
     "verify",
+    "verify_change",
+    "verify_change_with_seal",
     "verify_consistency",
     "verify_same_log",
     "verify_seal",

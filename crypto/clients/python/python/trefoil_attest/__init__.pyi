@@ -84,6 +84,36 @@ class Verified:
     key_set_id: bytes
     families: list[str]
 
+class Change:
+    kind: Literal["enrolled", "erased", "root_published", "policy_changed", "session_opened", "session_ended"]
+    issuer: str
+    tenant: bytes
+    changed_at: int
+    salt: bytes
+    handle: bytes | None
+    generation: int | None
+    consent: bytes | None
+    generation_min: int | None
+    root: bytes | None
+    head: bytes | None
+    policy_id: int | None
+    policy_version: int | None
+    policy_digest: bytes | None
+    session: bytes | None
+    expires_at: int | None
+
+class VerifiedChange:
+    change: Change
+    digest: bytes
+    leaf_index: int
+    seal_number: int
+    sealed_at: int
+
+def verify_change(receipt: bytes, trust_root: TrustRoot, tenant: bytes | None, now: float) -> VerifiedChange: ...
+def verify_change_with_seal(
+    receipt: bytes, seal: Seal, trust_root: TrustRoot, tenant: bytes | None, now: float
+) -> VerifiedChange: ...
+def consent_digest(reference: str) -> bytes: ...
 def verify(attestation: bytes, policy: Policy, now: float) -> Verified: ...
 def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: float) -> Verified: ...
 def verify_seal(seal: Seal, trust_root: TrustRoot) -> None: ...

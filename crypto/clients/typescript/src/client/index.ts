@@ -18,5 +18,5 @@ export {
 } from "./admin.js";
 export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
 export { type AttestationForm, type Embedding, Proof, probeDigest, type Session } from "./login.js";
-export { type Attempt, type Enrolled, type Login, Tenant, type TenantOptions } from "./tenant.js";
+export { type Attempt, type Enrolled, type Erased, type Login, type Receipt, Tenant, type TenantOptions } from "./tenant.js";
 export type { Connection } from "./transport.js";

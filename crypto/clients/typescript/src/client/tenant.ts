@@ -1,6 +1,7 @@
 /** The tenant's side: enrol, open sessions, log in, read what is public. */
 
 import { equal, isBytes, toHex } from "../bytes.js";
+import { type VerifiedChange, verifyChange } from "../change.js";
 import { DecodeError } from "../decode-error.js";
 import { JsonError } from "../json.js";
 import { Policy } from "../policy.js";
@@ -16,11 +17,32 @@ import { type Connection, described, get, postJson, Transport } from "./transpor
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
 
+/** That something was changed, verified under the pinned trust root. */
+export interface Receipt {
+  readonly verified: VerifiedChange;
+  /** CBOR, to keep and for whoever verifies it again. */
+  readonly attestation: Uint8Array;
+  readonly sealNumber: number;
+}
+
 /** A subject's active template. */
 export interface Enrolled {
   readonly handle: Uint8Array;
   /** Counts the subject's templates, from 1. */
   readonly generation: number;
+  /** That it was enrolled; undefined where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** A subject whose templates were destroyed. */
+export interface Erased {
+  readonly handle: Uint8Array;
+  /** The newest that was destroyed. */
+  readonly generation: number;
+  /** Unix seconds. */
+  readonly erasedAt: number;
+  /** That it was destroyed; undefined where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
 }
 
 /** A decision whose attestation was verified for this request. */
@@ -74,17 +96,39 @@ export class Tenant {
     const answer = await this.#transport.json(
       postJson(templates(handle), body, true, { "idempotency-key": idempotencyKey }),
     );
-    return { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
+    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
+    return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
   }
 
-  /** Destroys a subject's template and its key. */
-  async delete(handle: Uint8Array | string): Promise<void> {
+  /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
+  async delete(handle: Uint8Array | string): Promise<Erased | undefined> {
+    let answer: Answer;
     try {
-      await this.#transport.bytes({ method: "DELETE", path: templates(handle), repeatable: true });
+      answer = await this.#transport.json({ method: "DELETE", path: templates(handle), repeatable: true });
     } catch (error) {
-      // The first attempt may be the one that did it.
-      if (!(error instanceof Problem && error.resent && error.code === "subject-unknown")) throw error;
+      if (error instanceof Problem && error.resent && error.code === "subject-unknown") return undefined;
+      throw error;
     }
+    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
+    const receipt = this.#receipt(answer, { kind: "erased", ...named });
+    return { ...named, erasedAt: answer.whole("erased_at"), receipt };
+  }
+
+  /** The receipt of an answer, which must verify and say what the answer says. */
+  #receipt(answer: Answer, said: { kind: string; handle: Uint8Array; generation: number }): Receipt | undefined {
+    if (!answer.has("receipt")) return undefined;
+    const receipt = answer.object("receipt");
+    const attestation = receipt.base64("attestation");
+    // An API key does not tell whose it is.
+    const verified = verifyChange(attestation, this.#trustRoot, undefined, seconds());
+    const { what } = verified.change;
+    const same =
+      (what.kind === "enrolled" || what.kind === "erased") &&
+      what.kind === said.kind &&
+      equal(what.handle, said.handle) &&
+      what.generation === said.generation;
+    if (!same) throw new UnexpectedAnswer("the receipt verifies and says something else than the answer");
+    return { verified, attestation, sealNumber: receipt.whole("seal_number") };
   }
 
   /** Opens the session of a proof; again while it lasts, with the same end. */

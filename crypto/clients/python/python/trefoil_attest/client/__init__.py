@@ -7,7 +7,7 @@ API keys. Written from ``server/API.md``. Standard library only, blocking, safe 
 from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, TenantDetail, TenantPolicy, TenantSummary
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Attempt, Enrolled, Login, Tenant
+from ._tenant import Attempt, Enrolled, Erased, Login, Receipt, Tenant
 
 __all__ = [
     "Admin",
@@ -18,10 +18,12 @@ __all__ = [
     "CreatedTenant",
     "Embedding",
     "Enrolled",
+    "Erased",
     "FieldError",
     "Login",
     "Problem",
     "Proof",
+    "Receipt",
     "Session",
     "TenantDetail",
     "Tenant",

@@ -11,7 +11,18 @@ from functools import cache
 from os import PathLike
 from typing import Literal
 
-from .. import DecodeError, JsonError, Policy, Seal, TrustRoot, Verified, verify, verify_with_seal
+from .. import (
+    DecodeError,
+    JsonError,
+    Policy,
+    Seal,
+    TrustRoot,
+    Verified,
+    VerifiedChange,
+    verify,
+    verify_change,
+    verify_with_seal,
+)
 from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
@@ -23,12 +34,37 @@ NONCE_LOST = "the login was sent twice and attempted at most once; its answer is
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """That something was changed, verified under the pinned trust root."""
+
+    verified: VerifiedChange
+    attestation: bytes
+    """CBOR, to keep and for whoever verifies it again."""
+    seal_number: int
+
+
+@dataclass(frozen=True)
 class Enrolled:
     """A subject's active template."""
 
     handle: bytes
     generation: int
     """Counts the subject's templates, from 1."""
+    receipt: Receipt | None
+    """That it was enrolled; `None` where the service could not seal it."""
+
+
+@dataclass(frozen=True)
+class Erased:
+    """A subject whose templates were destroyed."""
+
+    handle: bytes
+    generation: int
+    """The newest that was destroyed."""
+    erased_at: int
+    """Unix seconds."""
+    receipt: Receipt | None
+    """That it was destroyed; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +122,35 @@ class Tenant:
         headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
         request = json_request("POST", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
         answer = Answer.parse(request.route, self._transport.send(request))
-        return Enrolled(answer.hexadecimal("handle", 32), answer.whole("generation"))
+        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
+        return Enrolled(named, generation, self._receipt(answer, "enrolled", named, generation))
 
-    def delete(self, handle: bytes | str) -> None:
-        """Destroys a subject's template and its key."""
+    def delete(self, handle: bytes | str) -> Erased | None:
+        """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
+        request = Request("DELETE", path)
         try:
-            self._transport.send(Request("DELETE", path))
+            answer = Answer.parse(request.route, self._transport.send(request))
         except Problem as problem:
-            # The first attempt may be the one that did it.
-            if not (problem.resent and problem.code == "subject-unknown"):
-                raise
+            if problem.resent and problem.code == "subject-unknown":
+                return None
+            raise
+        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
+        receipt = self._receipt(answer, "erased", named, generation)
+        return Erased(named, generation, answer.whole("erased_at"), receipt)
+
+    def _receipt(self, answer: Answer, kind: str, handle: bytes, generation: int) -> Receipt | None:
+        """The receipt of an answer, which must verify and say what the answer says."""
+        if not answer.has("receipt"):
+            return None
+        receipt = answer.object("receipt")
+        attestation = receipt.base64("attestation")
+        # An API key does not tell whose it is.
+        verified = verify_change(attestation, self._trust_root, None, time.time())
+        change = verified.change
+        if (change.kind, change.handle, change.generation) != (kind, handle, generation):
+            raise UnexpectedAnswer("the receipt verifies and says something else than the answer")
+        return Receipt(verified, attestation, receipt.whole("seal_number"))
 
     def open_session(self, proof: Proof) -> Session:
         """Opens the session of a proof; again while it lasts, with the same end."""

@@ -1,0 +1,141 @@
+//! Receipts of changes, as Python values.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trefoil_attest as attest;
+use trefoil_attest::What;
+
+use crate::time::Now;
+use crate::{Seal, TrustRoot, refused};
+
+/// What a service changed for a tenant. A field that its `kind` does not have is `None`.
+#[pyclass(frozen, get_all, module = "trefoil_attest")]
+#[derive(Default)]
+pub(crate) struct Change {
+    kind: &'static str,
+    issuer: String,
+    tenant: Option<Py<PyBytes>>,
+    changed_at: u64,
+    salt: Option<Py<PyBytes>>,
+    handle: Option<Py<PyBytes>>,
+    generation: Option<u32>,
+    consent: Option<Py<PyBytes>>,
+    generation_min: Option<u32>,
+    root: Option<Py<PyBytes>>,
+    head: Option<Py<PyBytes>>,
+    policy_id: Option<u32>,
+    policy_version: Option<u32>,
+    policy_digest: Option<Py<PyBytes>>,
+    session: Option<Py<PyBytes>>,
+    expires_at: Option<u64>,
+}
+
+impl Change {
+    fn of(py: Python<'_>, change: &attest::Change<'_>) -> PyResult<Self> {
+        let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
+        let attest::Change { issuer, tenant, changed_at, salt, what, .. } = change;
+        let common = Self {
+            kind: what.name(),
+            issuer: (*issuer).to_owned(),
+            tenant: bytes(tenant.as_bytes()),
+            changed_at: *changed_at,
+            salt: bytes(salt),
+            ..Self::default()
+        };
+        Ok(match what {
+            What::Enrolled { handle, generation, consent } => Self {
+                handle: bytes(handle.as_bytes()),
+                generation: Some(*generation),
+                consent: bytes(consent),
+                ..common
+            },
+            What::Erased { handle, generation } => {
+                Self { handle: bytes(handle.as_bytes()), generation: Some(*generation), ..common }
+            }
+            What::RootPublished { generation, generation_min, root, head } => Self {
+                generation: Some(*generation),
+                generation_min: Some(*generation_min),
+                root: bytes(root),
+                head: bytes(head),
+                ..common
+            },
+            What::PolicyChanged { id, version, digest } => Self {
+                policy_id: Some(*id),
+                policy_version: Some(*version),
+                policy_digest: bytes(digest),
+                ..common
+            },
+            What::SessionOpened { session, expires_at } => {
+                Self { session: bytes(session.as_bytes()), expires_at: Some(*expires_at), ..common }
+            }
+            What::SessionEnded { session } => Self { session: bytes(session.as_bytes()), ..common },
+            other => {
+                let detail = format!("{} is a kind that this package does not show; update it", other.name());
+                return Err(PyValueError::new_err(detail));
+            }
+        })
+    }
+}
+
+/// A receipt for which every check passed. Only the verifying functions make one.
+#[pyclass(frozen, get_all, module = "trefoil_attest")]
+pub(crate) struct VerifiedChange {
+    change: Py<Change>,
+    digest: Py<PyBytes>,
+    leaf_index: u64,
+    seal_number: u64,
+    sealed_at: u64,
+}
+
+impl VerifiedChange {
+    fn of(py: Python<'_>, verified: &attest::VerifiedChange<'_>) -> PyResult<Self> {
+        Ok(Self {
+            change: Py::new(py, Change::of(py, verified.change())?)?,
+            digest: PyBytes::new(py, verified.digest()).unbind(),
+            leaf_index: verified.leaf_index(),
+            seal_number: verified.seal().seal_number,
+            sealed_at: verified.seal().time,
+        })
+    }
+}
+
+fn named(tenant: Option<&[u8]>) -> PyResult<Option<attest::TenantId>> {
+    let of_bytes = |tenant: &[u8]| tenant.try_into().map(attest::TenantId::new);
+    tenant.map(of_bytes).transpose().map_err(|_| PyValueError::new_err("tenant must be 16 bytes, or None"))
+}
+
+/// Verifies a full receipt about `tenant`, or about any, at `now` (Unix seconds); raises `VerifyError`. What else it must say is the
+/// caller's to compare.
+#[pyfunction]
+pub(crate) fn verify_change(
+    py: Python<'_>,
+    receipt: &[u8],
+    trust_root: &TrustRoot,
+    tenant: Option<&[u8]>,
+    now: Now,
+) -> PyResult<VerifiedChange> {
+    let verified = attest::verify_change(receipt, &trust_root.0, named(tenant)?.as_ref(), now.0);
+    VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
+}
+
+/// Verifies a compact receipt with the seal that it names; raises `VerifyError`.
+#[pyfunction]
+pub(crate) fn verify_change_with_seal(
+    py: Python<'_>,
+    receipt: &[u8],
+    seal: &Seal,
+    trust_root: &TrustRoot,
+    tenant: Option<&[u8]>,
+    now: Now,
+) -> PyResult<VerifiedChange> {
+    let verified =
+        attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, named(tenant)?.as_ref(), now.0);
+    VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
+}
+
+/// What a receipt calls a reference to a consent by.
+#[pyfunction]
+pub(crate) fn consent_digest<'py>(py: Python<'py>, reference: &str) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &attest::consent_digest(reference))
+}

@@ -1,0 +1,67 @@
+"""The shared vectors of receipts, with the same outcomes as the other verifiers."""
+
+import json
+
+import pytest
+from trefoil_attest import (
+    Seal,
+    TrustRoot,
+    VerifiedChange,
+    VerifyError,
+    consent_digest,
+    verify_change,
+    verify_change_with_seal,
+)
+from vectors import data, text
+
+MANIFEST = json.loads(text("changes.json"))
+SEAL = Seal.decode(data("changes-seal.cbor"))
+FIELDS = (
+    "kind changed_at tenant salt handle generation consent generation_min root head"
+    " policy_id policy_version policy_digest session expires_at"
+).split()
+
+
+def receipt(case: dict) -> bytes:
+    compact = MANIFEST["compact"].get(case["base"])
+    result = data(case["base"]) if compact is None else bytes.fromhex(compact)
+    for edit in case["edits"]:
+        at, end = edit["at"], edit["at"] + edit["remove"]
+        result = result[:at] + bytes.fromhex(edit["insert"]) + result[end:]
+    return result
+
+
+def decide(case: dict) -> VerifiedChange:
+    root = TrustRoot.from_json(text(case["trust_root"]))
+    tenant = bytes.fromhex(case.get("tenant", MANIFEST["tenant"]))
+    now = case.get("now", MANIFEST["now"])
+    if case["seal"]:
+        return verify_change_with_seal(receipt(case), SEAL, root, tenant, now)
+    return verify_change(receipt(case), root, tenant, now)
+
+
+def told(verified: VerifiedChange) -> dict:
+    """As the vectors write it."""
+    values = {name: getattr(verified.change, name) for name in FIELDS}
+    return {
+        name: value.hex() if isinstance(value, bytes) else value for name, value in values.items() if value is not None
+    }
+
+
+@pytest.mark.parametrize("case", MANIFEST["cases"], ids=lambda case: case["name"])
+def test_receipt(case: dict) -> None:
+    if case["expect"] == "verified":
+        assert told(decide(case)) == case["change"]
+        return
+    with pytest.raises(VerifyError) as refused:
+        decide(case)
+    assert refused.value.code == case["expect"]
+
+
+def test_the_manifest_has_cases_of_every_kind() -> None:
+    expected = [case["expect"] for case in MANIFEST["cases"]]
+    assert expected.count("verified") == 9 and len(expected) > 400
+    enrolled = next(case for case in MANIFEST["cases"] if case["name"] == "enrolled")
+    assert consent_digest("form 7").hex() == enrolled["change"]["consent"]
+    with pytest.raises(ValueError, match="16 bytes"):
+        verify_change(b"", TrustRoot.from_json(text("trust-root.json")), b"1", 0)

@@ -1,0 +1,231 @@
+//! Receipts of changes: what a verifier must decide, as vectors that all verifiers share.
+
+use crate::fixture::{ISSUED_AT, ISSUER, Issued, NOW, blesses, statement};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{
+    Attestation, Change, Evidence, Handle, Seal, SessionId, Suite, TenantId, TrustRoot, VerifyError, What,
+    consent_digest, statement_digest, verify_change, verify_change_with_seal,
+};
+
+const TENANT: TenantId = TenantId::new([1; 16]);
+const SEAL: &str = "changes-seal.cbor";
+const FULL: &str = "change-full.cbor";
+
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata").join(name)
+}
+
+fn change(what: What) -> Change<'static> {
+    Change {
+        suite: Suite::One,
+        issuer: ISSUER,
+        tenant: TENANT,
+        changed_at: ISSUED_AT,
+        salt: [0xa5; 16],
+        what,
+    }
+}
+
+/// One of each kind, with numbers of several lengths.
+fn changes() -> [Change<'static>; 6] {
+    let handle = Handle::new([2; 32]);
+    [
+        What::Enrolled { handle, generation: 1, consent: consent_digest("form 7") },
+        What::Erased { handle, generation: 300 },
+        What::RootPublished { generation: 70_000, generation_min: 0, root: [5; 32], head: [6; 32] },
+        What::PolicyChanged { id: 1, version: u32::MAX, digest: [7; 32] },
+        What::SessionOpened { session: SessionId::new([8; 32]), expires_at: NOW + 3_300 },
+        What::SessionEnded { session: SessionId::new([8; 32]) },
+    ]
+    .map(change)
+}
+
+/// A change as the vectors write it.
+fn told(change: &Change<'_>) -> Value {
+    let mut told = match change.what {
+        What::Enrolled { handle, generation, consent } => {
+            json!({"handle": hex::encode(handle), "generation": generation, "consent": hex::encode(consent)})
+        }
+        What::Erased { handle, generation } => {
+            json!({"handle": hex::encode(handle), "generation": generation})
+        }
+        What::RootPublished { generation, generation_min, root, head } => {
+            let (root, head) = (hex::encode(root), hex::encode(head));
+            json!({"generation": generation, "generation_min": generation_min, "root": root, "head": head})
+        }
+        What::PolicyChanged { id, version, digest } => {
+            json!({"policy_id": id, "policy_version": version, "policy_digest": hex::encode(digest)})
+        }
+        What::SessionOpened { session, expires_at } => {
+            json!({"session": hex::encode(session), "expires_at": expires_at})
+        }
+        What::SessionEnded { session } => json!({"session": hex::encode(session)}),
+        _ => panic!("a kind without vectors"),
+    };
+    told["kind"] = json!(change.what.name());
+    told["changed_at"] = json!(change.changed_at);
+    told["tenant"] = json!(hex::encode(change.tenant));
+    told["salt"] = json!(hex::encode(change.salt));
+    told
+}
+
+/// Full and compact receipts of all changes under one seal, with a login beside them.
+struct Receipts {
+    seal: Seal,
+    full: Vec<u8>,
+    compact: Vec<(&'static str, Vec<u8>)>,
+}
+
+fn seal() -> Receipts {
+    let mut encoded: Vec<(&str, Vec<u8>)> =
+        changes().iter().map(|change| (change.what.name(), change.encode().unwrap())).collect();
+    let later = Change { changed_at: NOW + 60, ..changes()[1] };
+    let other_issuer = Change { issuer: "https://other.example", ..changes()[1] };
+    encoded.push(("later", later.encode().unwrap()));
+    encoded.push(("of another issuer", other_issuer.encode().unwrap()));
+    encoded.push(("a login", statement().encode().unwrap()));
+    let digests: Vec<[u8; 32]> = encoded.iter().map(|(_, bytes)| statement_digest(bytes)).collect();
+    let tree = MerkleTree::new(&digests).unwrap();
+    let Issued { seal, .. } = Issued::with(&statement(), |header| trefoil_attest::SealHeader {
+        tree_size: tree.size(),
+        root: tree.root(),
+        seal_number: 18,
+        ..header
+    });
+    let receipt = |leaf: usize, evidence| {
+        let path = tree.path(leaf as u64).unwrap();
+        let (statement, leaf_index) = (encoded[leaf].1.as_slice(), leaf as u64);
+        Attestation { statement, leaf_index, tree_size: tree.size(), path, evidence }.encode()
+    };
+    let compact =
+        (0..encoded.len()).map(|leaf| (encoded[leaf].0, receipt(leaf, Evidence::Compact(seal.reference()))));
+    Receipts { full: receipt(1, Evidence::Full(seal.clone())), compact: compact.collect(), seal }
+}
+
+fn read(name: &str) -> Vec<u8> {
+    std::fs::read(testdata(name)).unwrap()
+}
+
+fn edited(bytes: &[u8], case: &Value) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for edit in case["edits"].as_array().unwrap() {
+        let (at, remove) = (edit["at"].as_u64().unwrap() as usize, edit["remove"].as_u64().unwrap() as usize);
+        bytes.splice(at..at + remove, hex::decode(edit["insert"].as_str().unwrap()).unwrap());
+    }
+    bytes
+}
+
+/// What this verifier decides of a case: the change, or the code of the refusal.
+fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
+    let base = case["base"].as_str().unwrap();
+    let base = match base {
+        FULL => read(FULL),
+        name => hex::decode(manifest["compact"][name].as_str().unwrap()).unwrap(),
+    };
+    let (bytes, seal) = (edited(&base, case), Seal::decode(&read(SEAL)).unwrap());
+    let root = TrustRoot::from_json(&String::from_utf8(read(case["trust_root"].as_str().unwrap())).unwrap());
+    let tenant =
+        hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
+    let tenant = Some(TenantId::new(tenant.try_into().unwrap()));
+    let now = case["now"].as_u64().unwrap_or(NOW);
+    let verified = match case["seal"].as_bool().unwrap() {
+        true => verify_change_with_seal(&bytes, &seal, &root.unwrap(), tenant.as_ref(), now),
+        false => verify_change(&bytes, &root.unwrap(), tenant.as_ref(), now),
+    };
+    verified.map(|verified| told(verified.change())).map_err(|cause: VerifyError| cause.code())
+}
+
+fn make() -> Value {
+    let Receipts { compact, full, seal } = seal();
+    std::fs::write(testdata(SEAL), seal.encode()).unwrap();
+    std::fs::write(testdata(FULL), &full).unwrap();
+    let listed: serde_json::Map<String, Value> =
+        compact.iter().map(|(name, bytes)| ((*name).to_owned(), json!(hex::encode(bytes)))).collect();
+    let mut manifest = json!({"now": NOW, "tenant": hex::encode(TENANT), "compact": listed});
+    let root = "trust-root.json";
+    let case = |name: &str, base: &str, seal: bool| json!({"name": name, "base": base, "seal": seal, "edits": [], "trust_root": root});
+    let mut cases = vec![case("full", FULL, false), case("full with its seal", FULL, true)];
+    for (name, _) in &compact {
+        cases.push(case(name, name, true));
+    }
+    cases.push(case("compact without its seal", "erased", false));
+    let with = |name: &str, field: &str, value: Value| {
+        let mut case = case(name, "erased", true);
+        case[field] = value;
+        case
+    };
+    cases.push(with("another tenant", "tenant", json!("fe".repeat(16))));
+    cases.push(with("before it was done", "now", json!(ISSUED_AT - 60)));
+    cases.push(with("years later", "now", json!(NOW + 100_000_000)));
+    for root in ["trust-root-revoked.json", "trust-root-other-keys.json", "trust-root-other-issuer.json"] {
+        cases.push(with(root, "trust_root", json!(root)));
+    }
+    for base in ["erased", "policy_changed"] {
+        let bytes = &compact.iter().find(|(name, _)| *name == base).unwrap().1;
+        for (at, byte) in bytes.iter().enumerate() {
+            let mut case = case(&format!("{base}, byte {at}"), base, true);
+            case["edits"] = json!([{"at": at, "remove": 1, "insert": hex::encode([byte ^ 1])}]);
+            cases.push(case);
+        }
+    }
+    for at in (0..full.len()).step_by(613) {
+        let mut case = case(&format!("full, byte {at}"), FULL, false);
+        case["edits"] = json!([{"at": at, "remove": 1, "insert": hex::encode([full[at] ^ 1])}]);
+        cases.push(case);
+    }
+    for case in &mut cases {
+        match decide(&manifest, case) {
+            Ok(change) => (case["expect"], case["change"]) = (json!("verified"), change),
+            Err(code) => case["expect"] = json!(code),
+        }
+    }
+    manifest["cases"] = json!(cases);
+    manifest
+}
+
+#[test]
+fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
+    if blesses("changes") {
+        let text = serde_json::to_string_pretty(&make()).unwrap() + "\n";
+        std::fs::write(testdata("changes.json"), text).unwrap();
+    }
+    let manifest: Value = serde_json::from_slice(&read("changes.json")).unwrap();
+    let (mut verified, mut refused) = (0, 0);
+    for case in manifest["cases"].as_array().unwrap() {
+        match decide(&manifest, case) {
+            Ok(change) => {
+                assert_eq!(
+                    (&case["expect"], &case["change"]),
+                    (&json!("verified"), &change),
+                    "{}",
+                    case["name"]
+                );
+                verified += 1;
+            }
+            Err(code) => {
+                assert_eq!(case["expect"], code, "{}", case["name"]);
+                refused += 1;
+            }
+        }
+    }
+    assert!(verified == 9 && refused > 400, "{verified} verified, {refused} refused");
+    // Signatures differ each time, what they sign does not.
+    for (name, bytes) in &seal().compact {
+        assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");
+    }
+}
+
+#[test]
+fn every_kind_reads_back_equal_and_a_login_is_none() {
+    for change in changes() {
+        let bytes = change.encode().unwrap();
+        assert_eq!(Change::decode(&bytes), Ok(change));
+        assert!(Change::decode(&[&bytes[..], &[0]].concat()).is_err());
+        (0..bytes.len()).for_each(|end| assert!(Change::decode(&bytes[..end]).is_err(), "{end}"));
+    }
+    assert!(Change::decode(&statement().encode().unwrap()).is_err());
+    let nameless = Change { issuer: "", ..changes()[0] };
+    assert!(nameless.encode().is_err());
+}

@@ -1,0 +1,75 @@
+//! The versions of tenants' policies.
+
+use super::Directory;
+use crate::refused::Refused;
+use crate::tenant::{Policy, Tenant, policy};
+use trefoil_storage::store::{self, TenantId};
+
+/// Versions in one page of the list. A policy with all audiences that it may have has 67 KB, and a page stays below what a client reads.
+const PAGE: usize = 8;
+
+/// A version of a tenant's policy.
+pub struct PolicyVersion {
+    /// Counts from 1.
+    pub version: u32,
+    /// Unix seconds.
+    pub made_at: u64,
+    /// The policy.
+    pub policy: Policy,
+}
+
+impl Directory {
+    /// Makes a policy the next version of a tenant's, and the key-holder's; `if_version` is the version that it must follow. The policy
+    /// in force may come again: it gets no version, and the key-holder is told it again.
+    ///
+    /// The key-holder comes first. If this ends before the store has the version, the key-holder has a threshold that no version has, and
+    /// decides nothing ([`trefoil_matching::KeyHolderError::OtherThreshold`]) until the policy is set again.
+    pub fn set_policy(
+        &self,
+        tenant: &TenantId,
+        policy: Policy,
+        if_version: Option<u32>,
+        now: u64,
+    ) -> Result<PolicyVersion, Refused> {
+        let _changing = self.change();
+        let current = self.tenant(tenant)?;
+        let present = current.policy_version;
+        if if_version.is_some_and(|version| version != present) {
+            return Err(Refused::PolicyOvertaken { present });
+        }
+        policy::check_change(&current.policy, &policy).map_err(Refused::Policy)?;
+        self.key_holder.set_policy(*tenant, policy::decision(&policy))?;
+        if policy == current.policy {
+            let (mut in_force, _) = self.policies(tenant, present)?;
+            return in_force.pop().ok_or_else(|| Refused::fault("the store lacks the policy in force"));
+        }
+        let version = present.checked_add(1).ok_or_else(|| Refused::fault("a policy has no version left"))?;
+        let text = (self.policies.write)(&policy).map_err(Refused::fault)?;
+        self.store.put_policy(store::PolicyVersion {
+            tenant: *tenant,
+            version,
+            policy: text,
+            made_at: now,
+        })?;
+        self.publish(Tenant { policy: policy.clone(), policy_version: version, ..Tenant::clone(&current) });
+        Ok(PolicyVersion { version, made_at: now, policy })
+    }
+
+    /// A page of the versions of a tenant's policy, from one on, and where the next page begins.
+    pub fn policies(
+        &self,
+        tenant: &TenantId,
+        from: u32,
+    ) -> Result<(Vec<PolicyVersion>, Option<u32>), Refused> {
+        self.tenant(tenant)?;
+        let mut versions = self.store.policies(tenant, from, PAGE + 1)?;
+        let next = versions.get(PAGE).map(|version| version.version);
+        versions.truncate(PAGE);
+        let read = |record: store::PolicyVersion| {
+            let store::PolicyVersion { version, policy, made_at, .. } = record;
+            let policy = (self.policies.read)(&policy).map_err(Refused::fault)?;
+            Ok(PolicyVersion { version, made_at, policy })
+        };
+        Ok((versions.into_iter().map(read).collect::<Result<_, Refused>>()?, next))
+    }
+}

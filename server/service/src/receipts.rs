@@ -1,0 +1,59 @@
+//! Receipts: what was changed, sealed in the same log as decisions.
+//!
+//! A change comes first and is durable, then its receipt is sealed. A crash between the two, a store that takes no seal, and a stop
+//! leave a change without a receipt: it must not be undone for want of one, least of all an erasure.
+
+use crate::door::Asker;
+use crate::seal_log::Answer;
+use crate::service::Service;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use trefoil_attest::{Change, SALT_BYTES, Suite, What};
+use trefoil_pipeline::Record;
+use trefoil_types::TenantId;
+
+impl Service {
+    /// Seals that `what` was done for a tenant at `changed_at`, or says in the log why it is not sealed.
+    pub async fn receipt(
+        &self,
+        tenant: TenantId,
+        changed_at: u64,
+        what: What,
+        patience: Duration,
+    ) -> Option<Answer> {
+        let why = match self.record(tenant, changed_at, what) {
+            Err(why) => why,
+            Ok(answer) => match tokio::time::timeout(patience, answer).await {
+                Ok(Ok(Ok(answer))) => return Some(answer),
+                Ok(Ok(Err(_))) => "the store does not take the seal",
+                Ok(Err(_)) => "the pipeline dropped it",
+                Err(_) => "it was not sealed in time",
+            },
+        };
+        tracing::warn!(why, change = what.name(), "a change has no receipt");
+        None
+    }
+
+    fn record(
+        &self,
+        tenant: TenantId,
+        changed_at: u64,
+        what: What,
+    ) -> Result<crate::seal_log::Answered, &'static str> {
+        // A seal would fill the disk further, or wait for the store; an erasure must not.
+        if self.check_room().is_err() {
+            return Err("there is no room for a seal");
+        }
+        let mut salt = [0; SALT_BYTES];
+        aws_lc_rs::rand::fill(&mut salt).map_err(|_| "there is no randomness")?;
+        let (suite, issuer) = (Suite::One, self.trust_root.issuer());
+        let change = Change { suite, issuer, tenant, changed_at, salt, what };
+        let statement = change.encode().map_err(|_| "the issuer is no name")?;
+        let (reply, answer) = oneshot::channel();
+        let intake = self.intake.load();
+        let intake = intake.as_ref().ok_or("the service drains")?;
+        let record = Record { reply: Asker::Change(reply), statement };
+        intake.record(record).map_err(|_| "too many requests wait")?;
+        Ok(answer)
+    }
+}

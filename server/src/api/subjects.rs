@@ -1,0 +1,54 @@
+//! Subjects as their tenant sees them: handles, and nothing of their templates.
+
+use super::body;
+use super::caller::{Caller, Cursor, PathBytes};
+use crate::app::{App, blocking};
+use crate::problem::{Code, Problem};
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use std::sync::Arc;
+use trefoil_api::{Hex, Subject, SubjectPage};
+use trefoil_service::tenant::Scope;
+use trefoil_storage::store::{self, Handle};
+
+/// Subjects in one page of the list.
+const PAGE: usize = 256;
+
+/// `GET /v1/subjects?from={handle}`
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Cursor(from): Cursor<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Enrol)?;
+    let subjects =
+        blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &Handle::new(from), PAGE + 1)?))
+            .await?;
+    let next = subjects.get(PAGE).map(|subject| Hex(subject.handle.to_bytes()));
+    let subjects = subjects.into_iter().take(PAGE).map(shown).collect();
+    body::answer(StatusCode::OK, &SubjectPage { subjects, next })
+}
+
+/// `GET /v1/subjects/{handle}`
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(handle): PathBytes<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Enrol)?;
+    let handle = Handle::new(handle);
+    let first = blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &handle, 1)?)).await?.pop();
+    let subject = first.filter(|subject| subject.handle == handle).map(shown);
+    let subject = subject
+        .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no template is active under this handle"))?;
+    let tag = HeaderValue::try_from(format!("\"{}\"", subject.generation)).map_err(Problem::internal)?;
+    let mut response = body::answer(StatusCode::OK, &subject)?;
+    response.headers_mut().insert(header::ETAG, tag);
+    Ok(response)
+}
+
+fn shown(subject: store::Subject) -> Subject {
+    let store::Subject { handle, generation, consent_ref, created_at } = subject;
+    Subject { handle: Hex(handle.to_bytes()), generation, enrolled_at: created_at, consent_ref }
+}
