@@ -52,7 +52,7 @@ impl Sampling {
     pub(crate) fn start(seconds: f64) -> Result<Sampling, Failure> {
         let data = NamedTempFile::new().map_err(Failure::in_step("temporary file"))?;
         let mut perf = Command::new("perf");
-        perf.args(["record", "--quiet", "--freq", &SAMPLES_PER_S.to_string()]);
+        perf.args(["record", "--freq", &SAMPLES_PER_S.to_string()]);
         perf.args([
             "--call-graph",
             &format!("dwarf,{STACK_BYTES}"),
@@ -62,6 +62,11 @@ impl Sampling {
         perf.arg("--output").arg(data.path()).args(["--", "sleep", &seconds.to_string()]);
         perf.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         Ok(Sampling { perf: perf.spawn().map_err(Failure::in_step("perf"))?, data })
+    }
+
+    /// Whether its time is over, which begins when perf does: until then the threads that it looks at must not end.
+    pub(crate) fn is_over(&mut self) -> bool {
+        !matches!(self.perf.try_wait(), Ok(None))
     }
 
     /// Waits for the end of its time.

@@ -169,8 +169,11 @@ where
     /// Keeps the load going while samples are taken.
     fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<Sampling, Failure> {
         let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
-        let sampling = Sampling::start(seconds)?;
-        self.sleep(ledger, seconds + SAMPLING_BEGINS_S, live, "samples");
+        let mut sampling = Sampling::start(seconds)?;
+        let deadline = self.clock.monotonic_ns() + SAMPLING_PATIENCE_NS;
+        while !sampling.is_over() && self.clock.monotonic_ns() < deadline {
+            self.sleep(ledger, 0.1, live, "samples");
+        }
         Ok(sampling)
     }
 
@@ -206,8 +209,8 @@ where
 
 /// Time for samples, which show no more after some thousands.
 const SAMPLED_S_MAX: f64 = 10.0;
-/// About what perf takes to begin.
-const SAMPLING_BEGINS_S: f64 = 0.3;
+/// Several times that: where perf takes longer something is wrong with it.
+const SAMPLING_PATIENCE_NS: u64 = 60_000_000_000;
 /// A thousand times what a seal takes: a longer wait is for something that has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
