@@ -5,8 +5,9 @@ use serde_json::Value;
 use trefoil_attest::json::{attestation_from_json, attestation_to_json};
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
-    Attestation, Cosignature, Nonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader, Statement,
-    TrustRoot, verify, verify_pruned_seal, verify_seal, verify_with_seal,
+    Attestation, Change, Cosignature, Handle, Nonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader,
+    SessionId, Statement, Suite, TenantId, TrustRoot, What, verify, verify_pruned_seal, verify_seal,
+    verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one, the compact form of it, a compact one
@@ -42,6 +43,8 @@ pub enum Form {
     AttestationText,
     /// `Statement::decode`.
     Statement,
+    /// `Change::decode`.
+    Change,
     /// `Seal::decode`.
     Seal,
     /// `SealHeader::decode`.
@@ -62,11 +65,12 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Attestation,
         Self::Edited,
         Self::AttestationText,
         Self::Statement,
+        Self::Change,
         Self::Seal,
         Self::Header,
         Self::Pruned,
@@ -134,6 +138,7 @@ impl Target {
         note(Form::Attestation, self.attestation(bytes));
         note(Form::Edited, self.edited(bytes).is_some_and(|bytes| self.attestation(&bytes)));
         note(Form::Statement, statement(bytes));
+        note(Form::Change, change(bytes));
         note(Form::Seal, self.seal(bytes));
         note(Form::Header, header(bytes));
         note(Form::Pruned, self.pruned(bytes));
@@ -263,6 +268,14 @@ fn statement(bytes: &[u8]) -> bool {
     true
 }
 
+fn change(bytes: &[u8]) -> bool {
+    let Ok(change) = Change::decode(bytes) else { return false };
+    let encoded = change.encode().expect("what decodes can be encoded");
+    assert!(encoded == bytes, "not canonical: {}", hex::encode(bytes));
+    assert!(Statement::decode(bytes).is_err(), "a change and a decision: {}", hex::encode(bytes));
+    true
+}
+
 fn header(bytes: &[u8]) -> bool {
     let Ok(header) = SealHeader::decode(bytes) else { return false };
     assert!(header.encode() == bytes, "not canonical: {}", hex::encode(bytes));
@@ -335,5 +348,28 @@ fn seeds(seal: &Seal, pinned: &TrustRoot) -> Vec<Vec<u8>> {
         // An edit that changes nothing.
         vec![0, 45, 0, full[45]],
     ]);
+    seeds.extend(changes());
     seeds
+}
+
+/// A change of each kind.
+fn changes() -> Vec<Vec<u8>> {
+    let (handle, session) = (Handle::new([1; 32]), SessionId::new([2; 32]));
+    let all = [
+        What::Enrolled { handle, generation: 1, consent: [3; 32] },
+        What::Erased { handle, generation: 7 },
+        What::RootPublished { generation: 300, generation_min: 2, root: [4; 32], head: [5; 32] },
+        What::PolicyChanged { id: 1, version: 70_000, digest: [6; 32] },
+        What::SessionOpened { session, expires_at: 1_800_003_600 },
+        What::SessionEnded { session },
+    ];
+    let change = |what| Change {
+        suite: Suite::One,
+        issuer: "https://auth.example",
+        tenant: TenantId::new([7; 16]),
+        changed_at: 1_800_000_000,
+        salt: [8; 16],
+        what,
+    };
+    all.map(|what| change(what).encode().expect("a change")).to_vec()
 }
