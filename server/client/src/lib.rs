@@ -9,6 +9,7 @@ mod error;
 mod login;
 mod public_log;
 mod standing;
+mod subjects;
 mod transport;
 
 pub use error::{ClientError, ProblemDocument};
