@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use trefoil_api::SESSIONS_IN_MEMORY_MAX;
 use trefoil_cache::Sampling;
 pub use trefoil_key_holder::config::{Log, LogFormat};
 pub use trefoil_key_holder::settings::ConfigError;
@@ -278,6 +279,8 @@ impl Config {
             return Err(ConfigError::Range { key: "proofs.circuits", cause });
         }
         range("proofs.cache_capacity", self.proofs.cache_capacity as u64, 64, 1 << 32)?;
+        let quota_max = self.proofs.sessions_in_memory_max;
+        range("proofs.sessions_in_memory_max", quota_max.into(), 1, SESSIONS_IN_MEMORY_MAX.into())?;
         if Sampling::one_in(self.proofs.cache_sampling).is_none() {
             let cause = "a power of two from 1 to 64".to_owned();
             return Err(ConfigError::Range { key: "proofs.cache_sampling", cause });

@@ -216,7 +216,7 @@ impl Server {
             Arc::clone(&key_holder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
             Pepper::new(&*directory.secret::<32>("pepper.key")?),
-            config.proofs.verdict_cache(),
+            config.proofs.verdict_room(),
             bodies::POLICIES,
         )
         .map_err(|cause| stored("tenants", &cause))?;

@@ -6,8 +6,8 @@ use trefoil_attest::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, Prob
 
 /// Audiences of one tenant.
 const AUDIENCES_MAX: usize = 256;
-/// Verdicts of one tenant in memory, 2 GB.
-const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
+/// Verdicts of one tenant in memory that any service allows, 2 GB. A service has its own maximum, `proofs.sessions_in_memory_max`.
+pub const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
 /// Longest delay after failures: a year. A store counts seconds in 63 bits, so some bound there is.
 const DELAY_S_MAX: u64 = 31_536_000;
 /// Largest possible score of two unit vectors at scale 175.

@@ -18,6 +18,7 @@ use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trefoil_api::OutOfRange;
 use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
@@ -37,13 +38,42 @@ pub struct Directory {
     master: WrapKey,
     pepper: Pepper,
     registry: Registry<VerdictCache>,
-    /// The cache of a tenant whose policy does not say how many verdicts are held.
-    verdicts_default: VerdictCacheConfig,
+    room: VerdictRoom,
     policies: PolicyForm,
     snapshot: ArcSwap<Snapshot>,
     /// How often a request looked its tenant up.
     look_ups: Apart,
     changing: Mutex<()>,
+}
+
+/// How many verdicts tenants may have in memory.
+#[derive(Clone, Copy)]
+pub struct VerdictRoom {
+    /// The cache of a tenant whose policy does not say how many.
+    pub default: VerdictCacheConfig,
+    /// The most that a policy may say. A cache takes its memory when its tenant is made, and one policy must not take the machine's.
+    pub quota_max: u32,
+}
+
+impl VerdictRoom {
+    /// Refuses a policy that asks for more.
+    fn check(&self, policy: &Policy) -> Result<(), Refused> {
+        let max = self.quota_max;
+        if policy.sessions_in_memory.is_none_or(|quota| quota <= max) {
+            return Ok(());
+        }
+        let detail = format!(
+            "expected at most {max}, which is the service's `proofs.sessions_in_memory_max`; ask for less, or raise it there"
+        );
+        Err(Refused::Policy(OutOfRange { pointer: "/sessions_in_memory".to_owned(), detail }))
+    }
+
+    /// The cache of a tenant. A stored policy may be older than the present maximum, and gets no more than that.
+    fn cache(&self, policy: &Policy) -> VerdictCacheConfig {
+        let VerdictCacheConfig { capacity, sampling } = self.default;
+        let quota = policy.sessions_in_memory.map(|quota| quota.min(self.quota_max) as usize);
+        VerdictCacheConfig { capacity: quota.unwrap_or(capacity), sampling }
+    }
 }
 
 /// How policies are written in the store. It is not for the directory to choose: stores have what was read from their operators.
@@ -80,7 +110,7 @@ impl Directory {
         key_holder: Arc<dyn KeyHolding>,
         master: WrapKey,
         pepper: Pepper,
-        verdicts_default: VerdictCacheConfig,
+        room: VerdictRoom,
         policies: PolicyForm,
     ) -> Result<Directory, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys } =
@@ -91,7 +121,7 @@ impl Directory {
             master,
             pepper,
             registry: Registry::default(),
-            verdicts_default,
+            room,
             policies,
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
@@ -121,6 +151,7 @@ impl Directory {
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
     pub fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
         policy.check().map_err(Refused::Policy)?;
+        self.room.check(&policy)?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
         let _changing = self.change();
@@ -279,8 +310,7 @@ impl Directory {
             return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
-        let VerdictCacheConfig { capacity, sampling } = self.verdicts_default;
-        let capacity = policy.sessions_in_memory.map_or(capacity, |quota| quota as usize);
+        let verdicts = Arc::new(Verdicts::new(self.room.cache(&policy)));
         Ok(Tenant {
             id: *id,
             name: name.clone(),
@@ -293,7 +323,7 @@ impl Directory {
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::default(),
-            verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity, sampling })),
+            verdicts,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_service::directory::VerdictRoom;
 use trefoil_service::pace::Pace;
 use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
@@ -233,6 +234,8 @@ pub struct Proofs {
     pub credit_max: u32,
     /// Verdicts in memory.
     pub cache_capacity: usize,
+    /// The most verdicts in memory that a tenant's policy may ask for.
+    pub sessions_in_memory_max: u32,
     /// One in how many of its operations is timed and watched for patterns.
     pub cache_sampling: u64,
     /// Life of a session.
@@ -245,12 +248,14 @@ impl Proofs {
         Circuit::ALL.into_iter().filter(|circuit| self.circuits.iter().any(|name| name == circuit.name()))
     }
 
-    /// The cache of a tenant whose policy does not say how many verdicts are held. The sampling was checked when the configuration
-    /// was read.
-    pub(crate) fn verdict_cache(&self) -> VerdictCacheConfig {
-        VerdictCacheConfig {
-            capacity: self.cache_capacity,
-            sampling: Sampling::one_in(self.cache_sampling).unwrap_or_default(),
+    /// The room of tenants in the verdict cache. The sampling was checked when the configuration was read.
+    pub(crate) fn verdict_room(&self) -> VerdictRoom {
+        VerdictRoom {
+            default: VerdictCacheConfig {
+                capacity: self.cache_capacity,
+                sampling: Sampling::one_in(self.cache_sampling).unwrap_or_default(),
+            },
+            quota_max: self.sessions_in_memory_max,
         }
     }
 

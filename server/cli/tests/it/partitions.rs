@@ -1,8 +1,10 @@
 //! The verdict cache as tenants share it, through HTTP.
 #![cfg(feature = "cache-engine")]
 
+use crate::http::Reply;
 use crate::members::{Members, Wallet};
 use crate::service::{self, AUDIENCE, Customer, Service, answer, policy};
+use hyper::Method;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use trefoil_api::Decision;
@@ -34,6 +36,10 @@ fn with_quota(quota: usize) -> Value {
     let mut policy = policy();
     policy["sessions_in_memory"] = json!(quota);
     policy
+}
+
+async fn put(service: &Service, path: &str, body: &Value) -> Reply {
+    service.admin.send(Method::PUT, path, &[], body.to_string()).await
 }
 
 async fn open(customer: &Customer, members: &Members, sessions: usize) -> Vec<Wallet> {
@@ -110,6 +116,33 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     small.moved(service::endpoints(&service.server));
     assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
     assert_eq!(size(&small, "entries").await, 8, "stored sessions are in the cache again");
+    assert!(service.server.shutdown().await);
+}
+
+/// A cache takes its memory when its tenant is made, so one policy must not ask for the machine's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.sessions_in_memory_max = 64;
+    let mut service = Service::new(config.clone()).await;
+    let refused = json!({"name": "greedy", "policy": with_quota(65)});
+    let problem = service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
+    let detail = problem["errors"][0]["detail"].as_str().unwrap();
+    assert!(detail.contains("at most 64") && detail.contains("`proofs.sessions_in_memory_max`"), "{detail}");
+    assert_eq!(problem["errors"][0]["pointer"], "/policy/sessions_in_memory");
+    let mut large = neighbour(&service, with_quota(64)).await;
+    assert_eq!(size(&large, "capacity").await, 64);
+    let path = format!("/v1/tenants/{}/policy", hex::encode(large.tenant));
+    let more = json!({"policy": with_quota(65)});
+    put(&service, &path, &more).await.problem(422, "field-invalid");
+
+    // Lowered since, the maximum holds for the policy that is stored, which may come again as it is.
+    config.proofs.sessions_in_memory_max = 16;
+    service = service.restart(config).await;
+    large.moved(service::endpoints(&service.server));
+    assert_eq!(size(&large, "capacity").await, 16);
+    assert_eq!(put(&service, &path, &json!({"policy": with_quota(64)})).await.status, 200);
     assert!(service.server.shutdown().await);
 }
 

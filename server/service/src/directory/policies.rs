@@ -38,6 +38,9 @@ impl Directory {
             return Err(Refused::PolicyOvertaken { present });
         }
         policy::check_change(&current.policy, &policy).map_err(Refused::Policy)?;
+        if policy != current.policy {
+            self.room.check(&policy)?;
+        }
         self.key_holder.set_policy(*tenant, policy::decision(&policy))?;
         if policy == current.policy {
             let (mut in_force, _) = self.policies(tenant, present)?;
