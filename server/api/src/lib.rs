@@ -146,8 +146,10 @@ pub struct Erased {
 #[serde(deny_unknown_fields)]
 pub struct PublishRoot {
     /// The encoding of the root statement.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<132>"))]
     pub statement: Base64,
     /// ML-DSA-65 under the tenant's registered issuer key.
+    #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<3309>"))]
     pub signature: Base64,
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn ended_session() -> EndedSession {
 }
 
 pub(crate) fn publish_root() -> PublishRoot {
-    PublishRoot { statement: Base64(vec![1; 120]), signature: Base64(vec![2; 3309]) }
+    PublishRoot { statement: Base64(vec![1; 132]), signature: Base64(vec![2; 3309]) }
 }
 
 pub(crate) fn published_root() -> PublishedRoot {
