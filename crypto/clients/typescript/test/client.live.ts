@@ -1,4 +1,4 @@
-/** Run by client.test.ts with `TREFOIL_PLACE`, where a service is. */
+/** Run by client.test.ts with `SERVICE_PLACE`, where a service is. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { toHex } from "../src/bytes.js";
 import { admit, ANOTHERS, AUDIENCE, file, OWN, type Place, prove, run } from "./service.js";
 import { packageFile } from "./testdata.js";
 
-const PLACE = JSON.parse(process.env["TREFOIL_PLACE"] ?? "") as Place;
+const PLACE = JSON.parse(process.env["SERVICE_PLACE"] ?? "") as Place;
 const TRUST_ROOT = TrustRoot.fromJson(text("trust-root.json"));
 const POLICY = { embedder: "test-128", threshold: { calibrated: { score: 18_000, fmr_class: 3 } }, audiences: [AUDIENCE] };
 const UNLIMITED = {

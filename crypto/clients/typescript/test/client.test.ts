@@ -22,7 +22,7 @@ test("client.live.ts against a running service", async () => {
       env: {
         ...environment,
         NODE_EXTRA_CA_CERTS: join(place.folder, "trefoil-data/tls-certificate.pem"),
-        TREFOIL_PLACE: JSON.stringify(place),
+        SERVICE_PLACE: JSON.stringify(place),
       },
     });
     let said = "";
