@@ -7,20 +7,23 @@
 //! A file that is made here is noted in `installation.toml`. A file that is noted and missing, empty or another one is
 //! refused: made anew, a store would begin the seal log again at 0 under the same keys.
 
+mod error;
 mod high_water;
 mod inspect;
+mod private_file;
 mod record;
 
+pub use error::{DataDirError, failed};
 pub use high_water::{HighWater, Reached};
 pub use inspect::inspect;
+pub use private_file::{no_follow, read_private, refuse_exposed};
 
+use private_file::refuse_foreign;
 use record::Record;
-use rustix::fs::OFlags;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// An open data directory; dropping it releases the lock.
@@ -36,114 +39,6 @@ impl Drop for DataDir {
         // Should it fail, closing the file releases the lock.
         let _ = self.lock.unlock();
     }
-}
-
-/// Why the directory or a file in it cannot be used.
-#[derive(Debug, Error)]
-pub enum DataDirError {
-    /// An operation of the file system failed.
-    #[error("{path}: cannot {operation}: {cause}; check the path, the disk, and that this user may do it")]
-    Io {
-        /// File or directory.
-        path: String,
-        /// What was tried.
-        operation: &'static str,
-        /// The operating system's reason.
-        cause: io::Error,
-    },
-    /// Another process has it open.
-    #[error("{path} is used by another trefoil process; stop that one or give another --data-dir")]
-    Locked {
-        /// The directory.
-        path: String,
-    },
-    /// Others may read a secret.
-    #[error("{path} is readable by others (mode {mode:o}); check who read it, then `chmod go= {path}`")]
-    Exposed {
-        /// The file.
-        path: String,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// A file or directory that another user could replace.
-    #[error(
-        "{path} belongs to user {owner} and this process runs as user {user}; run it as user {owner}, or check who wrote the file and \
-         `chown {user} {path}`"
-    )]
-    Owner {
-        /// The file.
-        path: String,
-        /// User id of its owner.
-        owner: u32,
-        /// User id of this process.
-        user: u32,
-    },
-    /// A link, a directory or a device in place of a file.
-    #[error("{path} is not a regular file; put the file itself there, not a link to it")]
-    NotAFile {
-        /// The file.
-        path: String,
-    },
-    /// A file that was made in this directory is not there, or nothing is in it.
-    #[error(
-        "{path} is {how}, and it was made in this directory. Without it {loss}. Restore the whole directory from one backup"
-    )]
-    Lost {
-        /// The file.
-        path: String,
-        /// `missing` or `empty`.
-        how: &'static str,
-        /// What would happen if it were made anew.
-        loss: &'static str,
-    },
-    /// A secret is not the one that was made in this directory.
-    #[error(
-        "{path} is not the file that was made in this directory: it was edited, damaged, or comes from another installation. \
-         Restore the whole directory from one backup"
-    )]
-    Other {
-        /// The file.
-        path: String,
-    },
-    /// A directory of before the record, in which something is missing.
-    #[error(
-        "{path} is missing beside {beside}. Without it {loss}. Restore the whole directory from one backup; if nothing was ever served \
-         from it, remove the directory"
-    )]
-    Incomplete {
-        /// The missing file.
-        path: String,
-        /// A file that is there and needs it.
-        beside: &'static str,
-        /// What would happen if it were made anew.
-        loss: &'static str,
-    },
-    /// The record of the directory cannot be read.
-    #[error("{path}: {cause}; restore the whole directory from one backup")]
-    Record {
-        /// The record.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// A restore began in the directory and did not end.
-    #[error(
-        "{path}: a restore into this directory did not end, so it is not whole; remove the directory, and restore again into a new one"
-    )]
-    Unfinished {
-        /// The directory.
-        path: String,
-    },
-    /// A secret has a length that no version of ours writes.
-    #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
-    Length {
-        /// The file.
-        path: String,
-        /// Its length.
-        found: usize,
-        /// The right length.
-        expected: usize,
-    },
 }
 
 impl DataDir {
@@ -192,7 +87,7 @@ impl DataDir {
             .map_err(|cause| failed(&lock_path, "open", cause))?;
         lock.try_lock().map_err(|_| DataDirError::Locked { path: path.display().to_string() })?;
         let directory = DataDir { path: path.to_owned(), lock };
-        Record::begin(&directory)?;
+        Record::begin(&directory.path)?;
         Ok(directory)
     }
 
@@ -234,14 +129,14 @@ impl DataDir {
             return Ok(None);
         }
         let bytes = read_private(&self.join(name))?;
-        Record::claim(self, name, Some(&bytes))?;
+        Record::claim(&self.path, name, Some(&bytes))?;
         Ok(Some(bytes))
     }
 
     /// Writes a secret that never changes, once.
     pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         self.write(name, bytes)?;
-        Record::claim(self, name, Some(bytes))
+        Record::claim(&self.path, name, Some(bytes))
     }
 
     /// Whether a file is there. One that was made in this directory must be, and must not be empty.
@@ -253,7 +148,7 @@ impl DataDir {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => "missing",
             Err(cause) => return Err(failed(&path, "read the permissions", cause)),
         };
-        match Record::read(self)?.has(name) {
+        match Record::read(&self.path)?.has(name) {
             true => {
                 Err(DataDirError::Lost { path: path.display().to_string(), how, loss: record::loss(name) })
             }
@@ -263,7 +158,7 @@ impl DataDir {
 
     /// Notes that a file was made in this directory. Its content may change; it may not go.
     pub fn note(&self, name: &str) -> Result<(), DataDirError> {
-        Record::claim(self, name, None)
+        Record::claim(&self.path, name, None)
     }
 
     /// A database of this directory, and what is known of it. [`DataDir::note`] it once it is open.
@@ -280,7 +175,7 @@ impl DataDir {
                 Err(cause) => return Err(failed(&path, "read the permissions", cause)),
             }
         }
-        let exists = Record::read(self)?.has(name);
+        let exists = Record::read(&self.path)?.has(name);
         Ok(DatabaseFile {
             path: self.join(name),
             exists,
@@ -337,25 +232,7 @@ impl DataDir {
 
     /// Writes a `0600` file so that a crash leaves either no file or all of it.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
-        let (path, draft) = (self.join(name), self.join(&format!("{name}.draft")));
-        let write = || -> io::Result<()> {
-            match fs::remove_file(&draft) {
-                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
-                _ => {}
-            }
-            // Never what somebody else put there meanwhile, nor where a link of theirs leads to.
-            let mut file = OpenOptions::new()
-                .create_new(true)
-                .write(true)
-                .mode(0o600)
-                .custom_flags(no_follow())
-                .open(&draft)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)?;
-            File::open(path.parent().unwrap_or(&self.path))?.sync_all()
-        };
-        write().map_err(|cause| failed(&path, "write", cause))
+        private_file::write(&self.path, name, bytes)
     }
 }
 
@@ -388,67 +265,6 @@ impl DatabaseFile {
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
         DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None, migrate: true }
-    }
-}
-
-/// The bytes of a regular file that only this process's user may read or replace.
-///
-/// # Errors
-/// [`DataDirError`] names the file and the remedy.
-pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
-    let not_a_file = || DataDirError::NotAFile { path: path.display().to_string() };
-    let mut file = match OpenOptions::new().read(true).custom_flags(no_follow()).open(path) {
-        Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            return Err(not_a_file());
-        }
-        opened => opened.map_err(|cause| failed(path, "read", cause))?,
-    };
-    let metadata = file.metadata().map_err(|cause| failed(path, "read the permissions", cause))?;
-    if !metadata.is_file() {
-        return Err(not_a_file());
-    }
-    refuse_foreign(path, &metadata)?;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1));
-    file.read_to_end(&mut bytes).map_err(|cause| failed(path, "read", cause))?;
-    Ok(bytes)
-}
-
-/// Opens no link.
-pub fn no_follow() -> i32 {
-    // A pipe in place of a file is opened without waiting for its writer.
-    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
-}
-
-/// The error of an operation on a file.
-pub fn failed(path: &Path, operation: &'static str, cause: io::Error) -> DataDirError {
-    DataDirError::Io { path: path.display().to_string(), operation, cause }
-}
-
-/// Refuses a file or directory that others than the owner may read.
-pub fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
-    let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
-    refuse_readable(path, &metadata)
-}
-
-fn refuse_readable(path: &Path, metadata: &Metadata) -> Result<(), DataDirError> {
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(DataDirError::Exposed { path: path.display().to_string(), mode });
-    }
-    Ok(())
-}
-
-/// Refuses a file or directory of another user, or one that others may read.
-fn refuse_foreign(path: &Path, metadata: &Metadata) -> Result<(), DataDirError> {
-    let user = rustix::process::geteuid().as_raw();
-    refuse_owner(path, metadata.uid(), user)?;
-    refuse_readable(path, metadata)
-}
-
-fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<(), DataDirError> {
-    match owner == user {
-        true => Ok(()),
-        false => Err(DataDirError::Owner { path: path.display().to_string(), owner, user }),
     }
 }
 

@@ -17,26 +17,25 @@
     reason = "SQLite has one writer; a batch writes for a failure and once in 16 attempts"
 )]
 
+mod connection;
 mod copy;
+mod error;
 mod rows;
 
 use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
+use connection::{check_pages, make_private, open_reader, others, prepare, unknown_version};
 pub use copy::{Pinned, check_copy};
+pub use error::{StoreError, conflict_or_fault, fault};
 use rows::Rows;
 pub use rows::{Apart, RowKey, Step};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use std::any::Any;
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
+use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use thiserror::Error;
 use trefoil_matching::VaultState;
 
 /// Writes that may wait; at 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
@@ -45,66 +44,6 @@ const QUEUE_MAX: usize = 1024;
 const GROUP_MAX: usize = 64;
 /// Idle read connections kept.
 const READERS_MAX: usize = 8;
-/// Locks are held by another process only while it checks the file, so waiting longer means a fault.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Why a call of a store failed.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum StoreError {
-    /// The record exists already, or is older than the one stored.
-    #[error("conflicts with a stored record")]
-    Conflict,
-    /// Too many writes wait.
-    #[error("too many writes wait for the disk")]
-    Busy,
-    /// The database failed; the text is for the log.
-    #[error("store: {0}")]
-    Fault(String),
-    /// The file is of an earlier version, and nobody said that it may become one of this.
-    #[error(
-        "the file has schema version {found} and this program writes {version}. Make a backup with this program (`trefoil backup`), then start \
-         once with --migrate; the program that wrote the file cannot read it after that"
-    )]
-    Schema {
-        /// Version of the file.
-        found: i64,
-        /// Version of this program.
-        version: i64,
-    },
-    /// Somebody else wrote to the file.
-    #[error(
-        "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \
-         the newest backup"
-    )]
-    Altered(String),
-    /// SQLite finds the file damaged.
-    #[error(
-        "the file is damaged ({0}); keep a copy, check the disk, then restore the whole directory from the newest backup"
-    )]
-    Damaged(String),
-    /// It was there before, and nothing is in it.
-    #[error("the file is empty and was not before; restore the whole directory from the newest backup")]
-    Emptied,
-    /// Acknowledged transactions are not in the file.
-    #[error(
-        "the file counts {found} transactions and {reached} were acknowledged: it is an older copy, or its write-ahead log (-wal) \
-         is missing or damaged; restore the whole directory from the newest backup"
-    )]
-    Older {
-        /// Transactions in the file.
-        found: u64,
-        /// Transactions that its mark counts.
-        reached: u64,
-    },
-}
-
-impl StoreError {
-    /// Whether the file could not be read or written, which is how a full disk shows.
-    pub fn is_fault(&self) -> bool {
-        matches!(self, StoreError::Fault(_))
-    }
-}
-
 /// Tells the caller how the commit went.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// Takes the writer inside a transaction, or why there is none.
@@ -423,40 +362,10 @@ impl Drop for Database {
     }
 }
 
-/// The text of a database error, without statement values; damage is told apart.
-pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
-    match (&cause as &dyn Any).downcast_ref().is_some_and(is_damage) {
-        true => StoreError::Damaged(cause.to_string()),
-        false => StoreError::Fault(cause.to_string()),
-    }
-}
-
-/// Whether SQLite found the file damaged, or a value that this program does not write.
-fn is_damage(cause: &rusqlite::Error) -> bool {
-    use rusqlite::{Error, ErrorCode};
-    let is_foreign = matches!(
-        cause,
-        Error::FromSqlConversionFailure(..)
-            | Error::IntegralValueOutOfRange(..)
-            | Error::InvalidColumnType(..)
-            | Error::Utf8Error(..)
-    );
-    let code = cause.sqlite_error_code();
-    is_foreign || matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-}
-
 /// Damage that is met in a file that was sound when it was opened ends the process.
 fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, StoreError>) {
     if let Err(cause @ (StoreError::Damaged(_) | StoreError::Altered(_))) = outcome {
         supervisor.damaged(path, &cause.to_string());
-    }
-}
-
-/// `Conflict` for a violated key, a fault otherwise.
-pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
-    match cause.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::Conflict,
-        _ => fault(cause),
     }
 }
 
@@ -569,35 +478,6 @@ impl Writer {
     }
 }
 
-/// Makes the file, for its owner only, unless there is one; what SQLite writes beside it has the same permissions.
-fn make_private(path: &Path) -> std::io::Result<()> {
-    let made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
-    match made {
-        Err(cause) if cause.kind() != std::io::ErrorKind::AlreadyExists => Err(cause),
-        _ => Ok(()),
-    }
-}
-
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Page size only takes effect before the first table exists.
-    connection.pragma_update(None, "page_size", 16_384)?;
-    // Neither does this: what is deleted can be given back to the file system.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
-    connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
-    connection.pragma_update(None, "foreign_keys", "ON")
-}
-
-/// Every page, and every index against its table: what a query finds through an index must not depend on a damaged one.
-fn check_pages(connection: &Connection) -> Result<(), StoreError> {
-    let found: String =
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(fault)?;
-    if found == "ok" { Ok(()) } else { Err(StoreError::Damaged(found)) }
-}
-
 fn migrate(
     mut connection: Connection,
     (version, exists, may_migrate): (i64, bool, bool),
@@ -628,28 +508,6 @@ fn migrate(
         }
     }
     transaction.commit().map_err(fault)?;
-    Ok(connection)
-}
-
-/// What changes with every transaction of another connection.
-fn others(connection: &Connection) -> Result<i64, StoreError> {
-    let version = connection.prepare_cached("PRAGMA data_version");
-    version.and_then(|mut version| version.query_row([], |row| row.get(0))).map_err(fault)
-}
-
-fn unknown_version(path: &Path, found: i64, version: i64) -> StoreError {
-    let path = path.display();
-    StoreError::Fault(format!(
-        "{path} has schema version {found}, this program knows {version}; use the program that wrote it, or, if it was \
-         this one, restore the whole directory from the newest backup"
-    ))
-}
-
-fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
     Ok(connection)
 }
 

@@ -3,7 +3,8 @@
 //! The file is written in place and not synced, after what it counts is durable. So it survives a kill of the process,
 //! and after a power cut it may say less than there is, never more.
 
-use super::{DataDirError, failed, no_follow, read_private};
+use super::error::{DataDirError, failed};
+use super::private_file::{no_follow, read_private};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::{File, OpenOptions};
 use std::io;

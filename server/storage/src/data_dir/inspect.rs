@@ -1,7 +1,9 @@
 //! A look at a data directory that changes nothing and takes no lock, for operators: beside a running process too.
 
+use super::DataDir;
+use super::error::{DataDirError, failed};
+use super::private_file::{read_private, refuse_foreign};
 use super::record::{self, Record};
-use super::{DataDir, DataDirError, failed, read_private, refuse_foreign};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -46,7 +48,7 @@ fn files(directory: &Path) -> io::Result<Vec<DataDirError>> {
 
 /// Files of the record that are missing, empty, or not those that were made.
 fn recorded(directory: &Path) -> Vec<DataDirError> {
-    let record = match Record::read_at(directory) {
+    let record = match Record::read(directory) {
         Ok(record) => record,
         Err(cause) => return vec![cause],
     };

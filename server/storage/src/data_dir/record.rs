@@ -1,6 +1,7 @@
 //! `installation.toml`: which files were made in a data directory, and which they were.
 
-use super::{DataDir, DataDirError, failed, read_private};
+use super::error::{DataDirError, failed};
+use super::private_file::{self, read_private};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ pub(super) fn loss(name: &str) -> &'static str {
 
 impl Record {
     /// Begins the record of a directory that has none. Files of before the record are noted if what belongs together is there.
-    pub(super) fn begin(directory: &DataDir) -> Result<(), DataDirError> {
+    pub(super) fn begin(directory: &Path) -> Result<(), DataDirError> {
         if directory.join(FILE).exists() {
             return Record::read(directory).map(drop);
         }
@@ -103,11 +104,7 @@ impl Record {
         record.write(directory)
     }
 
-    pub(super) fn read(directory: &DataDir) -> Result<Record, DataDirError> {
-        Record::read_at(directory.path())
-    }
-
-    pub(super) fn read_at(directory: &Path) -> Result<Record, DataDirError> {
+    pub(super) fn read(directory: &Path) -> Result<Record, DataDirError> {
         let path = directory.join(FILE);
         let refused = |cause: String| DataDirError::Record { path: path.display().to_string(), cause };
         let bytes = read_private(&path)?;
@@ -129,7 +126,7 @@ impl Record {
     }
 
     /// Notes a file with its content if that never changes; refuses another content than was noted.
-    pub(super) fn claim(directory: &DataDir, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
+    pub(super) fn claim(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
         let now = fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default();
         let same = |noted: &String| noted.is_empty() || *noted == now;
         let other = || DataDirError::Other { path: directory.join(name).display().to_string() };
@@ -144,16 +141,16 @@ impl Record {
         record.write(directory)
     }
 
-    fn write(&self, directory: &DataDir) -> Result<(), DataDirError> {
+    fn write(&self, directory: &Path) -> Result<(), DataDirError> {
         let text = toml::to_string(self).expect("every field has a TOML form");
-        directory.write(FILE, (HEAD.to_owned() + &text).as_bytes())
+        private_file::write(directory, FILE, (HEAD.to_owned() + &text).as_bytes())
     }
 }
 
 /// Held by the one process that changes the record; a service and `trefoil keys` may both have the directory open.
-fn lock(directory: &DataDir) -> Result<File, DataDirError> {
-    let locked = File::open(directory.path()).and_then(|file| file.lock().map(|()| file));
-    locked.map_err(|cause: io::Error| failed(directory.path(), "lock", cause))
+fn lock(directory: &Path) -> Result<File, DataDirError> {
+    let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|cause: io::Error| failed(directory, "lock", cause))
 }
 
 pub(super) fn fingerprint(name: &str, bytes: &[u8]) -> String {

@@ -1,6 +1,8 @@
 //! What a data directory makes, keeps and refuses.
 
+use super::private_file::refuse_owner;
 use super::*;
+use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn a_secret_is_made_once_and_private() {

@@ -9,8 +9,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "a backup lets others write between two steps")]
 
-use super::{BUSY_TIMEOUT, RowKey, StoreError, check_pages, fault, open_reader, unknown_version};
-use crate::database::rows::Rows;
+use super::connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, unknown_version};
+use super::error::{StoreError, fault};
+use super::rows::{RowKey, Rows};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::path::{Path, PathBuf};
@@ -85,7 +86,7 @@ impl Pinned {
     /// # Errors
     /// When SQLite or the disk refuse.
     pub fn copy_to(&self, path: &Path, mut progress: impl FnMut(u64, u64)) -> Result<(), StoreError> {
-        super::make_private(path).map_err(fault)?;
+        make_private(path).map_err(fault)?;
         let mut copy = Connection::open(path).map_err(fault)?;
         copy.busy_timeout(BUSY_TIMEOUT).map_err(fault)?;
         {
@@ -134,7 +135,7 @@ pub fn check_copy(path: &Path, version: i64, schema: &str, key: &RowKey) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::{Database, fault};
+    use crate::database::Database;
     use crate::supervisor::Supervisor;
     use std::sync::atomic::{AtomicBool, Ordering};
 

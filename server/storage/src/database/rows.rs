@@ -14,7 +14,7 @@
     reason = "the sum of a file's rows changes with each transaction, never with a look-up"
 )]
 
-use super::{StoreError, fault};
+use super::error::{StoreError, fault};
 use aws_lc_rs::hmac;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;

@@ -2,17 +2,19 @@
 
 #![expect(clippy::disallowed_types, reason = "a store for tests")]
 
-use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
-    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
+use super::operations::Store;
+use super::records::{
+    ApiKey, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, Subject,
+    Template, Tenant,
 };
+use crate::database::StoreError;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
-use trefoil_types::ApiKeyId;
+use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// See the module.
 #[derive(Default)]

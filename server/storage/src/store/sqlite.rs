@@ -1,18 +1,19 @@
 //! The store of a single node: SQLite.
 
-use super::{
-    ApiKey, Handle, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session,
-    SessionId, Store, StoreError, Subject, Template, Tenant, TenantId,
+use super::operations::Store;
+use super::records::{
+    ApiKey, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, Subject,
+    Template, Tenant,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
-use crate::database::{Apart, Database, RowKey, Step, check_copy, conflict_or_fault, fault};
+use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, conflict_or_fault, fault};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::VaultState;
-use trefoil_types::ApiKeyId;
+use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);

@@ -4,6 +4,7 @@ use super::sqlite::APART_IN_1;
 use super::*;
 use crate::Supervisor;
 use crate::database::{Database, RowKey, fault};
+use trefoil_attest::Restoration;
 
 const T: TenantId = TenantId::new([1; 16]);
 const U: TenantId = TenantId::new([2; 16]);

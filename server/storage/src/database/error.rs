@@ -1,0 +1,91 @@
+//! Why a call of a store failed.
+
+use std::any::Any;
+use thiserror::Error;
+
+/// Why a call of a store failed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// The record exists already, or is older than the one stored.
+    #[error("conflicts with a stored record")]
+    Conflict,
+    /// Too many writes wait.
+    #[error("too many writes wait for the disk")]
+    Busy,
+    /// The database failed; the text is for the log.
+    #[error("store: {0}")]
+    Fault(String),
+    /// The file is of an earlier version, and nobody said that it may become one of this.
+    #[error(
+        "the file has schema version {found} and this program writes {version}. Make a backup with this program (`trefoil backup`), then start \
+         once with --migrate; the program that wrote the file cannot read it after that"
+    )]
+    Schema {
+        /// Version of the file.
+        found: i64,
+        /// Version of this program.
+        version: i64,
+    },
+    /// Somebody else wrote to the file.
+    #[error(
+        "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \
+         the newest backup"
+    )]
+    Altered(String),
+    /// SQLite finds the file damaged.
+    #[error(
+        "the file is damaged ({0}); keep a copy, check the disk, then restore the whole directory from the newest backup"
+    )]
+    Damaged(String),
+    /// It was there before, and nothing is in it.
+    #[error("the file is empty and was not before; restore the whole directory from the newest backup")]
+    Emptied,
+    /// Acknowledged transactions are not in the file.
+    #[error(
+        "the file counts {found} transactions and {reached} were acknowledged: it is an older copy, or its write-ahead log (-wal) \
+         is missing or damaged; restore the whole directory from the newest backup"
+    )]
+    Older {
+        /// Transactions in the file.
+        found: u64,
+        /// Transactions that its mark counts.
+        reached: u64,
+    },
+}
+
+impl StoreError {
+    /// Whether the file could not be read or written, which is how a full disk shows.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, StoreError::Fault(_))
+    }
+}
+
+/// The text of a database error, without statement values; damage is told apart.
+pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
+    match (&cause as &dyn Any).downcast_ref().is_some_and(is_damage) {
+        true => StoreError::Damaged(cause.to_string()),
+        false => StoreError::Fault(cause.to_string()),
+    }
+}
+
+/// Whether SQLite found the file damaged, or a value that this program does not write.
+fn is_damage(cause: &rusqlite::Error) -> bool {
+    use rusqlite::{Error, ErrorCode};
+    let is_foreign = matches!(
+        cause,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    );
+    let code = cause.sqlite_error_code();
+    is_foreign || matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// `Conflict` for a violated key, a fault otherwise.
+pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
+    match cause.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::Conflict,
+        _ => fault(cause),
+    }
+}

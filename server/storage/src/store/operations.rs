@@ -1,0 +1,111 @@
+//! What a store does.
+
+use super::records::{
+    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+};
+use crate::database::StoreError;
+use trefoil_attest::Restoration;
+use trefoil_attest::tree::Hash;
+use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+
+/// The gateway's durable state. Implementations are compared by one test suite.
+pub trait Store: Send + Sync + 'static {
+    /// Makes the file complete without its write-ahead log.
+    fn checkpoint(&self) -> Result<(), StoreError>;
+    /// Tenants, API keys and accepted roots.
+    fn registry(&self) -> Result<Registry, StoreError>;
+    /// Adds a tenant with the version of its policy; `Conflict` if it exists.
+    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
+    /// Adds a version of a policy and makes it the tenant's, both or neither; `Conflict` if the version exists.
+    fn put_policy(&self, version: PolicyVersion) -> Result<(), StoreError>;
+    /// Versions of a tenant's policy from one on, in order, at most `count`.
+    fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError>;
+    /// Adds an API key; `Conflict` if its id exists.
+    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    /// Revokes an API key; the first revocation stays.
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError>;
+    /// Notes when API keys were last used; a later time stays.
+    fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
+    /// Disables a tenant from this time on, or enables it.
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
+    /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
+    fn publish_root(&self, root: Root) -> Result<(), StoreError>;
+    /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.
+    fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
+    /// Adds an issuer key; `Conflict` if the number exists.
+    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError>;
+    /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
+    fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
+    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
+    /// Replaces a tenant's public keys.
+    fn set_tenant_keys(
+        &self,
+        tenant: &TenantId,
+        public_key: Vec<u8>,
+        next_key: Option<Vec<u8>>,
+    ) -> Result<(), StoreError>;
+    /// How many templates of a tenant are of an epoch of its keys.
+    fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
+    /// Subjects whose template is of an epoch of the tenant's keys, at most `count`.
+    fn subjects_of_epoch(
+        &self,
+        tenant: &TenantId,
+        epoch: u32,
+        count: usize,
+    ) -> Result<Vec<Handle>, StoreError>;
+    /// Reserves the next generation of a subject with a template; `Conflict` without one. Numbers never come back.
+    fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
+    /// Replaces the template of a subject, and its data key, if it is of generation `from`; whether it was. The consent stays.
+    fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
+    /// The active template.
+    fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
+    /// Subjects of a tenant with a template, by handle from one on, at most `count`.
+    fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
+    /// Deletes template and data key and overwrites their bytes; the generation that was active.
+    fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
+    /// Adds or replaces proof sessions, all or none.
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
+    /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, from behind `after` on.
+    fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<&SessionId>,
+        now: u64,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreError>;
+    /// A proof session, expired or not.
+    fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
+    /// The answer that was given under an idempotency key.
+    fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
+    /// Removes sessions that expired before `now` and idempotency records made before `idempotency_before`.
+    fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
+    /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
+    /// number `number >> l` of level `l`. `Conflict` if the number exists.
+    fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError>;
+    /// A seal, or the header that [`Store::prune_seals`] left of it.
+    fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
+    /// The newest seal.
+    fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+    /// Replaces seals by their headers, all or none.
+    fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError>;
+    /// The number of the newest seal that was pruned.
+    fn last_pruned(&self) -> Result<Option<u64>, StoreError>;
+    /// The first seal above this number that was not pruned.
+    fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError>;
+    /// Gives space that deletions left to the file system, a bounded step of all but so many bytes; whether there is more.
+    fn shrink(&self, kept: u64) -> Result<bool, StoreError>;
+    /// Appends a witness's cosignature of the log of `size` seals, a line of a note. `Conflict` if there is one of this
+    /// witness at this size: the first one stays.
+    fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError>;
+    /// The cosignatures at a size, by the names of the witnesses.
+    fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError>;
+    /// The largest size that any witness has cosigned.
+    fn last_cosigned(&self) -> Result<Option<u64>, StoreError>;
+    /// Notes that the store was restored from a backup. `Conflict` if it was at that time already.
+    fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError>;
+    /// The newest restoration.
+    fn last_restoration(&self) -> Result<Option<Restoration>, StoreError>;
+    /// A complete node of the log's tree, see [`trefoil_attest::log`].
+    fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
+}

@@ -1,0 +1,181 @@
+//! What a store keeps, row by row.
+
+use trefoil_attest::HEADER_BYTES_MAX;
+use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+
+/// What is longer is a seal with its signatures, what is not is the header of one.
+pub(super) const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    /// Identifier.
+    pub id: TenantId,
+    /// Name for operators.
+    pub name: String,
+    /// The policy as JSON; its type is `trefoil_api::Policy`.
+    pub policy: String,
+    /// Counts the tenant's policies from 1.
+    pub policy_version: u32,
+    /// Public key of the tenant's templates, see [`trefoil_matching::PublicKey`].
+    pub public_key: Vec<u8>,
+    /// The one that follows it, while the keys are rotated.
+    pub next_key: Option<Vec<u8>>,
+    /// The tenant's data key, wrapped.
+    pub wrapped_key: Vec<u8>,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// Since when its API keys are refused, Unix seconds.
+    pub disabled_at: Option<u64>,
+}
+
+/// A version of a tenant's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Counts from 1.
+    pub version: u32,
+    /// As [`Tenant::policy`].
+    pub policy: String,
+    /// Unix seconds.
+    pub made_at: u64,
+}
+
+/// An API key without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Public part.
+    pub id: ApiKeyId,
+    /// The tenant it speaks for.
+    pub tenant: TenantId,
+    /// Keyed hash of the secret part.
+    pub tag: [u8; 32],
+    /// Bits of an API key.
+    pub scopes: u8,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// Name for operators; may be empty.
+    pub label: String,
+    /// From when on it is refused, Unix seconds.
+    pub expires_at: Option<u64>,
+    /// When it was revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+    /// The hour of its last use, Unix seconds; noted later than the use.
+    pub last_used_at: Option<u64>,
+}
+
+impl AsRef<ApiKey> for ApiKey {
+    fn as_ref(&self) -> &ApiKey {
+        self
+    }
+}
+
+/// A credential root that an issuer published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Root of the credential tree.
+    pub root: [u8; 32],
+    /// Strictly increasing per tenant.
+    pub generation: u32,
+    /// Proofs against older generations are refused from now on.
+    pub generation_min: u32,
+    /// The signed statement, see `trefoil_wallet::credentials::RootStatement`.
+    pub statement: Vec<u8>,
+    /// The issuer's signature over it.
+    pub signature: Vec<u8>,
+    /// Unix seconds.
+    pub published_at: u64,
+}
+
+/// A key under which a tenant's roots verify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerKey {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Counts the tenant's keys from 0; the last one signs.
+    pub number: u32,
+    /// ML-DSA-65 public key.
+    pub key: Vec<u8>,
+    /// Unix seconds.
+    pub registered_at: u64,
+}
+
+/// An enrolled template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Names the subject.
+    pub handle: Handle,
+    /// Counts enrolments of the subject, across deletions.
+    pub generation: u32,
+    /// The lane, 0 to 31.
+    pub lane: u8,
+    /// The epoch of the tenant's keys that it is under.
+    pub epoch: u32,
+    /// The subject's data key under the tenant's key. Deleting it makes every copy of `wrapped` unreadable.
+    pub wrapped_key: Vec<u8>,
+    /// The template under the data key.
+    pub wrapped: Vec<u8>,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// A subject with a template, without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Who.
+    pub handle: Handle,
+    /// Of the template.
+    pub generation: u32,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// A proof session, kept so that neither eviction of its verdict nor a restart ends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Statement digest.
+    pub id: SessionId,
+    /// Unix seconds.
+    pub expires_at: u64,
+    /// The session, its key too, under the tenant's key; see [`super::wrap::SessionName`]. Empty once it was ended.
+    pub wrapped: Vec<u8>,
+}
+
+/// The answer to a create, for callers that ask again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// The caller's key.
+    pub key: String,
+    /// Keyed digest of route and body.
+    pub request_digest: [u8; 32],
+    /// The JSON answer.
+    pub body: String,
+    /// Unix seconds.
+    pub created_at: u64,
+}
+
+/// What a process reads at start and keeps in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    /// All tenants.
+    pub tenants: Vec<Tenant>,
+    /// All API keys.
+    pub api_keys: Vec<ApiKey>,
+    /// The newest root of each tenant and older ones that are still accepted.
+    pub roots: Vec<Root>,
+    /// All issuer keys, in the order of their numbers.
+    pub issuer_keys: Vec<IssuerKey>,
+}
