@@ -20,17 +20,17 @@ mod manifest;
 mod passphrase;
 mod sealed;
 
-pub use manifest::{LogEnd, MANIFEST_FILE, Manifest, Stored};
+pub use manifest::{LogEnd, MANIFEST_FILE, Manifest};
 pub use passphrase::{Passphrase, PassphraseArgs};
+pub use sealed::Stored;
 
 use crate::job_log::{self, Entry, JobLog, JobLogError};
-use crate::process::VAULT_FILE;
-use crate::vault::SqliteVault;
+use crate::vault::{SqliteVault, VAULT_FILE};
 use manifest::ManifestError;
-use sealed::{Keys, Opened, Sealing};
-use std::fs::{self, File, OpenOptions};
+use sealed::{Keys, Opened, Sealing, create};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 use trefoil_matching::{Vault as _, VaultState};
@@ -526,15 +526,6 @@ fn make_empty(path: &Path) -> Result<(), Option<BackupError>> {
         Some(_) => Err(None),
         None => fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed),
     }
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .custom_flags(trefoil_storage::data_dir::no_follow())
-        .open(path)
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {

@@ -5,13 +5,14 @@ mod backup;
 use crate::address::Address;
 use crate::clients::{Clients, Right};
 use crate::config::{Config, DEFAULTS, Overrides};
-use crate::identity::{Fingerprint, Identity};
+use crate::connection_pool::Bounds;
+use crate::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
 use crate::job_log;
 use crate::logging::{Logging, filter_refused};
 use crate::output;
-use crate::process::{IDENTITY, Process};
+use crate::process::Process;
 use crate::quorum;
-use crate::remote::{Bounds, Remote};
+use crate::remote::Remote;
 use crate::settings::listen_address;
 use crate::systemd;
 pub use backup::{describe, finished, tell};
@@ -28,8 +29,6 @@ use trefoil_types::TenantId;
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
-/// The identity of the operator's commands in the key-holder's data directory.
-pub(crate) const OPERATOR_IDENTITY: &str = "operator";
 /// Exit code for what the caller typed; clap uses it too.
 const USAGE: u8 = 2;
 /// How long an operator's command waits for the key-holder.

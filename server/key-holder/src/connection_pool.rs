@@ -16,9 +16,7 @@
 
 use crate::address::Address;
 use crate::channel::Channel;
-use crate::process::IDLE_TIME_MAX;
-use crate::protocol::{HEADER_BYTES, read_reply, reply_length, request_frame};
-use crate::remote::Bounds;
+use crate::protocol::{HEADER_BYTES, IDLE_TIME_MAX, read_reply, reply_length, request_frame};
 use rustls::{ClientConfig, ClientConnection};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -34,6 +32,15 @@ const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_LONGEST: Duration = Duration::from_secs(1);
 
 type Connection = Channel<ClientConnection>;
+
+/// Bounds of the connection to a key-holder.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Longest time for one request, from taking a connection to the last byte of the reply.
+    pub timeout: Duration,
+    /// Connections at most; further requests wait for one, within their time.
+    pub connections: usize,
+}
 
 /// See the module.
 pub(crate) struct ConnectionPool {

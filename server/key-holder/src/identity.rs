@@ -13,6 +13,11 @@ use thiserror::Error;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
+/// The identity of the process in its data directory.
+pub(crate) const IDENTITY: &str = "tls";
+/// The identity of the operator's commands in the key-holder's data directory.
+pub(crate) const OPERATOR_IDENTITY: &str = "operator";
+
 /// SHA-256 of a certificate (DER). Public.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub [u8; 32]);

@@ -33,5 +33,6 @@ pub mod vault;
 
 pub use address::Address;
 pub use clock::unix_s;
+pub use connection_pool::Bounds;
 pub use quorum::Quorum;
-pub use remote::{Bounds, Remote};
+pub use remote::Remote;

@@ -14,11 +14,11 @@ use crate::channel::Channel;
 use crate::clients::{Client, Clients, ClientsError};
 use crate::config::{Config, Seated};
 use crate::handler::{Handler, Role};
-use crate::identity::{Fingerprint, Identity, IdentityError};
+use crate::identity::{Fingerprint, IDENTITY, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
-use crate::protocol::{HEADER_BYTES, Unreadable, read_request, reply_frame, request_header};
+use crate::protocol::{HEADER_BYTES, IDLE_TIME_MAX, Unreadable, read_request, reply_frame, request_header};
 use crate::semaphore::Semaphore;
-use crate::vault::SqliteVault;
+use crate::vault::{SqliteVault, VAULT_FILE};
 use crate::{quorum, systemd, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
 use signal_hook::iterator::Signals;
@@ -36,17 +36,11 @@ use trefoil_storage::database::StoreError;
 use trefoil_storage::disk::{self, Disk};
 use trefoil_storage::supervisor::{Death, Supervisor};
 
-/// The identity of the process in its data directory.
-pub(crate) const IDENTITY: &str = "tls";
-/// The vault in the data directory of the role that holds the keys.
-pub const VAULT_FILE: &str = "vault.sqlite";
 /// Connections that may be in their handshake. Strangers can fill these places, for [`HANDSHAKE_TIME_MAX`], and no others.
 const HANDSHAKES_MAX: usize = 32;
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
 /// From the first byte of a frame to its last, and for a reply.
 const FRAME_TIME_MAX: Duration = Duration::from_secs(5);
-/// Between two requests; gateways do not use a connection that has been idle for half as long.
-pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// Stack of a connection's thread; a decryption has its arrays of 4096 on the heap.

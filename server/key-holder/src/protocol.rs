@@ -9,6 +9,7 @@
 
 use crate::clients::Right;
 use serde::{Serialize, Serializer};
+use std::time::Duration;
 use trefoil_matching::quorum::{Parts, SeatJob};
 use trefoil_matching::{
     BlindedCiphertext, BlindedTemplate, EncryptedProbes, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError,
@@ -18,6 +19,8 @@ use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
 pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/6";
+/// Between two requests; gateways do not use a connection that has been idle for half as long.
+pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Bytes that say how long a frame is, and of a request its kind.
 pub(crate) const HEADER_BYTES: usize = 4 + 1;
 /// What names, numbers and lengths add to the longest part of a request or reply.

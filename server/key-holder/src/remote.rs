@@ -1,25 +1,16 @@
 //! A key-holder elsewhere, in the role of one in this process: each request is a call over its line.
 
 use crate::address::Address;
-use crate::connection_pool::ConnectionPool;
+use crate::connection_pool::{Bounds, ConnectionPool};
 use crate::identity::Identity;
 use crate::protocol::request_frame;
 use crate::tls;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use trefoil_matching::{KeyHolderError, KeyHolding, Reply, Request};
 use trefoil_storage::supervisor::Supervisor;
-
-/// Bounds of the connection to a key-holder.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Longest time for one request, from taking a connection to the last byte of the reply.
-    pub timeout: Duration,
-    /// Connections at most; further requests wait for one, within their time.
-    pub connections: usize,
-}
 
 /// See the module.
 pub struct Remote {

@@ -18,6 +18,8 @@ use trefoil_storage::supervisor::Supervisor;
 use trefoil_storage::wrap::WrapKey;
 use zeroize::Zeroizing;
 
+/// The vault in the data directory of the role that holds the keys.
+pub const VAULT_FILE: &str = "vault.sqlite";
 /// Version of the schema.
 pub const VERSION: i64 = 3;
 const SCHEMA: &str = include_str!("vault.sql");

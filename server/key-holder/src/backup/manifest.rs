@@ -4,7 +4,7 @@
 //! from another passphrase, and a manifest that somebody else wrote is refused.
 
 use super::Passphrase;
-use super::sealed::Keys;
+use super::sealed::{Keys, Stored};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
@@ -63,18 +63,6 @@ pub struct Counted {
     pub generation: u64,
     /// How often an older copy was taken for it.
     pub restored: u64,
-}
-
-/// An encrypted file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stored {
-    /// Its name without `.sealed`.
-    pub name: String,
-    /// Its length.
-    pub bytes: u64,
-    /// Its digest, hexadecimal.
-    pub sha3_256: String,
 }
 
 /// Why a text is no manifest.

@@ -4,14 +4,15 @@
 //! files share one and no file opens as another. STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) numbers the pieces and marks the last, so
 //! none can be moved, repeated or cut off.
 
-use super::manifest::Stored;
-use super::{Passphrase, create};
+use super::passphrase::Passphrase;
 use aead_stream::{DecryptorBE32, EncryptorBE32};
 use aws_lc_rs::hmac;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
+use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use trefoil_storage::stretch::Cost;
 use zeroize::Zeroizing;
@@ -19,6 +20,28 @@ use zeroize::Zeroizing;
 /// Plain bytes of a piece.
 const PIECE: usize = 1 << 20;
 const TAG: usize = 16;
+
+/// An encrypted file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stored {
+    /// Its name without `.sealed`.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Its digest, hexadecimal.
+    pub sha3_256: String,
+}
+
+/// Makes a file for its owner only; refuses one that is there.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(trefoil_storage::data_dir::no_follow())
+        .open(path)
+}
 
 /// What a passphrase and a salt make.
 pub(super) struct Keys(hmac::Key);

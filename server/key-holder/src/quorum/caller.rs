@@ -6,9 +6,11 @@
     reason = "taken once for a round trip to three machines; faults of a key-holder are rare"
 )]
 
+use super::seat_name::name;
 use crate::address::Address;
+use crate::connection_pool::Bounds;
 use crate::identity::Identity;
-use crate::remote::{Bounds, Remote};
+use crate::remote::Remote;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::io;
@@ -187,7 +189,7 @@ impl Holder {
     fn start_caller(&self, holders: &Arc<[Holder; 3]>) {
         let (holders, seat) = (Arc::clone(holders), self.seat);
         let call = move || holders[seat.index()].call_all();
-        let name = format!("to-{}", super::name(seat));
+        let name = format!("to-{}", name(seat));
         if let Err(cause) = self.supervisor.spawn(name, call) {
             // The others serve, or nobody does and the batch is decided without it.
             self.waiting().callers -= 1;

@@ -2,9 +2,9 @@
 
 use super::caller::{self, Answer, Holder, Outcome, Round};
 use crate::address::Address;
+use crate::connection_pool::Bounds;
 use crate::identity::Identity;
 use crate::protocol::{request_frame, seat_frame};
-use crate::remote::Bounds;
 use crate::semaphore::Semaphore;
 use std::collections::HashSet;
 use std::io;

@@ -5,10 +5,12 @@
     reason = "a queue for each of two machines, whose sender must not wait for them"
 )]
 
+use super::seat_name::name;
 use crate::address::Address;
+use crate::connection_pool::Bounds;
 use crate::identity::Identity;
 use crate::protocol::request_frame;
-use crate::remote::{Bounds, Remote};
+use crate::remote::Remote;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -61,7 +63,7 @@ impl Peers {
             let peer = Arc::new(Peer { seat, remote, queue: Mutex::default(), filled: Condvar::new() });
             for _ in 0..SENDERS {
                 let sender = Arc::clone(&peer);
-                let name = format!("to-{}", super::name(seat));
+                let name = format!("to-{}", name(seat));
                 supervisor.spawn(name, move || -> () { sender.send_all() })?;
             }
             peers.push(peer);

@@ -1,12 +1,12 @@
 //! What makes a key-holder one of three: its pieces on disk and the other two.
 
-use super::{Link, Member, Times, name};
+use super::member::{Member, Times};
+use super::peers::Link;
+use super::seat_name::name;
 use crate::address::Address;
-use crate::cli::OPERATOR_IDENTITY;
 use crate::clients::{Client, Clients, Right};
 use crate::config;
-use crate::identity::{Fingerprint, Identity};
-use crate::process::IDENTITY;
+use crate::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::Path;

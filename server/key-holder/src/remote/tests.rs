@@ -1,6 +1,7 @@
 //! A key-holder that answers another question than it was asked.
 
 use super::*;
+use std::time::Duration;
 use crate::channel::Channel;
 use crate::protocol::{reply_frame, request_header};
 use rand::SeedableRng as _;
