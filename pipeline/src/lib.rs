@@ -17,6 +17,7 @@ mod door;
 mod matching;
 mod pool;
 mod request;
+mod run;
 mod sealer;
 mod service;
 mod sessions;
@@ -29,12 +30,10 @@ pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
 pub use door::{Door, Open};
 pub use pool::{Pool, PoolError};
-pub use request::{Batch, BoundLane, LaneRequest, Probe, Record, Refusal, RevealRefused};
-pub use sealer::{
-    Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,
-};
+pub use request::{Batch, Bound, BoundLane, LaneRequest, Probe, Record, Refusal, RevealRefused, StageTimes};
+pub use sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
-pub use steps::{Pipeline, StageTimes, Worker};
+pub use steps::{Pipeline, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
 pub use trefoil_types::{Account, Handle, SessionId, TenantId};
 pub use vaults::SeenVaults;

@@ -12,7 +12,7 @@ use trefoil_matching::{
 
 use crate::clock::Clock;
 use crate::request::{Probe, Refusal};
-use crate::steps::{ProvenLane, Run};
+use crate::run::{ProvenLane, Run};
 use crate::tenant::{Tenant, Tenants};
 
 /// What a match needs besides its lanes.

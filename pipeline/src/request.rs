@@ -91,6 +91,29 @@ impl<R> From<Record<R>> for BoundLane<R> {
     }
 }
 
+/// A batch after the worker: its decided lanes, ready to be sealed, and the others.
+pub struct Bound<R> {
+    /// Decided lanes in random order.
+    pub lanes: Vec<BoundLane<R>>,
+    /// Lanes without a decision, until they are told.
+    pub refused: Vec<(R, Refusal)>,
+    /// Time per step so far.
+    pub times: StageTimes,
+}
+
+/// Time spent in each step, nanoseconds per batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes {
+    /// Verdict look-ups.
+    pub proof_lookup_ns: u64,
+    /// The matcher's part of the encrypted match.
+    pub match_ns: u64,
+    /// The key-holder's part.
+    pub key_holder_ns: u64,
+    /// Statements and their digests.
+    pub digest_ns: u64,
+}
+
 /// Why a request has no decision. A non-match is a decision and not found here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {

@@ -28,34 +28,32 @@
 
 mod chain;
 mod gathering;
+mod release;
 mod releasing;
 mod signer;
 #[cfg(test)]
 mod tests;
 mod turns;
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustix::process::setpriority_process;
-use trefoil_attest::log::Frontier;
-use trefoil_attest::tree::MerkleTree;
-use trefoil_attest::{KeySetId, Restoration, Seal, SealHeader};
+use trefoil_attest::KeySetId;
 use trefoil_sign::{KeyError, SigningKeys};
 
 use self::chain::Chain;
+pub use self::chain::{ChainHead, Origin};
+pub use self::gathering::Floor;
 use self::gathering::Gathering;
+pub use self::release::{Release, Sealed, SealedTree};
 use self::releasing::Releasing;
 use self::signer::{Keys, Sign, Signer};
 use self::turns::Turns;
 use crate::clock::Clock;
-use crate::request::{BoundLane, Refusal};
-use crate::steps::StageTimes;
-use crate::vaults::SeenVaults;
+use crate::request::Bound;
 
 /// How many batches one seal covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,21 +65,6 @@ pub enum Cadence {
     PerBatch,
 }
 
-/// The least distance between the beginnings of two seals while few lanes wait. It bounds what a login costs on disk at low load:
-/// a login waits for company, and never longer than this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Floor {
-    /// From the beginning of one seal to that of the next.
-    pub distance: Duration,
-    /// Lanes that do not wait for it.
-    pub lanes: usize,
-}
-
-impl Floor {
-    /// Seals follow at once.
-    pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0 };
-}
-
 /// How seals follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
@@ -91,99 +74,6 @@ pub struct Sequence {
     pub floor: Floor,
     /// Threads that seal, each a seal at a time; at least 1. It holds for [`Cadence::Group`].
     pub sealers: usize,
-}
-
-/// What every seal says of the service that seals.
-#[derive(Clone)]
-pub struct Origin {
-    /// Its name.
-    pub issuer: String,
-    /// Its key-holders' vaults.
-    pub vaults: Arc<SeenVaults>,
-    /// The newest restoration of its log from a backup.
-    pub restored: Option<Restoration>,
-}
-
-impl Origin {
-    /// A service of which nobody looks at the vaults, and whose log never was restored.
-    pub fn new(issuer: impl Into<String>) -> Origin {
-        Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None }
-    }
-}
-
-/// Most batches under one seal: an inclusion path then has at most 15 hashes. A service lets no more in at a time
-/// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so whatever waits when a seal begins is under it.
-const BATCHES_MAX: usize = 1024;
-
-/// End of the seal chain: what the next seal follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChainHead {
-    /// Digest of the previous seal's header; zeros before the first.
-    pub previous: [u8; 32],
-    /// The log of all seals so far, which the next seal commits to.
-    pub log: Frontier,
-}
-
-impl ChainHead {
-    /// Before the first seal.
-    pub const GENESIS: ChainHead = ChainHead { previous: [0; 32], log: Frontier::EMPTY };
-
-    /// Number of the next seal.
-    #[must_use]
-    pub const fn next_number(&self) -> u64 {
-        self.log.size()
-    }
-
-    /// Goes on to the seal with this header.
-    pub fn follow(&mut self, header: &SealHeader) {
-        self.previous = header.digest();
-        self.log.push(&self.previous);
-    }
-}
-
-/// A batch after the worker: its decided lanes, ready to be sealed, and the others.
-pub struct Bound<R> {
-    /// Decided lanes in random order.
-    pub lanes: Vec<BoundLane<R>>,
-    /// Lanes without a decision, until they are told.
-    pub refused: Vec<(R, Refusal)>,
-    /// Time per step so far.
-    pub times: StageTimes,
-}
-
-/// A seal, and the tree over the digests that it covers. The thread that answers reads the paths off the tree.
-pub struct SealedTree {
-    /// Header and three verified signatures.
-    pub seal: Seal,
-    /// The tree whose root they sign.
-    pub tree: MerkleTree,
-}
-
-/// A seal and all it covers.
-pub struct Sealed<R> {
-    /// The seal and its tree.
-    pub under: Arc<SealedTree>,
-    /// The batches it covers, with at least one lane. The digests of their lanes, one after the other, are the leaves.
-    pub batches: Vec<Bound<R>>,
-    /// Time of this seal on its thread, nanoseconds: tree, header, three signatures, their check.
-    pub seal_ns: u64,
-}
-
-impl<R> Sealed<R> {
-    /// The lanes it covers, in leaf order.
-    pub fn lanes(&self) -> impl Iterator<Item = &BoundLane<R>> {
-        self.batches.iter().flat_map(|batch| &batch.lanes)
-    }
-}
-
-/// Receives what the pipeline lets go of. Called on pipeline threads: implementations hand over and return.
-pub trait Release<R>: Send + Sync {
-    /// Lanes are sealed.
-    fn sealed(&self, sealed: Sealed<R>);
-    /// A lane has no decision.
-    fn refused(&self, reply: R, why: Refusal);
-    /// A thread of this name panicked. Its work in flight is lost; the caller ends the pipeline.
-    fn panicked(&self, _thread: &str, _panic: &(dyn Any + Send)) {}
 }
 
 /// Makes what one thread signs with.

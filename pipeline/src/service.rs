@@ -24,9 +24,9 @@ use crate::batcher::{Batcher, Delay};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::pool::{Pool, PoolError};
-use crate::request::{Batch, LaneRequest, Record, Refusal};
-use crate::sealer::{Bound, Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
-use crate::steps::{Pipeline, StageTimes, Worker};
+use crate::request::{Batch, Bound, LaneRequest, Record, Refusal, StageTimes};
+use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
+use crate::steps::{Pipeline, Worker};
 use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
 

@@ -17,24 +17,11 @@ use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_ent
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::matching::{Round, Spent};
-use crate::request::{Batch, BoundLane, LaneRequest, Refusal};
-use crate::sealer::Bound;
+use crate::request::{Batch, Bound, BoundLane, LaneRequest, Refusal, StageTimes};
+use crate::run::{ProvenLane, Run};
 use crate::sessions::Sessions;
 use crate::tenant::{Tenant, Tenants};
 use crate::verdict::{AudienceId, Stale, Verdict};
-
-/// Time spent in each step, nanoseconds per batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StageTimes {
-    /// Verdict look-ups.
-    pub proof_lookup_ns: u64,
-    /// The matcher's part of the encrypted match.
-    pub match_ns: u64,
-    /// The key-holder's part.
-    pub key_holder_ns: u64,
-    /// Statements and their digests.
-    pub digest_ns: u64,
-}
 
 /// What one worker owns. Nothing in it is shared.
 pub struct Worker<C: Cache<Verdict>> {
@@ -115,32 +102,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     }
 }
 
-/// A lane whose session carries it.
-pub(crate) struct ProvenLane<R> {
-    pub(crate) request: LaneRequest<R>,
-    verdict: Verdict,
-    root: [u8; 32],
-}
-
-/// One batch on its way.
-pub(crate) struct Run<R> {
-    pub(crate) now: u64,
-    cpu: Cpu,
-    pub(crate) batch_id: BatchId,
-    refused: Vec<(R, Refusal)>,
-    pub(crate) times: StageTimes,
-}
-
 impl<R> Run<R> {
-    fn refuse_all(&mut self, lanes: impl IntoIterator<Item = LaneRequest<R>>, why: Refusal) {
-        self.refused.extend(lanes.into_iter().map(|lane| (lane.reply, why)));
-    }
-
-    /// Takes lanes out of the batch.
-    pub(crate) fn refuse(&mut self, lanes: impl IntoIterator<Item = ProvenLane<R>>, why: Refusal) {
-        self.refuse_all(lanes.into_iter().map(|lane| lane.request), why);
-    }
-
     /// Keeps the lanes whose session carries them; refuses the others.
     fn check_proofs<S: Session<Verdict>>(
         &mut self,

@@ -1,11 +1,58 @@
 //! Headers, one after the other.
 
-use crossbeam_channel::Receiver;
-use trefoil_attest::tree::MerkleTree;
-use trefoil_attest::{KeySetId, SealHeader, Suite};
+use std::sync::Arc;
 
-use super::{ChainHead, Origin};
+use crossbeam_channel::Receiver;
+use trefoil_attest::log::Frontier;
+use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{KeySetId, Restoration, SealHeader, Suite};
+
 use crate::clock::Clock;
+use crate::vaults::SeenVaults;
+
+/// What every seal says of the service that seals.
+#[derive(Clone)]
+pub struct Origin {
+    /// Its name.
+    pub issuer: String,
+    /// Its key-holders' vaults.
+    pub vaults: Arc<SeenVaults>,
+    /// The newest restoration of its log from a backup.
+    pub restored: Option<Restoration>,
+}
+
+impl Origin {
+    /// A service of which nobody looks at the vaults, and whose log never was restored.
+    pub fn new(issuer: impl Into<String>) -> Origin {
+        Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None }
+    }
+}
+
+/// End of the seal chain: what the next seal follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainHead {
+    /// Digest of the previous seal's header; zeros before the first.
+    pub previous: [u8; 32],
+    /// The log of all seals so far, which the next seal commits to.
+    pub log: Frontier,
+}
+
+impl ChainHead {
+    /// Before the first seal.
+    pub const GENESIS: ChainHead = ChainHead { previous: [0; 32], log: Frontier::EMPTY };
+
+    /// Number of the next seal.
+    #[must_use]
+    pub const fn next_number(&self) -> u64 {
+        self.log.size()
+    }
+
+    /// Goes on to the seal with this header.
+    pub fn follow(&mut self, header: &SealHeader) {
+        self.previous = header.digest();
+        self.log.push(&self.previous);
+    }
+}
 
 /// What the next header follows. A header is made in microseconds, and signed after the chain has gone on.
 pub(super) struct Chain {

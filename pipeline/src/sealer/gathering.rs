@@ -5,8 +5,27 @@ use std::time::Duration;
 
 use crossbeam_channel::Receiver;
 
-use super::{BATCHES_MAX, Bound, Floor};
 use crate::clock::Clock;
+use crate::request::Bound;
+
+/// Most batches under one seal: an inclusion path then has at most 15 hashes. A service lets no more in at a time
+/// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so whatever waits when a seal begins is under it.
+pub(super) const BATCHES_MAX: usize = 1024;
+
+/// The least distance between the beginnings of two seals while few lanes wait. It bounds what a login costs on disk at low load:
+/// a login waits for company, and never longer than this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Floor {
+    /// From the beginning of one seal to that of the next.
+    pub distance: Duration,
+    /// Lanes that do not wait for it.
+    pub lanes: usize,
+}
+
+impl Floor {
+    /// Seals follow at once.
+    pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0 };
+}
 
 /// The queue of decided batches; the thread whose turn it is waits for them.
 pub(super) struct Gathering<R> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crossbeam_channel::Sender;
 
-use super::{Bound, ChainHead, Release, Sealed, SealedTree};
-use crate::request::Refusal;
+use super::chain::ChainHead;
+use super::release::{Release, Sealed, SealedTree};
+use crate::request::{Bound, Refusal};
 
 /// A group of batches whose seal was made, or refused.
 pub(super) struct Finished<R> {

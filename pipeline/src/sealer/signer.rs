@@ -8,10 +8,11 @@ use trefoil_attest::{Seal, SealHeader};
 use trefoil_sign::{KeyError, SealChecker, SigningKeys, seal_tree};
 
 use super::chain::Chain;
+use super::release::SealedTree;
 use super::releasing::{Finished, Releasing};
 use super::turns::Turns;
-use super::{Bound, SealedTree};
 use crate::clock::Clock;
+use crate::request::Bound;
 
 /// Makes checked seals.
 pub(super) trait Sign: Send {

@@ -3,15 +3,17 @@
 #![expect(clippy::disallowed_methods, reason = "counts in a test")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::after;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_attest::{Decision, VaultState};
+use trefoil_attest::{Decision, Seal, SealHeader, VaultState};
 use trefoil_sign::SealChecker;
 
+use super::gathering::BATCHES_MAX;
 use super::*;
-use crate::request::{BoundLane, Refusal};
+use crate::request::{BoundLane, Refusal, StageTimes};
 
 mod many;
 
