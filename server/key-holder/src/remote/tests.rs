@@ -1,12 +1,12 @@
 //! A key-holder that answers another question than it was asked.
 
 use super::*;
-use std::time::Duration;
 use crate::channel::Channel;
 use crate::protocol::{reply_frame, request_header};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::net::TcpListener;
+use std::time::Duration;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, KeyStructure, Lane,
     MemoryVault, Renewal, TemplateName, TenantId, blind, split, unblind,
