@@ -98,3 +98,7 @@ pub mod zkp;
 pub use failure::Failure;
 pub use population::Population;
 pub use record::Report;
+
+/// Counts while `--profile` asks for it; otherwise it is the system's.
+#[global_allocator]
+static ALLOCATOR: trefoil_kernels::allocations::Counted = trefoil_kernels::allocations::Counted;

@@ -74,7 +74,8 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
     // What settles first: templates and verdicts in memory.
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
-    let mut per_s = generator.closed(parameters, most, guess)?.per_s();
+    // A first phase may be slow; what follows must not run out of requests for that.
+    let mut per_s = generator.closed(parameters, most, guess)?.per_s().max(guess);
     let mut closed = vec![Phase::default(); parameters.connections.len()];
     let mut open = Phase::default();
     for round in 0..parameters.rounds {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::chart::{self, Bar, Chart};
+use crate::chart::{self, Bar, Chart, Dated, Trace};
 use crate::failure::Failure;
 use crate::history::History;
 use crate::record;
@@ -75,6 +75,9 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
         over_days(&mut page, folder)?;
         worker_time(&mut page, &runs);
         dearest(&mut page, &runs);
+    }
+    for record in records.iter().filter(|record| record.value["benchmark"] == "load") {
+        saturation(&mut page, folder, record)?;
     }
     table(&mut page, &records);
     let path = folder.join("README.md");
@@ -217,7 +220,80 @@ fn dearest(page: &mut String, runs: &[&Record]) {
         }
         let (samples, graph) = (&profile["samples"], shown(&profile["flame_graph"]));
         writeln!(page, "\n{samples} samples; [flame graph]({graph})\n").unwrap_or_default();
+        allocated(page, &profile["allocations"]);
     }
+}
+
+/// Part of the best rate at which a sweep counts as saturated.
+const SATURATED: f64 = 0.9;
+
+/// Rate and latency over the connections of a load, and the knee: from there on more connections bring latency and little else.
+fn saturation(page: &mut String, folder: &Path, record: &Record) -> Result<(), Failure> {
+    let loops: Vec<&Value> = record.value["closed"].as_array().into_iter().flatten().collect();
+    let of = |phase: &Value, key: &str| phase[key].as_f64().unwrap_or(f64::NAN);
+    let best = loops.iter().map(|phase| of(phase, "logins_per_s")).fold(0.0, f64::max);
+    let Some(knee) = loops.iter().find(|phase| of(phase, "logins_per_s") >= SATURATED * best) else {
+        return Ok(());
+    };
+    writeln!(page, "## {}: saturation over HTTPS\n", record.name).unwrap_or_default();
+    for (key, axis, range) in
+        [("logins_per_s", "logins a second", "logins_per_s_runs"), ("p99_ms", "99th percentile, ms", "")]
+    {
+        let points = loops.iter().map(|phase| {
+            let (value, runs) = (of(phase, key), numbers(&phase[range]));
+            let connections = of(phase, "connections");
+            Dated {
+                label: format!("{connections}"),
+                at: connections.log2(),
+                value,
+                low: runs.iter().copied().fold(value, f64::min),
+                high: runs.iter().copied().fold(value, f64::max),
+            }
+        });
+        let traces = [Trace { name: String::new(), points: points.collect() }];
+        let chart = Chart {
+            title: format!("{}: {axis}, by connections; the knee is at {}", record.name, knee["connections"]),
+            x: "connections, each with one request in flight".to_owned(),
+            y: axis.to_owned(),
+        };
+        let file = format!("{}-{}.svg", record.name, key.replace('_', "-"));
+        chart::write(&folder.join(&file), &chart.dates(&traces))?;
+        writeln!(page, "![{axis} by connections]({file})\n").unwrap_or_default();
+    }
+    page.push_str(
+        "| connections | logins/s | lowest and highest phase | p50, ms | p99, ms |\n|--:|--:|--:|--:|--:|\n",
+    );
+    for phase in &loops {
+        let runs = numbers(&phase["logins_per_s_runs"]);
+        let ends =
+            [runs.iter().copied().fold(f64::NAN, f64::min), runs.iter().copied().fold(f64::NAN, f64::max)];
+        let cells = [of(phase, "logins_per_s"), of(phase, "p50_ms"), of(phase, "p99_ms")].map(grouped);
+        let [rate, p50, p99] = cells;
+        let range = ends.map(grouped).join("-");
+        line(page, &[phase["connections"].to_string(), rate, range, p50, p99]);
+    }
+    writeln!(
+        page,
+        "\nThe knee is at {} connections, the fewest with {:.0} % of the best rate: {} of {} logins/s. Past it a request waits for others.\n",
+        knee["connections"],
+        100.0 * SATURATED,
+        grouped(of(knee, "logins_per_s")),
+        grouped(best)
+    )
+    .unwrap_or_default();
+    Ok(())
+}
+
+/// By whom, for each batch.
+fn allocated(page: &mut String, allocations: &Value) {
+    let Some(per_batch) = allocations["per_batch"].as_object() else { return };
+    let each: Vec<String> = per_batch
+        .iter()
+        .map(|(by, count)| format!("{by} {}", grouped(count.as_f64().unwrap_or(f64::NAN))))
+        .collect();
+    let bytes = grouped(allocations["bytes_per_batch"].as_f64().unwrap_or(f64::NAN));
+    writeln!(page, "Allocations of a batch: {}; {bytes} bytes in all.\n", each.join(", "))
+        .unwrap_or_default();
 }
 
 fn table(page: &mut String, records: &[Record]) {
@@ -299,7 +375,7 @@ mod tests {
         let run = json!({
             "auth_per_s": 12_345.6, "auth_per_s_runs": [12_000.0, 12_345.6, 13_000.0], "auth_per_s_long": 12_100.0, "workers": 2,
             "cache": "engine", "cadence": "group", "explained": 0.987, "warnings": ["a virtual machine"],
-            "profile": {"samples": 70, "flame_graph": "f.svg", "dearest": [{"function": "sha256_chain", "percent": 12.25}]},
+            "profile": {"allocations": {"per_batch": {"pipeline": 3.25, "requests": 64.0}, "bytes_per_batch": 9000.0}, "samples": 70, "flame_graph": "f.svg", "dearest": [{"function": "sha256_chain", "percent": 12.25}]},
             "long_window": {"worker_time": {"us_per_batch": {"match": 75.25, "waiting": 1.5}}},
         });
         fs::write(at("run-a.json"), record("run", run)).expect("written");
@@ -315,6 +391,7 @@ mod tests {
             "| run-a | 75.2 | 1.500 |",
             "| `sha256_chain` | 12.2 % |",
             "70 samples; [flame graph](f.svg)",
+            "Allocations of a batch: pipeline 3.250, requests 64.0; 9,000 bytes in all.",
             "22.9 times as fast as fhe.rs",
         ] {
             assert!(page.contains(part), "{part}:\n{page}");
@@ -322,6 +399,29 @@ mod tests {
         let rates = fs::read_to_string(at("rates.svg")).expect("a plot");
         assert!(rates.contains("run-a") && rates.contains(">12,346<") && !rates.contains(" %"), "{rates}");
         assert!(!page.contains("history.svg"), "one day is no history");
+    }
+
+    #[test]
+    fn a_sweep_over_connections_has_its_knee_where_more_bring_no_more() {
+        let folder = tempfile::tempdir().expect("folder");
+        let phase = |connections: u32, rate: f64, p99: f64| json!({"connections": connections, "logins_per_s": rate, "p50_ms": 1.0, "p99_ms": p99, "logins_per_s_runs": [0.9 * rate, rate]});
+        let closed =
+            [phase(1, 100.0, 9.0), phase(8, 920.0, 10.0), phase(32, 1000.0, 40.0), phase(64, 990.0, 80.0)];
+        fs::write(folder.path().join("load.json"), record("load", json!({"closed": closed})))
+            .expect("written");
+        report(folder.path()).expect("a page");
+        let page = fs::read_to_string(folder.path().join("README.md")).expect("a page");
+        assert!(
+            page.contains(
+                "The knee is at 8 connections, the fewest with 90 % of the best rate: 920 of 1,000"
+            ),
+            "{page}"
+        );
+        assert!(page.contains("| 32 | 1,000 | 900-1,000 | 1.000 | 40.0 |"), "{page}");
+        for plot in ["load-logins-per-s.svg", "load-p99-ms.svg"] {
+            let svg = fs::read_to_string(folder.path().join(plot)).expect("a plot");
+            assert!(page.contains(plot) && svg.contains(">64</text>") && !svg.contains("NaN"), "{svg}");
+        }
     }
 
     #[test]
