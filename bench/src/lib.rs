@@ -53,6 +53,7 @@ pub mod hostile;
 pub mod in_pipeline;
 pub mod ladder;
 pub mod liar;
+mod limits;
 mod live;
 pub mod load;
 pub mod margin;

@@ -79,6 +79,7 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
     for record in records.iter().filter(|record| record.value["benchmark"] == "load") {
         saturation(&mut page, folder, record)?;
     }
+    records.iter().for_each(|record| against_the_machine(&mut page, record));
     table(&mut page, &records);
     let path = folder.join("README.md");
     fs::write(&path, page).map_err(Failure::in_step(format_args!("writing {}", path.display())))?;
@@ -222,6 +223,38 @@ fn dearest(page: &mut String, runs: &[&Record]) {
         writeln!(page, "\n{samples} samples; [flame graph]({graph})\n").unwrap_or_default();
         allocated(page, &profile["allocations"]);
     }
+}
+
+/// Each stage beside what the machine could do of it at best, what is far below it in capitals.
+fn against_the_machine(page: &mut String, record: &Record) {
+    let limits = &record.value["limits"];
+    let Some(stages) = limits["stages"].as_object().filter(|stages| !stages.is_empty()) else { return };
+    let of = |from: &Value, key: &str| from[key].as_f64().map_or_else(|| "-".to_owned(), grouped);
+    writeln!(page, "## {}: the stages against the machine\n", record.name).unwrap_or_default();
+    page.push_str("| stage | us | possible, us | bound by | of possible | GB/s | vector operations/ns |\n|---|--:|--:|---|--:|--:|--:|\n");
+    for (stage, limit) in stages {
+        let share = 100.0 * limit["share_of_possible"].as_f64().unwrap_or(f64::NAN);
+        let far = if limit["far_below"] == true { " **FAR BELOW THE MACHINE**" } else { "" };
+        let cells = [
+            format!("{stage}{far}"),
+            of(limit, "achieved_us"),
+            of(limit, "possible_us"),
+            shown(&limit["bound_by"]),
+            format!("{share:.0} %"),
+            of(limit, "achieved_gb_per_s"),
+            of(limit, "achieved_operations_per_ns"),
+        ];
+        line(page, &cells);
+    }
+    let possible = &limits["possible"];
+    writeln!(
+        page,
+        "\nThis machine gives {} GB/s of memory, {} vector multiplications and {} other vector operations a nanosecond on one core.\n",
+        of(possible, "gb_per_s"),
+        of(possible, "multiplications_per_ns"),
+        of(possible, "operations_per_ns")
+    )
+    .unwrap_or_default();
 }
 
 /// Part of the best rate at which a sweep counts as saturated.
@@ -380,8 +413,14 @@ mod tests {
         });
         fs::write(at("run-a.json"), record("run", run)).expect("written");
         fs::write(at("peers.json"), record("peers", json!({"times_faster": 22.93}))).expect("written");
+        let limits = json!({
+            "possible": {"gb_per_s": 40.0, "multiplications_per_ns": 7.0, "operations_per_ns": 14.0},
+            "stages": {"digest": {"achieved_us": 90.0, "possible_us": 5.0, "bound_by": "operations", "share_of_possible": 0.055, "far_below": true,
+                "achieved_gb_per_s": 0.0, "achieved_operations_per_ns": 0.4}},
+        });
+        fs::write(at("stages.json"), record("stages", json!({"limits": limits}))).expect("written");
         fs::write(at("notes.txt"), "not a record").expect("written");
-        assert_eq!(report(folder.path()).expect("a page"), 2);
+        assert_eq!(report(folder.path()).expect("a page"), 3);
         let page = fs::read_to_string(at("README.md")).expect("a page");
         for part in [
             "| processor | a processor \\| of note |",
@@ -393,6 +432,8 @@ mod tests {
             "70 samples; [flame graph](f.svg)",
             "Allocations of a batch: pipeline 3.250, requests 64.0; 9,000 bytes in all.",
             "22.9 times as fast as fhe.rs",
+            "| digest **FAR BELOW THE MACHINE** | 90.0 | 5.000 | operations | 6 % |",
+            "gives 40.0 GB/s of memory, 7.000 vector multiplications",
         ] {
             assert!(page.contains(part), "{part}:\n{page}");
         }

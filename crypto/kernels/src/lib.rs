@@ -29,6 +29,7 @@ mod portable;
 mod portable_keccak;
 mod portable_ntt;
 mod portable_sha256;
+pub mod ports;
 pub mod residue;
 pub mod sample;
 pub mod sha256;
