@@ -79,6 +79,9 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
     for record in records.iter().filter(|record| record.value["benchmark"] == "load") {
         saturation(&mut page, folder, record)?;
     }
+    for record in records.iter().filter(|record| record.value["benchmark"] == "ladder") {
+        rungs(&mut page, folder, record)?;
+    }
     records.iter().for_each(|record| against_the_machine(&mut page, record));
     table(&mut page, &records);
     let path = folder.join("README.md");
@@ -223,6 +226,35 @@ fn dearest(page: &mut String, runs: &[&Record]) {
         writeln!(page, "\n{samples} samples; [flame graph]({graph})\n").unwrap_or_default();
         allocated(page, &profile["allocations"]);
     }
+}
+
+/// What look-ups keep of the raw map's rate under each observer of a ladder.
+fn rungs(page: &mut String, folder: &Path, record: &Record) -> Result<(), Failure> {
+    let Some(rungs) = record.value["lookups"]["rungs"].as_object() else { return Ok(()) };
+    let of = |share: &Value, key: &str| share[key].as_f64().unwrap_or(f64::NAN);
+    let mut bars: Vec<Bar> = rungs
+        .iter()
+        .map(|(name, rung)| (name, &rung["of_raw"]))
+        .filter(|(_, share)| share.is_object())
+        .map(|(name, share)| Bar {
+            name: name.replace('_', " "),
+            text: format!("{:.2}", of(share, "mean")),
+            value: of(share, "mean"),
+            low: of(share, "low"),
+            high: of(share, "high"),
+        })
+        .collect();
+    bars.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let chart = Chart {
+        title: "Look-ups under each observer, as a share of the raw map's rate".to_owned(),
+        x: "share of the raw map's rate, with its 95 % interval".to_owned(),
+        y: String::new(),
+    };
+    let file = format!("{}.svg", record.name);
+    chart::write(&folder.join(&file), &chart.bars(&bars, Some(1.0)))?;
+    writeln!(page, "## {}: what observing costs\n\n![Share of the raw map's rate]({file})\n", record.name)
+        .unwrap_or_default();
+    Ok(())
 }
 
 /// Each stage beside what the machine could do of it at best, what is far below it in capitals.
@@ -419,8 +451,11 @@ mod tests {
                 "achieved_gb_per_s": 0.0, "achieved_operations_per_ns": 0.4}},
         });
         fs::write(at("stages.json"), record("stages", json!({"limits": limits}))).expect("written");
+        let rungs = json!({"three_locks": {"of_raw": {"mean": 0.17, "low": 0.16, "high": 0.18}}, "raw": {}});
+        fs::write(at("ladder.json"), record("ladder", json!({"lookups": {"rungs": rungs}})))
+            .expect("written");
         fs::write(at("notes.txt"), "not a record").expect("written");
-        assert_eq!(report(folder.path()).expect("a page"), 3);
+        assert_eq!(report(folder.path()).expect("a page"), 4);
         let page = fs::read_to_string(at("README.md")).expect("a page");
         for part in [
             "| processor | a processor \\| of note |",
@@ -439,6 +474,11 @@ mod tests {
         }
         let rates = fs::read_to_string(at("rates.svg")).expect("a plot");
         assert!(rates.contains("run-a") && rates.contains(">12,346<") && !rates.contains(" %"), "{rates}");
+        let ladder = fs::read_to_string(at("ladder.svg")).expect("a plot");
+        assert!(
+            ladder.contains("three locks") && ladder.contains(">0.17<") && !ladder.contains(">raw<"),
+            "{ladder}"
+        );
         assert!(!page.contains("history.svg"), "one day is no history");
     }
 
