@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::Failure;
 use crate::attribution::{Attributable, Attribution, Bar};
-use crate::failure::Failure;
-use crate::record::{self, Report};
+use crate::{Report, record};
 
 /// What to compare.
 #[derive(Clone, Debug)]

@@ -25,12 +25,12 @@ use trefoil_api::{
 use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
 use trefoil_client::attested_digest;
 
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::flood::world::{AUDIENCE, World, unix_now};
 use crate::raw::{Connection, Target, post};
-use crate::record::Report;
 
 /// What to run.
 #[derive(Clone, Debug)]

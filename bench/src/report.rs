@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::Failure;
 use crate::chart::{self, Bar, Chart, Dated, Trace};
-use crate::failure::Failure;
 use crate::history::History;
 use crate::record;
 

@@ -15,8 +15,8 @@ use trefoil_pipeline::{
 
 use super::worker::WorkerLoop;
 use super::{Plan, Proofs, Run};
+use crate::Failure;
 use crate::clock::{SlowSeals, WorldClock};
-use crate::failure::Failure;
 use crate::live::Live;
 use crate::pace::Pace;
 use crate::profile::Sampling;
