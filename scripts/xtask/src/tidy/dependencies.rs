@@ -136,7 +136,7 @@ const OF_ALL: &str = "trefoil-types";
 const OF_TESTS: &str = "trefoil-testing";
 
 /// What must not be linked, directly or through others, by each crate (development dependencies aside).
-const MUST_NOT_LINK: [(&str, &[&str]); 7] = [
+const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
     // A client links it.
     ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
     // A browser can link it.
@@ -159,6 +159,23 @@ const MUST_NOT_LINK: [(&str, &[&str]); 7] = [
     ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
+    // Whoever takes the contention laboratory to another machine builds no HTTP and no database.
+    (
+        "trefoil-lab",
+        &[
+            "axum",
+            "hyper",
+            "rusqlite",
+            "tokio",
+            "trefoil-api",
+            "trefoil-client",
+            "trefoil-issuer",
+            "trefoil-key-holder",
+            "trefoil-server",
+            "trefoil-service",
+            "trefoil-storage",
+        ],
+    ),
     // It is spoken to in HTTP by the crate above, and knows nothing of it.
     (
         "trefoil-service",
@@ -312,6 +329,16 @@ mod tests {
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-pipeline", "tokio", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", json!("dev"))), 0);
+    }
+
+    #[test]
+    fn the_laboratory_links_no_server() {
+        for library in ["axum", "hyper", "rusqlite", "tokio"] {
+            assert_eq!(count(&edge("trefoil-lab", library, Value::Null)), 1, "{library}");
+        }
+        // Refused as a name and as a link.
+        assert_eq!(count(&edge("trefoil-lab", "trefoil-service", Value::Null)), 2);
+        assert_eq!(count(&edge("trefoil-lab", "trefoil-pipeline", Value::Null)), 0);
     }
 
     #[test]
