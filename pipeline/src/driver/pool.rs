@@ -5,7 +5,7 @@ use std::cell::{RefCell, RefMut};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thread_local::ThreadLocal;
 
-use crate::affinity::{Placement, pin_current};
+use super::affinity::{Placement, pin_current};
 
 /// Workers could not be started.
 #[derive(Debug, thiserror::Error)]
