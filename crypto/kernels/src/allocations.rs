@@ -68,7 +68,10 @@ impl Counts {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "shared while somebody counts, which nobody does where time is measured")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "shared while somebody counts, which nobody does where time is measured"
+)]
 fn count(bytes: usize) {
     if !COUNTING.load(Ordering::Relaxed) {
         return;
